@@ -1,0 +1,37 @@
+# Two commands do everything: `make demo` and `make test`. Both are safe to repeat.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test check pins clean
+
+# The project itself, with the parts a user of everything installs, at pinned versions.
+$(VENV)/.base: requirements.txt pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# What the tests need beside it, PostgreSQL included.
+$(VENV)/.dev: requirements-dev.txt $(VENV)/.base
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
+	@touch $@
+
+demo: $(VENV)/.base
+	@$(BIN)/python -m demo
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2
+
+check: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+# Pins are exact versions with hashes and no address, so that any index may serve them.
+pins: $(VENV)/.dev
+	sh scripts/pins
+
+clean:
+	rm -rf $(VENV)

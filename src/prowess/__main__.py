@@ -1,0 +1,3 @@
+from prowess.cli.main import main
+
+main()

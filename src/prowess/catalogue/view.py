@@ -1,0 +1,84 @@
+"""The catalogue at one version, in memory, and why something in it cannot be used right now."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from prowess.errors import NotFound
+from prowess.types import Capability, Provider
+
+
+@dataclass(frozen=True)
+class View:
+    """The catalogue at one version, in memory. Capabilities are in order of id."""
+
+    version: int
+    capabilities: Mapping[str, Capability]
+    providers: Mapping[str, Provider]
+    switched_off: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """(provider, agent) -> why; the agent is empty where it holds for everybody."""
+
+    def off(self, provider: str, agent: str) -> bool:
+        return (provider, "") in self.switched_off or (provider, agent) in self.switched_off
+
+    def active(self, agent: str) -> Mapping[str, Capability]:
+        """What exists for this agent: everything whose provider is not switched off."""
+        if not self.switched_off:
+            return self.capabilities
+        off = {name for name in self.providers if self.off(name, agent)}
+        return {id: c for id, c in self.capabilities.items() if c.provider not in off}
+
+    def get(self, id: str) -> Capability:
+        found = self.capabilities.get(id)
+        if found is None:
+            raise NotFound("capability", id, self.capabilities, "see: prowess list")
+        return found
+
+    @cached_property
+    def secret_names(self) -> frozenset[str]:
+        return frozenset(name for c in self.capabilities.values() for name in c.required_secrets)
+
+    @cached_property
+    def tool_names(self) -> Mapping[str, str]:
+        """Name of a tool -> its id, for what others require by name."""
+        return {c.name: id for id, c in self.capabilities.items() if c.kind == "tool"}
+
+
+Which = Callable[[str], str | None]
+
+
+def with_availability(view: View, environment: Mapping[str, str], which: Which) -> View:
+    """The same view, each capability with the reasons why it cannot be used right now."""
+    reasons = {id: _own_reasons(c, view, environment, which) for id, c in view.capabilities.items()}
+    for id, capability in view.capabilities.items():
+        for tool in capability.required_tools:
+            needed = _tool_id(tool, view)
+            if needed and needed != id and reasons[needed]:
+                reasons[id] = (*reasons[id], f"required tool {tool} is unavailable: {reasons[needed][0]}")
+    capabilities = {
+        id: replace(c, unavailable=reasons[id]) if reasons[id] else c for id, c in view.capabilities.items()
+    }
+    return replace(view, capabilities=capabilities)
+
+
+def _own_reasons(
+    capability: Capability, view: View, environment: Mapping[str, str], which: Which
+) -> tuple[str, ...]:
+    found = [f"secret {name} is not set" for name in capability.required_secrets if not environment.get(name)]
+    found += [
+        f"required tool {tool} is not in the catalogue and not an installed program"
+        for tool in capability.required_tools
+        if not _tool_id(tool, view) and not which(tool)
+    ]
+    provider = view.providers.get(capability.provider)
+    if provider and provider.down:
+        found.append(f"provider {provider.name} is down: {provider.down}")
+    if capability.metadata.get("declared_available") is False:
+        found.append("its catalogue entry does not mark it available")
+    return tuple(found)
+
+
+def _tool_id(tool: str, view: View) -> str:
+    if tool in view.capabilities:
+        return tool
+    return f"tool:{tool}" if f"tool:{tool}" in view.capabilities else view.tool_names.get(tool, "")

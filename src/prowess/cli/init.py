@@ -1,0 +1,57 @@
+"""`prowess init`"""
+
+from pathlib import Path
+
+import click
+
+from prowess import config as configuration
+from prowess.cli.session import say
+from prowess.sources.configured import default_sources
+
+HEAD = """\
+# What prowess reads here. Every key is in docs/configuration.md; of two sources that define one
+# capability, the first wins.
+"""
+
+COMMENTS = {
+    "manifests": "CAPABILITY.yaml in folders of ~/.config/prowess/capabilities, .prowess/capabilities"
+    " and $PROWESS_CAPABILITY_DIRS",
+    "skills": "folders with a SKILL.md",
+    "cards": "short texts, injected when they matter",
+}
+
+
+@click.command()
+def command() -> None:
+    """Write prowess.toml for this folder, unless it is there."""
+    here = Path.cwd()
+    ignore_store(here)
+    write(here / configuration.FILE, first_config(here))
+    say("next: prowess sync, then prowess list")
+
+
+def first_config(root: Path) -> str:
+    """A configuration of what this folder already has."""
+    text = HEAD
+    for source in default_sources(root):
+        place = f'path = "{source.path}"\n' if source.path else ""
+        text += f"\n# {COMMENTS[source.type]}\n[[source]]\n"
+        text += f'type = "{source.type}"\nname = "{source.name}"\n{place}'
+    return text
+
+
+def write(file: Path, text: str) -> None:
+    if file.exists():
+        say(f"{file.name} is already here and stays as it is")
+        return
+    file.write_text(text, encoding="utf-8")
+    say(f"wrote {file.name}")
+
+
+def ignore_store(root: Path) -> None:
+    """The store is this machine's own; keep it out of version control."""
+    folder = root / ".prowess"
+    folder.mkdir(exist_ok=True)
+    ignore = folder / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text("prowess.db*\n", encoding="utf-8")

@@ -1,0 +1,80 @@
+"""The terminal face: `prowess COMMAND`.
+
+Each command lives in a module of its own that is imported only when it is called, so that
+`prowess --help` is quick. Data goes to stdout, words to stderr; exit 0 done, 1 an error that
+prowess can name, 2 wrong usage.
+"""
+
+import sys
+from importlib import import_module
+
+import click
+
+COMMANDS = {
+    "init": "Write prowess.toml and a first policy here.",
+    "sync": "Make the catalogue hold what the sources offer now.",
+    "list": "What exists.",
+    "show": "One capability, whole.",
+    "sources": "Where capabilities are read from.",
+    "provider": "Switch providers on and off.",
+    "import": "Take over the MCP servers of another client's configuration.",
+    "log": "What happened, and whether the record is intact.",
+    "doctor": "Everything that is wrong, and what to do about it.",
+    "version": "Which prowess this is.",
+}
+
+
+class Commands(click.Group):
+    """Finds a command's module by its name, when it is needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        module = import_module(f"prowess.cli.{name}_" if name == "import" else f"prowess.cli.{name}")
+        command: click.Command = module.command
+        return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except Exception as error:
+            from prowess.errors import ProwessError  # only a failure pays for it
+
+            if not isinstance(error, ProwessError):
+                raise
+            click.echo(f"prowess: {error}", err=True)
+            ctx.exit(1)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from prowess.errors import nearest  # only a mistyped command pays for it
+
+            close = nearest(args[0], COMMANDS)
+            hint = f" Did you mean {close!r}?" if close else " See: prowess --help"
+            ctx.fail(f"No such command {args[0]!r}.{hint}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--config", "config_file", type=click.Path(), help="The prowess.toml to use.")
+@click.option("--store", help="Where the store is: a path or postgresql://...")
+@click.pass_context
+def prowess(ctx: click.Context, config_file: str | None, store: str | None) -> None:
+    """What an AI agent can do: what exists, what it may use, what it needs now."""
+    ctx.obj = {"config": config_file, "store": store}
+
+
+def main() -> None:
+    try:
+        prowess(prog_name="prowess")
+    except BrokenPipeError:
+        sys.stderr.close()  # whoever read our output has seen enough

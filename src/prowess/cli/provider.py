@@ -1,0 +1,47 @@
+"""`prowess provider`"""
+
+import click
+
+from prowess.cli.session import emit, json_option, opened, say, table
+
+
+@click.group()
+def command() -> None:
+    """Providers bring capabilities and are switched on and off, for all or for one agent."""
+
+
+@command.command("list")
+@click.option("--agent", help="As this agent has them.")
+@json_option
+def show(agent: str | None, as_json: bool) -> None:
+    """Every provider, its faculties and its state."""
+    with opened() as engine:
+        providers = engine.providers(agent)
+    if as_json:
+        emit(providers)
+        return
+    rows = [
+        (p.name, p.source, "off" if p.off else "down" if p.down else "on", ", ".join(p.faculties))
+        for p in providers
+    ]
+    table(("NAME", "SOURCE", "STATE", "FACULTIES"), rows)
+
+
+@command.command()
+@click.argument("name")
+@click.option("--agent", default="", help="Only for this agent.")
+def on(name: str, agent: str) -> None:
+    """Switch a provider on again."""
+    with opened() as engine:
+        engine.activate(name, agent)
+    say(f"{name} is on{f' for {agent}' if agent else ''}")
+
+
+@command.command()
+@click.argument("name")
+@click.option("--agent", default="", help="Only for this agent.")
+def off(name: str, agent: str) -> None:
+    """Switch a provider off: what it brings is in no answer until it is on again."""
+    with opened() as engine:
+        engine.deactivate(name, agent)
+    say(f"{name} is off{f' for {agent}' if agent else ''}")

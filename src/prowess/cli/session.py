@@ -1,0 +1,81 @@
+"""What every command shares: opening the engine, and printing data or words."""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+import msgspec
+
+import prowess
+from prowess import config as configuration
+from prowess.engine import Engine, SyncProgress
+
+
+@contextmanager
+def opened() -> Iterator[Engine]:
+    """The engine that `--config` and `--store`, the environment and the folder ask for."""
+    chosen = click.get_current_context().find_root().obj or {}
+    with prowess.open(chosen.get("store"), config=chosen.get("config")) as engine:
+        yield engine
+
+
+def config_file() -> Path | None:
+    """The prowess.toml that `--config`, PROWESS_CONFIG or the folder means, if there is one."""
+    chosen = click.get_current_context().find_root().obj or {}
+    named = chosen.get("config")
+    return Path(named) if named else configuration.find(os.environ, Path.cwd())
+
+
+def say(text: str) -> None:
+    """Words for a person, on stderr, so that stdout is only data."""
+    click.echo(text, err=True)
+
+
+def emit(data: object) -> None:
+    """Data for a program: JSON on stdout."""
+    click.echo(msgspec.json.format(msgspec.json.encode(data), indent=2))
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Columns for a person; on a terminal the last one is cut to what fits."""
+    cells = [[printable(cell) for cell in row] for row in rows]
+    widths = [max(len(row[i]) for row in [headings, *cells]) for i in range(len(headings))]
+    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    click.secho(_line(headings, widths, room), bold=True)
+    for row in cells:
+        click.echo(_line(row, widths, room))
+
+
+def printable(text: str) -> str:
+    """One line without control characters: what others wrote must not steer a terminal."""
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], room: int) -> str:
+    padded = [cell.ljust(width) for cell, width in zip(cells[:-1], widths, strict=False)]
+    line = "  ".join([*padded, cells[-1]])
+    return line if not room or len(line) <= room else f"{line[: room - 1]}…"
+
+
+@contextmanager
+def progress_bar(label: str) -> Iterator[SyncProgress]:
+    """A bar on a terminal, nothing in a pipe. Several sources share it."""
+    if not sys.stderr.isatty():
+        yield lambda source, done, total: None
+        return
+    parts: dict[str, tuple[int, int]] = {}
+    with click.progressbar(length=1, label=label, file=sys.stderr) as bar:
+
+        def advance(source: str, done: int, total: int) -> None:
+            parts[source] = (done, total)
+            bar.length = max(1, sum(t for _, t in parts.values()))
+            bar.update(sum(d for d, _ in parts.values()) - bar.pos)
+
+        yield advance
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -1,0 +1,68 @@
+"""`prowess show`"""
+
+import click
+import msgspec
+
+from prowess.catalogue.catalogue import Version
+from prowess.cli.list import as_data
+from prowess.cli.session import emit, json_option, opened, printable
+from prowess.types import Capability, Detail
+
+
+@click.command()
+@click.argument("id")
+@click.option("--history", is_flag=True, help="Every text it had, oldest first.")
+@json_option
+def command(id: str, history: bool, as_json: bool) -> None:
+    """One capability, whole: where it is from, whether it can be used, its schema and content."""
+    with opened() as engine:
+        if history:
+            show_history(engine.history(id), as_json)
+            return
+        capability, detail = engine.capability(id), engine.detail(id)
+    if as_json:
+        emit({**as_data(capability), "detail": detail})
+    else:
+        show(capability, detail)
+
+
+def show(capability: Capability, detail: Detail) -> None:
+    click.secho(f"{printable(capability.display_name)}  {capability.id}", bold=True)
+    click.echo(printable(capability.description))
+    lines = {
+        "kind": capability.kind,
+        "category": capability.category,
+        "tags": ", ".join(capability.tags),
+        "provider": capability.provider,
+        "source": str(capability.source_ref),
+        "secrets": ", ".join(capability.required_secrets),
+        "tools": ", ".join(capability.required_tools),
+        "effects": "changes things" if capability.has_side_effects else "reads only",
+        "available": "yes" if capability.available else "no: " + "; ".join(capability.unavailable),
+        "version": capability.digest[:12],
+    }
+    for name, value in lines.items():
+        if value:
+            click.echo(f"  {name + ':':11}{printable(value)}")
+    if detail.input_schema:
+        click.echo(msgspec.json.format(msgspec.json.encode(detail.input_schema), indent=2))
+    if detail.content:
+        click.echo("\n".join(printable(line) for line in detail.content.splitlines()))
+
+
+def show_history(versions: tuple[Version, ...], as_json: bool) -> None:
+    if as_json:
+        emit([version_data(version) for version in versions])
+        return
+    for version in versions:
+        click.echo(f"{version.digest[:12]}  {version.seen_at}  {printable(version.capability.description)}")
+
+
+def version_data(version: Version) -> dict[str, object]:
+    return {
+        "digest": version.digest,
+        "since": version.since,
+        "seen_at": version.seen_at,
+        "capability": as_data(version.capability),
+        "detail": version.detail,
+    }

@@ -1,0 +1,35 @@
+"""`prowess sources`"""
+
+from collections import Counter
+
+import click
+
+from prowess.cli.session import emit, json_option, opened, say, table
+
+
+@click.command()
+@json_option
+def command(as_json: bool) -> None:
+    """Where capabilities are read from, how many each brings, and what is wrong with it."""
+    with opened() as engine:
+        count = Counter(c.source for c in engine.capabilities())
+        problems = Counter(p.source for p in engine.problems())
+        down = {p.source: p.down for p in engine.providers() if p.down}
+        rows = [
+            {
+                "name": source.name,
+                "type": source.kind,
+                "capabilities": count[source.name],
+                "problems": problems[source.name],
+                "down": down.get(source.name, ""),
+            }
+            for source in engine.sources
+        ]
+    if as_json:
+        emit(rows)
+    elif rows:
+        headings = ("NAME", "TYPE", "CAPABILITIES", "PROBLEMS", "STATE")
+        state = [(*[str(row[key]) for key in list(row)[:4]], str(row["down"] or "ok")) for row in rows]
+        table(headings, state)
+    else:
+        say("no sources; run: prowess init")

@@ -1,0 +1,39 @@
+"""`prowess sync`"""
+
+import click
+
+from prowess.cli.session import emit, json_option, opened, progress_bar, say
+from prowess.types import SyncReport
+
+
+@click.command()
+@click.argument("source", nargs=-1)
+@click.option("--watch", is_flag=True, help="Go on, and sync again whenever files change.")
+@json_option
+def command(source: tuple[str, ...], watch: bool, as_json: bool) -> None:
+    """Make the catalogue hold what the sources offer now; name some SOURCEs to read only those."""
+    with opened() as engine:
+        with progress_bar("reading") as progress:
+            report = engine.sync(*source, progress=progress)
+        show(report, as_json)
+        if watch:
+            say("watching for changes; stop with Ctrl-C")
+            engine.watch(lambda report: show(report, as_json))
+
+
+def show(report: SyncReport, as_json: bool) -> None:
+    changes = report.changes
+    if as_json:
+        emit(report)
+        return
+    for sign, ids in (("+", changes.added), ("~", changes.changed), ("-", changes.removed)):
+        for id in ids[:20]:
+            click.echo(f"{sign} {id}")
+        if len(ids) > 20:
+            click.echo(f"{sign} and {len(ids) - 20} more")
+    say(
+        f"{report.total} capabilities: {len(changes.added)} added, {len(changes.changed)} changed,"
+        f" {len(changes.removed)} removed (catalogue version {report.version})"
+    )
+    if report.problems:
+        say(f"{len(report.problems)} problems; see: prowess doctor")

@@ -1,0 +1,154 @@
+"""prowess.toml: the one configuration file.
+
+An argument wins over the environment (`PROWESS_STORE`, `PROWESS_CONFIG`), that over the file,
+that over the default. Secrets are named here by variable, never written. An unknown key is an
+error that names the nearest known one. Only `open()` and the faces read this; stages get values.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from prowess.errors import ConfigError, nearest
+
+FILE = "prowess.toml"
+DEFAULT_STORE = "sqlite:.prowess/prowess.db"
+
+
+class _Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    pass
+
+
+class SourceConfig(_Section, frozen=True):
+    """One `[[source]]`: what kind it is, and where it finds what it reads."""
+
+    type: str
+    name: str = ""
+    path: str = ""
+    module: str = ""
+    command: str = ""
+    args: list[str] = []
+    env: dict[str, str] = {}
+    cwd: str = ""
+    url: str = ""
+    headers: dict[str, str] = {}
+    digest: str = ""
+    faculties: list[str] | None = None
+    timeout: float = 30.0
+
+
+class PolicyConfig(_Section, frozen=True):
+    files: list[str] = []
+
+
+class DiscoveryConfig(_Section, frozen=True):
+    tier0_token_budget: int = 200
+    tier1_token_budget: int = 800
+    tier2_token_budget: int = 2000
+    tier1_top_k: int = 5
+    tier2_top_k: int = 2
+    tier1_min_relevance: float = 0.3
+    use_graph_reranking: bool = True
+    graph_boost_factor: float = 0.15
+    collection_name: str = "capability_index"
+    embedding_model_id: str = ""
+    kind: str = "any"
+    only_available: bool = True
+
+
+class PresetConfig(_Section, frozen=True):
+    name: str
+    capabilities: list[str]
+
+
+class Config(_Section, frozen=True):
+    store: str = DEFAULT_STORE
+    source: list[SourceConfig] = []
+    preset: list[PresetConfig] = []
+    policy: PolicyConfig = PolicyConfig()
+    discovery: DiscoveryConfig = DiscoveryConfig()
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """A configuration and the folder its relative paths start from."""
+
+    config: Config
+    root: Path
+    file: Path | None = None
+
+    def path(self, text: str) -> Path:
+        return self.root / Path(text).expanduser()
+
+
+def find(environment: Mapping[str, str], start: Path) -> Path | None:
+    """The file named by PROWESS_CONFIG, or the nearest prowess.toml at or above `start`."""
+    named = environment.get("PROWESS_CONFIG")
+    if named:
+        return Path(named)
+    return next((folder / FILE for folder in [start, *start.parents] if (folder / FILE).is_file()), None)
+
+
+def load(file: Path | None, start: Path) -> Settings:
+    """Read a configuration; without a file, the defaults hold in `start`."""
+    if file is None:
+        return Settings(Config(), start)
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as failure:
+        raise ConfigError(
+            str(file), f"cannot be read ({failure})", "check the path or run: prowess init"
+        ) from None
+    return Settings(parse(text, file.name), file.resolve().parent, file)
+
+
+def parse(text: str, place: str = FILE) -> Config:
+    try:
+        data = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as failure:
+        raise ConfigError(place, f"is not TOML: {failure}", "mend that line") from None
+    try:
+        return msgspec.convert(data, Config)
+    except msgspec.ValidationError as failure:
+        raise _explain(str(failure), text, place) from None
+
+
+def _explain(message: str, text: str, place: str) -> ConfigError:
+    """Turn a validation message into what is wrong, on which line, and what was probably meant."""
+    what, _, where = message.partition(" - at `$")
+    where = where.rstrip("`").lstrip(".")
+    unknown = re.fullmatch(r"Object contains unknown field `(.*)`", what)
+    if not unknown:
+        key = where.rsplit(".", 1)[-1]
+        return ConfigError(
+            _at(place, key, text), f"{where or 'the file'}: {what}", "give it a value of that type"
+        )
+    key = unknown[1]
+    known = _known_keys(where)
+    close = nearest(key, known)
+    section = f" in [{where}]" if where else ""
+    remedy = f"did you mean {close!r}?" if close else f"known keys: {', '.join(sorted(known))}"
+    return ConfigError(_at(place, key, text), f"unknown key {key!r}{section}", remedy)
+
+
+def _known_keys(where: str) -> tuple[str, ...]:
+    sections: dict[str, type[_Section]] = {
+        "": Config,
+        "source": SourceConfig,
+        "preset": PresetConfig,
+        "policy": PolicyConfig,
+        "discovery": DiscoveryConfig,
+    }
+    return sections.get(where.partition("[")[0], Config).__struct_fields__
+
+
+def _at(place: str, key: str, text: str) -> str:
+    name = key.partition("[")[0]
+    for number, line in enumerate(text.splitlines(), start=1):
+        if re.match(rf"""\s*\[*\s*["']?{re.escape(name)}["']?\s*[\].=]""", line):
+            return f"{place}, line {number}"
+    return place

@@ -1,0 +1,115 @@
+"""Every error prowess raises, in one tree.
+
+    ProwessError
+      ConfigError            prowess.toml cannot be used
+      StoreError             the database cannot be reached or is not ours
+      MissingExtra           an optional part is not installed
+      NotFound               no such capability, provider, agent ...
+      SourceError            one source, file or server cannot be read
+      JournalBroken          an entry was edited, removed or forged
+      PolicyError            a grant or profile cannot be used
+      Denied                 policy says no
+      ApprovalNeeded         policy says: ask a person first
+      EncoderUnavailable     dense search cannot run; lexical search still serves
+
+Each one says what happened, to what, and what to do next, and carries the data it speaks of.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from prowess.types import Decision, Problem
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The known word closest to this one, or nothing when none is close."""
+    return next(iter(get_close_matches(word, list(known), n=1)), "")
+
+
+class ProwessError(Exception):
+    """Base of all; `message` says what happened to what, `remedy` what to do next."""
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        super().__init__(f"{message}; {remedy}" if remedy else message)
+        self.message = message
+        self.remedy = remedy
+
+
+class ConfigError(ProwessError):
+    def __init__(self, place: str, what: str, remedy: str) -> None:
+        super().__init__(f"{place}: {what}", remedy)
+        self.place = place
+
+
+class StoreError(ProwessError):
+    pass
+
+
+class MissingExtra(ProwessError):
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an optional part", f'run: pip install "prowess[{extra}]"')
+        self.extra = extra
+
+
+class NotFound(ProwessError):
+    def __init__(self, what: str, name: str, known: Iterable[str] = (), see: str = "") -> None:
+        close = nearest(name, known)
+        remedy = f"did you mean {close!r}?" if close else see
+        super().__init__(f"no {what} named {name!r}", remedy)
+        self.name = name
+
+
+class SourceError(ProwessError):
+    """One place cannot be read; a source turns it into a `Problem` and goes on."""
+
+    def __init__(self, place: str, what: str, remedy: str) -> None:
+        super().__init__(f"{place}: {what}", remedy)
+        self.place = place
+        self.what = what
+
+    def problem(self, source: str) -> Problem:
+        return Problem(source, self.place, self.what, self.remedy)
+
+
+class JournalBroken(ProwessError):
+    def __init__(self, chain: str, number: int, what: str) -> None:
+        name = f"the chain of agent {chain!r}" if chain else "the chain of no agent"
+        super().__init__(
+            f"journal: {name}, entry {number}: {what}",
+            "restore the store from a backup taken before this, and find out who wrote to it",
+        )
+        self.chain = chain
+        self.number = number
+
+
+class PolicyError(ProwessError):
+    def __init__(self, place: str, what: str, remedy: str) -> None:
+        super().__init__(f"{place}: {what}", remedy)
+        self.place = place
+
+
+class Denied(ProwessError):
+    """Raised at use. Its text is for people and the host program, never for a model."""
+
+    def __init__(self, agent: str, id: str, decision: Decision) -> None:
+        super().__init__(f"{agent} may not use {id}: {decision.reason}", f"see: prowess why {agent} {id}")
+        self.agent = agent
+        self.id = id
+        self.decision = decision
+
+
+class ApprovalNeeded(ProwessError):
+    def __init__(self, agent: str, id: str, approval: str, decision: Decision) -> None:
+        super().__init__(
+            f"{agent} may use {id} only after a person approves it: {decision.reason}",
+            f"run: prowess approval answer {approval} --yes",
+        )
+        self.agent = agent
+        self.id = id
+        self.approval = approval
+        self.decision = decision
+
+
+class EncoderUnavailable(ProwessError):
+    def __init__(self, reason: str, remedy: str) -> None:
+        super().__init__(f"the encoder cannot be used: {reason}", remedy)

@@ -1,0 +1,169 @@
+"""What happened, in order, tamper-evident.
+
+Above: the engine and every stage that records. Below: the store. Each agent has a chain of its
+own and there is one more for what concerns no agent, so agents never wait for each other. An
+entry's hash covers the entry and the hash before it; the head of each chain (count and hash) is
+kept apart and can be exported, so that an edit, a gap and a cut tail are all found.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import msgspec
+
+from prowess.errors import JournalBroken
+from prowess.store.database import Database, Row, Transaction
+from prowess.types import Head, JournalEntry, JsonObject
+
+Clock = Callable[[], datetime]
+
+BATCH = 1000
+
+
+def canonical(value: object) -> str:
+    """One text for one value: sorted keys, no spaces."""
+    return msgspec.json.encode(value, order="deterministic").decode()
+
+
+def stamp(moment: datetime) -> str:
+    """A time as text whose order is the order of time."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def entry_hash(previous: str, entry: JournalEntry, data: str) -> str:
+    fields = [previous, entry.chain, str(entry.number), entry.at, entry.type, data]
+    return hashlib.sha256(canonical(fields).encode()).hexdigest()
+
+
+class Journal:
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    def append(self, transaction: Transaction, type: str, data: JsonObject, agent: str = "") -> JournalEntry:
+        """Record one thing; it is there when the transaction is, and not before."""
+        number, previous = _next(transaction, agent)
+        text = canonical(data)
+        at = stamp(self._clock())
+        entry = JournalEntry(chain=agent, number=number, at=at, type=type, data=data, hash="")
+        entry = replace(entry, hash=entry_hash(previous, entry, text))
+        transaction.run(
+            "INSERT INTO journal (chain, number, at, type, data, hash)"
+            " VALUES (:chain, :number, :at, :type, :data, :hash)",
+            chain=agent, number=number, at=at, type=type, data=text, hash=entry.hash,
+        )  # fmt: skip
+        transaction.run(
+            "UPDATE journal_head SET hash = :hash WHERE chain = :chain", hash=entry.hash, chain=agent
+        )
+        return entry
+
+    def record(self, type: str, data: JsonObject, agent: str = "") -> JournalEntry:
+        """Append in a transaction of its own."""
+        with self._database.writing() as transaction:
+            return self.append(transaction, type, data, agent)
+
+    def heads(self) -> tuple[Head, ...]:
+        with self._database.reading() as transaction:
+            return _heads(transaction)
+
+    def latest(self, limit: int = 50, agent: str | None = None, type: str = "*") -> tuple[JournalEntry, ...]:
+        """The newest entries, oldest first; in `type`, `*` stands for anything."""
+        pattern = type.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_").replace("*", "%")
+        with self._database.reading() as transaction:
+            rows = transaction.all(
+                "SELECT chain, number, at, type, data, hash FROM journal"
+                " WHERE (:any_agent = 1 OR chain = :chain) AND type LIKE :pattern ESCAPE '\\'"
+                " ORDER BY at DESC, chain DESC, number DESC LIMIT :limit",
+                any_agent=int(agent is None), chain=agent or "", pattern=pattern, limit=limit,
+            )  # fmt: skip
+        return tuple(_entry(row) for row in reversed(rows))
+
+    def after(self, seen: Iterable[Head]) -> tuple[JournalEntry, ...]:
+        """Everything beyond these heads, in order of time: how a follower stays current."""
+        count = {head.chain: head.count for head in seen}
+        found: list[JournalEntry] = []
+        with self._database.reading() as transaction:
+            for head in _heads(transaction):
+                known = count.get(head.chain, 0)
+                if head.count > known:
+                    found += (_entry(row) for row in _rows(transaction, head.chain, known))
+        return tuple(sorted(found, key=lambda e: (e.at, e.chain, e.number)))
+
+    def verify(self, exported: Iterable[Head] = ()) -> tuple[Head, ...]:
+        """Walk every chain to its head; raise `JournalBroken` at the first thing that is wrong."""
+        expected = {head.chain: head for head in exported}
+        with self._database.reading() as transaction:
+            heads = _heads(transaction)
+            for (chain,) in transaction.all("SELECT DISTINCT chain FROM journal"):
+                if chain not in {head.chain for head in heads}:
+                    raise JournalBroken(chain, 1, "its head is missing")
+            for head in heads:
+                _verify_chain(transaction, head, expected.pop(head.chain, None))
+        for lost in expected.values():
+            if lost.count:
+                raise JournalBroken(lost.chain, lost.count, "the chain was exported and is gone")
+        return heads
+
+
+def _next(transaction: Transaction, chain: str) -> tuple[int, str]:
+    """Take the next number of a chain; its head stays locked until the transaction ends."""
+    take = "UPDATE journal_head SET count = count + 1 WHERE chain = :chain RETURNING count, hash"
+    row = transaction.one(take, chain=chain)
+    if row is None:
+        transaction.run(
+            "INSERT INTO journal_head (chain, count, hash) VALUES (:chain, 0, '') ON CONFLICT DO NOTHING",
+            chain=chain,
+        )
+        row = transaction.one(take, chain=chain)
+    assert row is not None, "the head was inserted above"
+    return row[0], row[1]
+
+
+def _heads(transaction: Transaction) -> tuple[Head, ...]:
+    return tuple(
+        Head(*row) for row in transaction.all("SELECT chain, count, hash FROM journal_head ORDER BY chain")
+    )
+
+
+def _rows(transaction: Transaction, chain: str, after: int) -> Iterator[Row]:
+    """The entries of one chain beyond a number, a batch at a time."""
+    while True:
+        rows = transaction.all(
+            "SELECT chain, number, at, type, data, hash FROM journal"
+            " WHERE chain = :chain AND number > :after ORDER BY number LIMIT :limit",
+            chain=chain, after=after, limit=BATCH,
+        )  # fmt: skip
+        yield from rows
+        if len(rows) < BATCH:
+            return
+        after = rows[-1][1]
+
+
+def _entry(row: Row) -> JournalEntry:
+    chain, number, at, type, data, hash = row
+    return JournalEntry(
+        chain=chain, number=number, at=at, type=type, data=msgspec.json.decode(data), hash=hash
+    )
+
+
+def _verify_chain(transaction: Transaction, head: Head, exported: Head | None) -> None:
+    previous, number = "", 0
+    for row in _rows(transaction, head.chain, 0):
+        number += 1
+        chain, found, at, type, data, stored = row
+        if found != number:
+            raise JournalBroken(head.chain, number, "it is missing")
+        entry = JournalEntry(chain=chain, number=number, at=at, type=type, data={}, hash=stored)
+        if entry_hash(previous, entry, data) != stored:
+            raise JournalBroken(head.chain, number, "it was edited after it was written")
+        if exported and exported.count == number and exported.hash != stored:
+            raise JournalBroken(head.chain, number, "it is not the entry whose hash was exported")
+        previous = stored
+    if number != head.count or previous != head.hash:
+        raise JournalBroken(head.chain, number + 1, f"the chain ends here, but its head counts {head.count}")
+    if exported and exported.count > number:
+        raise JournalBroken(
+            head.chain, number + 1, f"the chain ends here; {exported.count} entries were exported"
+        )

@@ -1,0 +1,130 @@
+"""What a server sent and how it behaved, apart from what it was asked for.
+
+Above: `upstream`, which passes every message through here on its way to the SDK.
+Below: the SDK's own parsers. Importing this module imports the SDK.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCResponse
+from mcp_types.methods import parse_server_result
+from pydantic import ValidationError
+
+if TYPE_CHECKING:
+    # The SDK exports the protocol of a transport but not the types of the two streams in it.
+    from mcp.client._transport import ReadStream
+
+REMEMBERED_STDERR = 4096
+REMEMBERED_LINE = 200
+
+LISTS = {
+    "tools": "tools/list",
+    "prompts": "prompts/list",
+    "resources": "resources/list",
+    "resourceTemplates": "resources/templates/list",
+}
+
+Incoming = SessionMessage | Exception
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """One entry of a list that does not follow the protocol."""
+
+    list: str
+    entry: str
+    why: str
+
+
+@dataclass(slots=True)
+class Conduct:
+    """How a server behaved, for the person who must find out what is wrong with it."""
+
+    version: str = ""
+    stderr: bytes = b""
+    noise: int = 0
+    first_noise: str = ""
+    too_long: bool = False
+    status: int = 0
+    exit_code: int | None = None
+    unusable: list[Unusable] = field(default_factory=list)
+
+    @property
+    def last_words(self) -> str:
+        """The last line the server wrote to its standard error."""
+        lines = [line.strip() for line in self.stderr.decode(errors="replace").splitlines()]
+        words = next((line for line in reversed(lines) if line), "")
+        return "".join(c for c in words if c.isprintable())[:REMEMBERED_LINE]
+
+    def heard(self, line: bytes) -> None:
+        self.noise += 1
+        if not self.first_noise:
+            text = line.decode(errors="replace").strip()
+            self.first_noise = "".join(c for c in text if c.isprintable())[:REMEMBERED_LINE]
+
+
+class Sifted:
+    """A server's messages, without those entries that would make the SDK reject a whole list."""
+
+    def __init__(self, inner: "ReadStream[Incoming]", conduct: Conduct) -> None:
+        self._inner = inner
+        self._conduct = conduct
+
+    async def receive(self) -> Incoming:
+        return self._sift(await self._inner.receive())
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    def __aiter__(self) -> "Sifted":
+        return self
+
+    async def __anext__(self) -> Incoming:
+        return self._sift(await self._inner.__anext__())
+
+    async def __aenter__(self) -> Self:
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        return await self._inner.__aexit__(kind, error, trace)
+
+    @property
+    def last_context(self) -> object:
+        """The sender's context, which the SDK looks for on the stream it reads from."""
+        return getattr(self._inner, "last_context", None)
+
+    def _sift(self, item: Incoming) -> Incoming:
+        if isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCResponse):
+            for key in LISTS.keys() & item.message.result.keys():
+                entries = item.message.result[key]
+                if isinstance(entries, list) and self._fault(key, entries):
+                    item.message.result[key] = [entry for entry in entries if self._usable(key, entry)]
+        return item
+
+    def _usable(self, key: str, entry: object) -> bool:
+        why = self._fault(key, [entry])
+        if why:
+            name = entry.get("name") if isinstance(entry, dict) else None
+            self._conduct.unusable.append(Unusable(LISTS[key], str(name or "an entry without a name"), why))
+        return not why
+
+    def _fault(self, key: str, entries: Sequence[object]) -> str:
+        """What the negotiated revision finds wrong with a list of these entries alone."""
+        if not self._conduct.version:
+            return ""
+        alone = {key: entries, "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+        try:
+            parse_server_result(LISTS[key], self._conduct.version, alone)
+        except ValidationError as error:
+            first = error.errors(include_input=False, include_url=False)[0]
+            return f"{'.'.join(str(part) for part in first['loc'][2:]) or key}: {first['msg']}"
+        except (KeyError, ValueError):
+            return ""
+        return ""

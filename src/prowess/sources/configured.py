@@ -1,0 +1,152 @@
+"""From `[[source]]` in prowess.toml to sources.
+
+Without any, the places where people already keep such things are read: capability manifests
+(user, workspace, PROWESS_CAPABILITY_DIRS), skills and cards of the workspace.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from prowess.config import Settings, SourceConfig
+from prowess.errors import ConfigError, nearest
+from prowess.sources.cards import Cards
+from prowess.sources.catalogue_files import CatalogueFiles
+from prowess.sources.events import Events
+from prowess.sources.functions import Functions
+from prowess.sources.manifests import Manifests, default_paths
+from prowess.sources.mcp import McpSource
+from prowess.sources.openapi import OpenApiSource
+from prowess.sources.plugins import Plugins
+from prowess.sources.skills import Skills
+from prowess.sources.source import Source
+
+Environment = Mapping[str, str]
+Build = Callable[[SourceConfig, Settings, Environment], Source]
+
+SKILL_FOLDERS = (".prowess/skills", ".agents/skills", ".claude/skills")
+CARD_FOLDER = "docs/capabilities"
+
+
+def configured_sources(settings: Settings, environment: Environment) -> tuple[Source, ...]:
+    """The sources of a configuration, in order: of two that define one id, the first wins."""
+    chosen = settings.config.source or default_sources(settings.root)
+    names: set[str] = set()
+    sources = []
+    for source in chosen:
+        build = BUILDERS.get(source.type)
+        if build is None:
+            close = nearest(source.type, BUILDERS)
+            remedy = f"did you mean {close!r}?" if close else f"known types: {', '.join(BUILDERS)}"
+            raise ConfigError(_place(settings), f"no source reads {source.type!r}", remedy)
+        made = build(source, settings, environment)
+        if made.name in names:
+            raise ConfigError(
+                _place(settings), f"two sources are named {made.name!r}", "give one another name"
+            )
+        names.add(made.name)
+        sources.append(made)
+    return tuple(sources)
+
+
+def default_sources(root: Path) -> list[SourceConfig]:
+    """What is read when no source is configured: only what is there, manifests always."""
+    found = [SourceConfig(type="manifests", name="manifests")]
+    for folder in SKILL_FOLDERS:
+        if (root / folder).is_dir():
+            found.append(
+                SourceConfig(type="skills", name=folder.split("/")[0].lstrip(".") + "-skills", path=folder)
+            )
+    if (root / CARD_FOLDER).is_dir():
+        found.append(SourceConfig(type="cards", name="cards", path=CARD_FOLDER))
+    return found
+
+
+def _place(settings: Settings) -> str:
+    return settings.file.name if settings.file else "prowess.toml"
+
+
+def _needed(source: SourceConfig, key: str, settings: Settings) -> str:
+    value: str = getattr(source, key)
+    if not value:
+        what = f"source {source.name or source.type!r} of type {source.type} has no {key}"
+        raise ConfigError(_place(settings), what, f"add: {key} = ...")
+    return value
+
+
+def _folder(source: SourceConfig, settings: Settings) -> tuple[str, ...]:
+    return (str(settings.path(_needed(source, "path", settings))),)
+
+
+def _faculties(source: SourceConfig) -> tuple[str, ...]:
+    return tuple(source.faculties or ())
+
+
+def _manifests(source: SourceConfig, settings: Settings, environment: Environment) -> Source:
+    usual = default_paths(str(settings.root), environment)
+    paths = _folder(source, settings) if source.path else usual
+    return Manifests(name=source.name or "manifests", paths=paths, faculties=_faculties(source))
+
+
+def _skills(source: SourceConfig, settings: Settings, environment: Environment) -> Source:
+    return Skills(name=source.name or "skills", paths=_folder(source, settings), faculties=_faculties(source))
+
+
+def _cards(source: SourceConfig, settings: Settings, environment: Environment) -> Source:
+    return Cards(name=source.name or "cards", paths=_folder(source, settings), faculties=_faculties(source))
+
+
+def _catalogue(source: SourceConfig, settings: Settings, environment: Environment) -> Source:
+    paths = _folder(source, settings)
+    return CatalogueFiles(
+        name=source.name or Path(source.path).stem, paths=paths, faculties=_faculties(source)
+    )
+
+
+def _plugins(source: SourceConfig, settings: Settings, environment: Environment) -> Source:
+    return Plugins(
+        name=source.name or "plugins", paths=_folder(source, settings), faculties=_faculties(source)
+    )
+
+
+def _functions(source: SourceConfig, settings: Settings, environment: Environment) -> Source:
+    module = _needed(source, "module", settings)
+    return Functions(name=source.name or module, module=module, faculties=_faculties(source))
+
+
+def _events(source: SourceConfig, settings: Settings, environment: Environment) -> Source:
+    module = _needed(source, "module", settings)
+    return Events(name=source.name or f"{module} events", module=module, faculties=_faculties(source))
+
+
+def _mcp(source: SourceConfig, settings: Settings, environment: Environment) -> Source:
+    return McpSource(
+        name=_needed(source, "name", settings),
+        command=source.command,
+        args=tuple(source.args),
+        env=source.env,
+        cwd=str(settings.path(source.cwd)) if source.cwd else "",
+        url=source.url,
+        headers=source.headers,
+        faculties=("Tool",) if source.faculties is None else tuple(source.faculties),
+        timeout=source.timeout,
+        environment=environment,
+    )
+
+
+def _openapi(source: SourceConfig, settings: Settings, environment: Environment) -> Source:
+    location = source.url or str(settings.path(_needed(source, "path", settings)))
+    name = _needed(source, "name", settings)
+    return OpenApiSource(name=name, location=location, faculties=_faculties(source), timeout=source.timeout)
+
+
+BUILDERS: Mapping[str, Build] = {
+    "manifests": _manifests,
+    "skills": _skills,
+    "cards": _cards,
+    "catalogue": _catalogue,
+    "plugins": _plugins,
+    "functions": _functions,
+    "events": _events,
+    "mcp": _mcp,
+    "openapi": _openapi,
+}

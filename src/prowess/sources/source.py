@@ -1,0 +1,31 @@
+"""What it means to be a source: one method that reads, given what is already known.
+
+Above: the engine, which reads every source and hands the result to the catalogue.
+Below: files, servers, modules. A source never raises for what it finds there; one bad entry is a
+`Problem`, a source that cannot be read at all is a `Reading` with `down`.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from prowess.types import Reading
+
+Known = Mapping[str, str]
+"""Place -> stamp of every entry whose drafts the catalogue already holds."""
+
+Progress = Callable[[int, int], None]
+"""Called with (done, total) while a long reading goes on."""
+
+
+def silent(done: int, total: int) -> None:
+    """The progress nobody watches."""
+
+
+class Source(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def kind(self) -> str: ...
+
+    def read(self, known: Known, progress: Progress = silent) -> Reading: ...

@@ -1,0 +1,271 @@
+"""How an MCP server is started or called, and what is remembered of how it behaved.
+
+Above: the `mcp` source, which lists what a server offers; the gateway, which calls it.
+Below: the official SDK, whose client speaks the protocol. Importing this module imports the SDK,
+so it is imported inside functions only. Three things differ from the SDK's own transports: a started
+server never outlives its connection (nor do the processes it started), no message can fill the memory,
+and one bad entry of a list does not cost the rest of the list.
+"""
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from importlib.metadata import PackageNotFoundError, version
+from shutil import which
+from typing import TYPE_CHECKING
+
+import anyio
+import httpx2
+from anyio.abc import ByteReceiveStream, Process
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp import Client, MCPError
+from mcp.client.stdio import get_default_environment
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.message import SessionMessage
+from mcp_types import CONNECTION_CLOSED, Implementation, jsonrpc_message_adapter
+
+from prowess.sources.address import Address
+from prowess.sources.conduct import REMEMBERED_STDERR, Conduct, Incoming, Sifted
+
+if TYPE_CHECKING:
+    # The SDK exports the protocol of a transport but not the type of what it yields.
+    from mcp.client._transport import TransportStreams
+
+LARGEST_MESSAGE = 64 * 1024 * 1024
+
+SECONDS_TO_LEAVE = 1.0
+"""How long a server may take to end by itself once its input is closed, and again once it is told to."""
+
+
+@asynccontextmanager
+async def connect(address: Address, conduct: Conduct) -> AsyncGenerator[Client]:
+    """Reach the server at a resolved address and agree on a protocol revision with it."""
+    _keep_the_sdk_from_printing()
+    async with AsyncExitStack() as stack:
+        try:
+            client = await stack.enter_async_context(_client(address, conduct, "auto"))
+        except Exception as error:
+            # Some servers of older revisions end when the first message is not `initialize`.
+            if address.url or not _closed(cause(error)):
+                raise
+            client = await stack.enter_async_context(_client(address, conduct, "legacy"))
+        conduct.version = client.protocol_version
+        yield client
+
+
+def _keep_the_sdk_from_printing() -> None:
+    """Whoever sets logging up sees the SDK's records; nobody else gets its tracebacks on the terminal."""
+    for name in ("mcp", "client"):
+        logger = logging.getLogger(name)
+        if not logger.handlers:
+            logger.addHandler(logging.NullHandler())
+
+
+def cause(error: BaseException) -> BaseException:
+    """The error inside the groups that task groups wrap around it."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def _closed(error: BaseException) -> bool:
+    return isinstance(error, MCPError) and error.code == CONNECTION_CLOSED
+
+
+@asynccontextmanager
+async def _client(address: Address, conduct: Conduct, mode: str) -> AsyncGenerator[Client]:
+    transport = _called(address, conduct) if address.url else _started(address, conduct)
+    about = Implementation(name="prowess", version=_version())
+    # Without the cache a list is what the server offers now, not what it offered within its ttl.
+    async with Client(transport, mode=mode, client_info=about, cache=None) as client:
+        yield client
+
+
+def _version() -> str:
+    try:
+        return version("prowess")
+    except PackageNotFoundError:
+        return "0"
+
+
+# --- over HTTP -------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def _called(address: Address, conduct: Conduct) -> AsyncGenerator["TransportStreams"]:
+    async def bounded(response: httpx2.Response) -> None:
+        conduct.status = response.status_code
+        streamed = response.headers.get("content-type", "").startswith("text/event-stream")
+        if not streamed and isinstance(response.stream, httpx2.AsyncByteStream):
+            response.stream = _Bounded(response.stream)
+
+    timeout = httpx2.Timeout(30, read=300)
+    hooks = {"response": [bounded]}
+    async with (
+        httpx2.AsyncClient(headers=dict(address.headers), timeout=timeout, event_hooks=hooks) as http,
+        streamable_http_client(address.url, http_client=http, max_sse_event_size=LARGEST_MESSAGE) as (
+            incoming,
+            outgoing,
+        ),
+    ):
+        yield Sifted(incoming, conduct), outgoing
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    """A response body that ends in an error rather than in all the memory there is."""
+
+    def __init__(self, body: httpx2.AsyncByteStream) -> None:
+        self._body = body
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for chunk in self._body:
+            size += len(chunk)
+            if size > LARGEST_MESSAGE:
+                raise httpx2.StreamError(f"the answer is longer than {LARGEST_MESSAGE} bytes")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._body.aclose()
+
+
+# --- over pipes ------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def _started(address: Address, conduct: Conduct) -> AsyncGenerator["TransportStreams"]:
+    process = await _start(address)
+    arriving, incoming = anyio.create_memory_object_stream[Incoming](0)
+    outgoing, leaving = anyio.create_memory_object_stream[SessionMessage](0)
+    async with anyio.create_task_group() as tasks, arriving, incoming, outgoing, leaving:
+        tasks.start_soon(_read, process, arriving, conduct)
+        tasks.start_soon(_write, process, leaving, arriving)
+        tasks.start_soon(_listen, process, conduct)
+        try:
+            yield Sifted(incoming, conduct), outgoing
+        finally:
+            # A cancelled caller must not leave a server behind; every wait inside is bounded.
+            with anyio.CancelScope(shield=True):
+                await _stop(process, conduct)
+            tasks.cancel_scope.cancel()
+
+
+async def _start(address: Address) -> Process:
+    environment = get_default_environment() | dict(address.env)
+    return await anyio.open_process(
+        [_executable(address.command, environment), *address.args],
+        env=environment,
+        cwd=os.path.expanduser(address.cwd) or None,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # Its own group, so that whatever it starts can be ended with it.
+        start_new_session=True,
+    )
+
+
+def _executable(command: str, environment: dict[str, str]) -> str:
+    command = os.path.expanduser(command)
+    if sys.platform == "win32":  # There `npx` is a script that only its full name starts.
+        return which(command, path=environment.get("PATH")) or command
+    return command
+
+
+async def _read(process: Process, arriving: MemoryObjectSendStream[Incoming], conduct: Conduct) -> None:
+    assert process.stdout is not None
+    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+        async with arriving:
+            async for line in _lines(process.stdout, conduct):
+                try:
+                    message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+                except ValueError:
+                    conduct.heard(line)
+                    continue
+                await arriving.send(SessionMessage(message))
+    # A server blocked on a full pipe could not end by itself.
+    with suppress(anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
+        while not conduct.too_long:
+            await process.stdout.receive()
+
+
+async def _lines(stream: ByteReceiveStream, conduct: Conduct) -> AsyncGenerator[bytes]:
+    parts: list[bytes] = []
+    size = 0
+    async for chunk in stream:
+        *complete, rest = chunk.split(b"\n")
+        for piece in complete:
+            line = b"".join((*parts, piece))
+            parts, size = [], 0
+            if line.strip():
+                yield line
+        parts.append(rest)
+        size += len(rest)
+        if size > LARGEST_MESSAGE:
+            conduct.too_long = True
+            return
+
+
+async def _write(
+    process: Process,
+    leaving: MemoryObjectReceiveStream[SessionMessage],
+    arriving: MemoryObjectSendStream[Incoming],
+) -> None:
+    assert process.stdin is not None
+    try:
+        async for item in leaving:
+            text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+            await process.stdin.send(text.encode() + b"\n")
+    except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+        # Nothing more can be asked, so nobody should wait for an answer.
+        await arriving.aclose()
+
+
+async def _listen(process: Process, conduct: Conduct) -> None:
+    """Read standard error as fast as it comes, so that it never blocks the server, and keep its end."""
+    assert process.stderr is not None
+    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+        async for chunk in process.stderr:
+            conduct.stderr = (conduct.stderr + chunk)[-REMEMBERED_STDERR:]
+
+
+async def _stop(process: Process, conduct: Conduct) -> None:
+    assert process.stdin is not None
+    with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+        await process.stdin.aclose()
+    if await _ended(process):
+        conduct.exit_code = process.returncode
+    else:
+        _signal_group(process, signal.SIGTERM)
+        await _ended(process)
+    # Also when the server ended by itself: what it started may still run.
+    _signal_group(process, getattr(signal, "SIGKILL", signal.SIGTERM))
+    await _ended(process)
+    _release(process)
+
+
+async def _ended(process: Process) -> bool:
+    """Whether it ends within its time. `Process.wait` would also wait for whoever inherited the pipes."""
+    with anyio.move_on_after(SECONDS_TO_LEAVE):
+        while process.returncode is None:
+            await anyio.sleep(0.01)
+    return process.returncode is not None
+
+
+def _signal_group(process: Process, number: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, number)
+
+
+def _release(process: Process) -> None:
+    """Close the pipes on our side; a process that left the group may hold the other ends for ever."""
+    transport = getattr(getattr(process, "_process", None), "_transport", None)
+    if transport is not None:
+        with suppress(PermissionError, ProcessLookupError):
+            transport.close()

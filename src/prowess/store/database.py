@@ -1,0 +1,190 @@
+"""Memory: one SQL text for two databases.
+
+Above: the journal, the catalogue and every other owner of a table, who write literal SQL with
+`:name` parameters. Below: a driver of a few lines for each database. A `Database` lends a
+connection to one transaction at a time, so any thread may use it.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib import resources
+from threading import BoundedSemaphore
+from typing import Any, Protocol
+
+from prowess.errors import StoreError
+
+Row = tuple[Any, ...]
+
+CONNECTIONS = 8
+
+
+class Driver(Protocol):
+    """What differs between databases: how to connect, and a handful of words."""
+
+    begin_reading: str
+    begin_writing: str
+    lock_for_migration: str
+    failures: tuple[type[Exception], ...]
+
+    @property
+    def place(self) -> str: ...
+
+    def connect(self) -> Any: ...
+
+    def usable(self, connection: Any) -> bool: ...
+
+    def adapt(self, sql: str) -> str: ...
+
+    def explain(self, failure: Exception) -> StoreError: ...
+
+
+class Transaction:
+    """Statements that happen together or not at all."""
+
+    __slots__ = ("_adapt", "_cursor")
+
+    def __init__(self, driver: Driver, cursor: Any) -> None:
+        self._adapt = driver.adapt
+        self._cursor = cursor
+
+    def all(self, sql: str, **values: object) -> list[Row]:
+        self._cursor.execute(self._adapt(sql), values)
+        return list(self._cursor.fetchall())
+
+    def one(self, sql: str, **values: object) -> Row | None:
+        self._cursor.execute(self._adapt(sql), values)
+        row: Row | None = self._cursor.fetchone()
+        return row
+
+    def run(self, sql: str, **values: object) -> int:
+        """Execute one statement and return how many rows it touched."""
+        self._cursor.execute(self._adapt(sql), values)
+        return int(self._cursor.rowcount)
+
+    def many(self, sql: str, rows: Iterable[Mapping[str, object]]) -> None:
+        batch = list(rows)
+        if batch:
+            self._cursor.executemany(self._adapt(sql), batch)
+
+
+class Database:
+    """A store that is open: migrated, pooled, safe to share between threads."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._idle: list[Any] = []
+        self._lent = BoundedSemaphore(CONNECTIONS)
+        self._closed = False
+        try:
+            self._migrate()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def place(self) -> str:
+        return self._driver.place
+
+    @contextmanager
+    def reading(self) -> Iterator[Transaction]:
+        """One consistent view of the store; never waits for a writer."""
+        with self._transaction(self._driver.begin_reading) as transaction:
+            yield transaction
+
+    @contextmanager
+    def writing(self) -> Iterator[Transaction]:
+        """Everything inside is durable when the block ends, or never happened."""
+        with self._transaction(self._driver.begin_writing) as transaction:
+            yield transaction
+
+    def close(self) -> None:
+        self._closed = True
+        while self._idle:
+            self._idle.pop().close()
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[Transaction]:
+        with self._lent:
+            connection = self._borrow()
+            try:
+                cursor = connection.cursor()
+                cursor.execute(begin)
+                try:
+                    yield Transaction(self._driver, cursor)
+                    cursor.execute("COMMIT")
+                except BaseException:
+                    self._abandon(connection, cursor)
+                    raise
+            except self._driver.failures as failure:
+                raise self._driver.explain(failure) from failure
+            finally:
+                self._give_back(connection)
+
+    def _borrow(self) -> Any:
+        if self._closed:
+            raise StoreError(f"the store {self.place} is closed", "open it again with prowess.open()")
+        try:
+            return self._idle.pop() if self._idle else self._driver.connect()
+        except IndexError:  # another thread took the last idle one
+            return self._driver.connect()
+
+    def _abandon(self, connection: Any, cursor: Any) -> None:
+        try:
+            cursor.execute("ROLLBACK")
+        except self._driver.failures:
+            connection.close()  # the server is gone, and with it whatever was not committed
+
+    def _give_back(self, connection: Any) -> None:
+        if self._closed or not self._driver.usable(connection):
+            connection.close()
+        else:
+            self._idle.append(connection)
+
+    def _migrate(self) -> None:
+        known = migrations()
+        if self._applied() == len(known):
+            return
+        with self.writing() as transaction:
+            if self._driver.lock_for_migration:
+                transaction.run(self._driver.lock_for_migration)
+            transaction.run(CREATE_MIGRATION)
+            row = transaction.one("SELECT COALESCE(MAX(number), 0) FROM migration")
+            applied = row[0] if row else 0
+            if applied > len(known):
+                raise StoreError(
+                    f"the store {self.place} was written by a newer prowess (schema {applied})",
+                    "upgrade prowess, or open another store",
+                )
+            for number, (name, text) in enumerate(known[applied:], start=applied + 1):
+                for statement in statements(text):
+                    transaction.run(statement)
+                transaction.run(
+                    "INSERT INTO migration (number, name) VALUES (:number, :name)", number=number, name=name
+                )
+
+    def _applied(self) -> int:
+        """How many migrations the store has, without taking any lock; 0 when it is new."""
+        try:
+            with self.reading() as transaction:
+                row = transaction.one("SELECT COALESCE(MAX(number), 0) FROM migration")
+        except StoreError as error:
+            if isinstance(error.__cause__, self._driver.failures) and "migration" in str(error.__cause__):
+                return 0
+            raise
+        return row[0] if row else 0
+
+
+CREATE_MIGRATION = "CREATE TABLE IF NOT EXISTS migration (number BIGINT PRIMARY KEY, name TEXT NOT NULL)"
+
+
+def migrations() -> list[tuple[str, str]]:
+    """The numbered SQL files beside this module, in order."""
+    folder = resources.files("prowess.store") / "migrations"
+    files = sorted((f for f in folder.iterdir() if f.name.endswith(".sql")), key=lambda f: f.name)
+    return [(file.name, file.read_text(encoding="utf-8")) for file in files]
+
+
+def statements(text: str) -> list[str]:
+    """Split a migration at the semicolons that end a line; comments go."""
+    code = "".join(f"{line}\n" for line in text.splitlines() if not line.lstrip().startswith("--"))
+    return [part.strip() for part in code.split(";\n") if part.strip()]

@@ -9,9 +9,10 @@ import psycopg
 import pytest
 
 from prowess.engine import Engine
+from prowess.engine.ways import Ways
 from prowess.store.database import Database
 from prowess.store.opening import open_database
-from prowess.testing import StaticSource
+from prowess.testing import StaticSource, word_embedder
 from tests.postgres import running_postgres
 
 
@@ -64,14 +65,27 @@ def database(store_url: str, tmp_path: Path) -> Iterator[Database]:
 
 OpenEngine = Callable[..., Engine]
 
+OWNER = """
+profiles:
+  owner:
+    agents: [default, ada, bob]
+    additional_tools: ["*"]
+"""
+"""A policy for tests that are not about policy: three agents who may use everything."""
+
 
 @pytest.fixture
 def open_engine(store_url: str, tmp_path: Path, clock: SteppingClock) -> Iterator[OpenEngine]:
     """Open an engine over static sources on this test's store; again and again, if asked."""
     opened: list[Engine] = []
 
-    def open_one(*sources: StaticSource, environment: dict[str, str] | None = None) -> Engine:
-        engine = Engine(open_database(store_url, tmp_path), sources, clock, environment or {})
+    def open_one(
+        *sources: StaticSource, environment: dict[str, str] | None = None, policy: str = OWNER
+    ) -> Engine:
+        file = tmp_path / "policy.yaml"
+        file.write_text(policy)
+        ways = Ways(policy_files=(file,), embedder=word_embedder)
+        engine = Engine(open_database(store_url, tmp_path), sources, clock, environment or {}, ways)
         opened.append(engine)
         return engine
 

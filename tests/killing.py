@@ -49,8 +49,9 @@ def _run_and_kill(url: str, folder: Path, writers: int, chance: random.Random) -
         with output.open("w") as stdout:
             command = [sys.executable, "-m", "tests.writer", url, f"w{number}"]
             running.append(subprocess.Popen(command, stdout=stdout))
-    for output in outputs:
+    for process, output in zip(running, outputs, strict=True):
         while "ready" not in output.read_text():
+            assert process.poll() is None, "a writer ended before it was killed"
             time.sleep(0.005)
     for process in running:
         time.sleep(chance.uniform(0, 0.15))

@@ -239,15 +239,30 @@ def test_a_name_that_is_taken_gets_a_number_and_a_server_that_is_there_is_not_ad
     server = imported({"url": "https://h.example/mcp", "headers": {"X-Key": SECRET}})
     first = add_sources(CONFIG, [server])
     assert first.added == ("notes-2",)
-    second = add_sources(first.text, [server])
-    assert (second.text, second.added, second.known) == (first.text, (), ("notes",))
+    text = first.text.rstrip()
+    second = add_sources(text, [server])
+    assert (second.text, second.added, second.known) == (text, (), ("notes",))
+
+
+def test_sources_can_be_added_where_other_tables_stand_between_and_after_them() -> None:
+    config = f"{CONFIG}\n[policy]\nfiles = []\n\n[[source]]\ntype = 'cards'\n[discovery]"
+    addition = add_sources(config, [imported({"command": "x"}, "a"), imported({"command": "y"}, "b")])
+    assert addition.text.startswith(config)
+    assert [source.get("name") for source in tomllib.loads(addition.text)["source"]] == [
+        "notes",
+        None,
+        "a",
+        "b",
+    ]
 
 
 def test_an_empty_configuration_can_be_added_to() -> None:
     assert len(tomllib.loads(add_sources("", [imported({"command": "x"})]).text)["source"]) == 1
 
 
-@pytest.mark.parametrize("text", ["= broken", "source = 3", "[source]\ntype = 'mcp'"])
+@pytest.mark.parametrize(
+    "text", ["= broken", "source = 3", "source = [{type = 'mcp'}]", "[source]\ntype = 'mcp'"]
+)
 def test_a_configuration_that_cannot_be_added_to_is_refused(text: str) -> None:
     with pytest.raises(ConfigError):
         add_sources(text, [imported({"command": "x"})])

@@ -171,8 +171,9 @@ def test_lines_that_are_no_messages_are_reported_and_harm_nothing() -> None:
     assert "wrote 2 lines that are not MCP" in warnings(reading)
 
 
-def test_a_tool_with_an_invalid_schema_is_skipped_and_the_others_stay() -> None:
-    reading = rogue("one-bad-tool").read({})
+@pytest.mark.parametrize("way", ["one-bad-tool", "modern-bad-tool"])
+def test_a_tool_with_an_invalid_schema_is_skipped_and_the_others_stay(way: str) -> None:
+    reading = rogue(way).read({})
     assert sorted(drafts(reading)) == ["tool:rogue/first", "tool:rogue/last"]
     assert "rogue/broken: an entry of tools/list does not follow the protocol (inputSchema" in warnings(
         reading

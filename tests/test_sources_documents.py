@@ -4,10 +4,12 @@ import json
 import time
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prowess.errors import SourceError
+from prowess.sources import documents
 from prowess.sources.documents import body_of, parse_json, parse_page, parse_yaml
 from prowess.sources.texts import Json
 
@@ -190,6 +192,15 @@ json_values = st.recursive(
 def test_what_json_can_say_is_read_back_the_same(value: Json) -> None:
     assert parse_json(json.dumps(value), "a.json") == value
     assert parse_json(json.dumps(value, ensure_ascii=False), "a.json") == value
+
+
+@pytest.mark.parametrize(
+    "text", ['"\\UFFFFFFFF"', '"\\ud800"', "[" * 10_000, "a: \x01", "%YAML 1." + "9" * 5000 + "\n---\na"]
+)
+def test_without_the_c_parser_the_same_is_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(documents, "_LOADER", yaml.SafeLoader)
+    yaml_refusal(text)
+    assert parse_yaml("a: [1, {b: no}]", "a.yaml") == {"a": [1, {"b": "no"}]}
 
 
 @settings(max_examples=300)

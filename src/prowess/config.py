@@ -57,6 +57,8 @@ class DiscoveryConfig(_Section, frozen=True):
     collection_name: str = "capability_index"
     embedding_model_id: str = ""
     kind: str = "any"
+    category: str = ""
+    exclude: list[str] = []
     only_available: bool = True
 
 

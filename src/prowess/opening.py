@@ -4,9 +4,14 @@ import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from prowess import config as configuration
-from prowess.engine import Engine
+from prowess.config import Settings
+from prowess.engine.engine import Engine
+from prowess.engine.ways import Ways
 from prowess.journal import Clock
 from prowess.sources.configured import configured_sources
 from prowess.sources.source import Source
@@ -24,11 +29,13 @@ def open(
     sources: Sequence[Source] | None = None,
     environment: Mapping[str, str] | None = None,
     clock: Clock = now,
+    **discovery: Any,
 ) -> Engine:
     """Open the store and everything around it.
 
     `store` is a path or `postgresql://...`; without it PROWESS_STORE, then prowess.toml, decide.
-    `sources` replaces the ones that prowess.toml configures.
+    `sources` replaces the ones that prowess.toml configures; further arguments are keys of its
+    section [discovery].
     """
     environment = os.environ if environment is None else environment
     file = Path(config) if config else configuration.find(environment, Path.cwd())
@@ -36,4 +43,22 @@ def open(
     if sources is None:
         sources = configured_sources(settings, environment)
     url = store or environment.get("PROWESS_STORE") or settings.config.store
-    return Engine(open_database(url, settings.root), sources, clock, environment)
+    ways = ways_of(settings, environment, discovery)
+    return Engine(open_database(url, settings.root), sources, clock, environment, ways)
+
+
+def ways_of(settings: Settings, environment: Mapping[str, str], discovery: Mapping[str, Any]) -> Ways:
+    """What configuration and arguments say about how the engine works."""
+    chosen = msgspec.structs.replace(settings.config.discovery, **discovery)
+
+    def open_embedder() -> Any:
+        from prowess.discovery.embedders import chosen as chosen_embedder  # numpy, at the first search
+
+        return chosen_embedder(chosen.embedding_model_id, environment)()
+
+    return Ways(
+        discovery=chosen,
+        presets={preset.name: preset.capabilities for preset in settings.config.preset},
+        policy_files=tuple(settings.path(file) for file in settings.config.policy.files),
+        embedder=open_embedder,
+    )

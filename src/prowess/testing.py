@@ -1,9 +1,16 @@
-"""Doubles for tests, ours and the users': a source that holds what it is told."""
+"""Doubles for tests, ours and the users': a source that holds what it is told, a cheap embedder."""
 
+import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from prowess.sources.source import Known, Progress, silent
 from prowess.types import Capability, Detail, Draft, Entry, Problem, Provider, Reading
+
+if TYPE_CHECKING:
+    from prowess.discovery.dense import Matrix
+    from prowess.discovery.ranking import Embed
 
 
 def capability(id: str, description: str = "", **fields: object) -> Capability:
@@ -35,3 +42,17 @@ class StaticSource:
             providers=tuple(self.providers),
             problems=tuple(self.problems),
         )
+
+
+def word_embedder() -> "tuple[str, Embed]":
+    """An embedder for tests: texts that share words are near, nothing is loaded."""
+    import numpy as np  # only tests that search need it
+
+    def embed(texts: Sequence[str]) -> "Matrix":
+        vectors = np.full((len(texts), 64), 1e-3, np.float32)
+        for row, text in enumerate(texts):
+            for word in text.lower().split():
+                vectors[row, zlib.crc32(word.strip(".,:;()").encode()) % 64] += 1
+        return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
+
+    return "words", embed

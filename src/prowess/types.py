@@ -222,14 +222,13 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tokens:
-    """What an offer costs, and what it saved against showing everything."""
+    """What an offer costs, part by part, and by which counter."""
 
     tier0: int = 0
     tier1: int = 0
     tier2: int = 0
     cards: int = 0
     tools: int = 0
-    catalogue: int = 0
     counter: str = ""
 
     @property
@@ -246,6 +245,8 @@ class Offer:
     text: str
     hits: tuple[Hit, ...]
     tools: tuple[JsonObject, ...]
+    tool_ids: Mapping[str, str] = field(default_factory=dict)
+    """Name of a tool in this offer -> the capability it stands for."""
     cards: tuple[str, ...] = ()
     tokens: Tokens = Tokens()
     left_out: LeftOut = LeftOut()

@@ -45,8 +45,12 @@ def pages(page: int) -> Message:
     return {"tools": [tool(f"tool-{page}-{number}") for number in range(3)], **following}
 
 
+MODERN = {"resultType": "complete", "ttlMs": 60_000, "cacheScope": "private"}
+DISCOVERED = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, **MODERN}
+
 LISTS: dict[str, Callable[[int], Message]] = {
     "one-bad-tool": lambda page: {"tools": [tool("first"), *bad_tools(), tool("last")]},
+    "modern-bad-tool": lambda page: {"tools": [tool("first"), *bad_tools(), tool("last")], **MODERN},
     "many": lambda page: {"tools": [tool(f"tool-{number:05}") for number in range(10_500)]},
     "pages": pages,
     "endless": lambda page: {"tools": [tool(f"tool-{page}")], "nextCursor": str(page + 1)},
@@ -125,6 +129,8 @@ def answer(way: str, request: Message) -> None:
         offers: Message = {"tools": {}, "prompts": {}} if way == "prompts-fail" else {"tools": {}}
         about = {"name": "rogue", "version": "1"}
         say(id, {"protocolVersion": params["protocolVersion"], "capabilities": offers, "serverInfo": about})
+    elif method == "server/discover" and way.startswith("modern"):
+        say(id, DISCOVERED)
     elif method == "tools/list":
         list_tools(way, id, params.get("cursor"))
     elif method == "prompts/list":

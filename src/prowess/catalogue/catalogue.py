@@ -42,16 +42,12 @@ class Catalogue:
         with self._database.reading() as transaction:
             return _version(transaction)
 
-    def view(self) -> View:
+    def view(self, known: View | None = None) -> View:
+        """The catalogue as it is now; of what an earlier view knows, only what changed is read."""
         with self._database.reading() as transaction:
-            rows = transaction.all(
-                "SELECT t.capability FROM capability c"
-                " JOIN capability_text t ON t.id = c.id AND t.digest = c.digest"
-            )
-            found = DecodeAll.decode(f"[{','.join(row[0] for row in rows)}]")
             return View(
                 version=_version(transaction),
-                capabilities={c.id: c for c in sorted(found, key=lambda c: c.id)},
+                capabilities=_capabilities(transaction, known),
                 providers=_providers(transaction),
                 switched_off={
                     (provider, agent): reason
@@ -145,6 +141,21 @@ def _version(transaction: Transaction) -> int:
     return int(row[0]) if row else 0
 
 
+def _capabilities(transaction: Transaction, known: View | None) -> dict[str, Capability]:
+    rows = transaction.all(
+        "SELECT t.capability FROM capability c JOIN capability_text t ON t.id = c.id AND t.digest = c.digest"
+        " WHERE c.version > :since",
+        since=known.version if known else 0,
+    )
+    found = {c.id: c for c in DecodeAll.decode(f"[{','.join(row[0] for row in rows)}]")}
+    together = {**known.capabilities, **found} if known else found
+    count = transaction.one("SELECT COUNT(*) FROM capability")
+    if count != (len(together),):
+        left = {row[0] for row in transaction.all("SELECT id FROM capability")}
+        together = {id: c for id, c in together.items() if id in left}
+    return dict(sorted(together.items()))
+
+
 def _lock(transaction: Transaction) -> int:
     """Let one sync at a time through; the next one waits here."""
     row = transaction.one("UPDATE catalogue_version SET version = version WHERE one = 1 RETURNING version")
@@ -200,10 +211,10 @@ def _write_capabilities(
         rows,
     )
     transaction.many(
-        "INSERT INTO capability (id, source, place, provider, digest)"
-        " VALUES (:id, :source, :place, :provider, :digest)"
+        "INSERT INTO capability (id, source, place, provider, digest, version)"
+        " VALUES (:id, :source, :place, :provider, :digest, :since)"
         " ON CONFLICT (id) DO UPDATE SET source = excluded.source, place = excluded.place,"
-        " provider = excluded.provider, digest = excluded.digest",
+        " provider = excluded.provider, digest = excluded.digest, version = excluded.version",
         rows,
     )
 

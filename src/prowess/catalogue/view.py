@@ -21,6 +21,9 @@ class View:
     def off(self, provider: str, agent: str) -> bool:
         return (provider, "") in self.switched_off or (provider, agent) in self.switched_off
 
+    def why_off(self, provider: str, agent: str) -> str:
+        return self.switched_off.get((provider, ""), "") or self.switched_off.get((provider, agent), "")
+
     def active(self, agent: str) -> Mapping[str, Capability]:
         """What exists for this agent: everything whose provider is not switched off."""
         if not self.switched_off:
@@ -49,16 +52,33 @@ Which = Callable[[str], str | None]
 
 def with_availability(view: View, environment: Mapping[str, str], which: Which) -> View:
     """The same view, each capability with the reasons why it cannot be used right now."""
-    reasons = {id: _own_reasons(c, view, environment, which) for id, c in view.capabilities.items()}
-    for id, capability in view.capabilities.items():
-        for tool in capability.required_tools:
-            needed = _tool_id(tool, view)
-            if needed and needed != id and reasons[needed]:
-                reasons[id] = (*reasons[id], f"required tool {tool} is unavailable: {reasons[needed][0]}")
-    capabilities = {
-        id: replace(c, unavailable=reasons[id]) if reasons[id] else c for id, c in view.capabilities.items()
-    }
-    return replace(view, capabilities=capabilities)
+    down = {p.name for p in view.providers.values() if p.down}
+    demanding = [c for c in view.capabilities.values() if _may_be_unavailable(c, down)]
+    own = {c.id: _own_reasons(c, view, environment, which) for c in demanding}
+    reasons = {c.id: (*own[c.id], *_reasons_of_tools(c, view, own)) for c in demanding}
+    return replace(view, capabilities={id: _with(c, reasons.get(id, ())) for id, c in view.capabilities.items()})
+
+
+def _may_be_unavailable(capability: Capability, down: set[str]) -> bool:
+    return bool(
+        capability.required_secrets
+        or capability.required_tools
+        or capability.provider in down
+        or "declared_available" in capability.metadata
+    )
+
+
+def _reasons_of_tools(capability: Capability, view: View, own: Mapping[str, tuple[str, ...]]) -> list[str]:
+    found = []
+    for tool in capability.required_tools:
+        needed = _tool_id(tool, view)
+        if needed != capability.id and own.get(needed):
+            found.append(f"required tool {tool} is unavailable: {own[needed][0]}")
+    return found
+
+
+def _with(capability: Capability, reasons: tuple[str, ...]) -> Capability:
+    return capability if capability.unavailable == reasons else replace(capability, unavailable=reasons)
 
 
 def _own_reasons(

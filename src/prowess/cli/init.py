@@ -6,8 +6,10 @@ import click
 
 from prowess import config as configuration
 from prowess.cli.session import say
+from prowess.policy.builtin import owner_policy
 from prowess.sources.configured import default_sources
 
+POLICY = "policy.yaml"
 HEAD = """\
 # What prowess reads here. Every key is in docs/configuration.md; of two sources that define one
 # capability, the first wins.
@@ -23,10 +25,12 @@ COMMENTS = {
 
 @click.command()
 def command() -> None:
-    """Write prowess.toml for this folder, unless it is there."""
+    """Write prowess.toml and a first policy.yaml for this folder, unless they are there."""
     here = Path.cwd()
     ignore_store(here)
     write(here / configuration.FILE, first_config(here))
+    write(here / POLICY, owner_policy())
+    say("the agent `default` may use everything; narrow that in policy.yaml when others get in")
     say("next: prowess sync, then prowess list")
 
 
@@ -37,7 +41,7 @@ def first_config(root: Path) -> str:
         place = f'path = "{source.path}"\n' if source.path else ""
         text += f"\n# {COMMENTS[source.type]}\n[[source]]\n"
         text += f'type = "{source.type}"\nname = "{source.name}"\n{place}'
-    return text
+    return f'{text}\n[policy]\nfiles = ["{POLICY}"]\n'
 
 
 def write(file: Path, text: str) -> None:

@@ -12,13 +12,17 @@ import msgspec
 
 import prowess
 from prowess import config as configuration
-from prowess.engine import Engine, SyncProgress
+from prowess.engine.engine import Engine
+from prowess.engine.reading import SyncProgress
 
 
 @contextmanager
 def opened() -> Iterator[Engine]:
     """The engine that `--config` and `--store`, the environment and the folder ask for."""
     chosen = click.get_current_context().find_root().obj or {}
+    file = config_file()
+    # Modules that prowess.toml names lie beside it, as they would for `python -m`.
+    sys.path.insert(0, str(file.resolve().parent if file else Path.cwd()))
     with prowess.open(chosen.get("store"), config=chosen.get("config")) as engine:
         yield engine
 

@@ -4,7 +4,10 @@ The formats are those of the discovery engine this one follows: a summary names 
 kind, what it does and its first parameters; a page shows the schema or the instructions whole.
 """
 
-from collections.abc import Mapping
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -13,6 +16,11 @@ from prowess.types import Capability, Detail, JsonObject
 SUMMARY_LENGTH = 120
 SUMMARY_PARAMETERS = 3
 UNAVAILABLE = "[not available — missing secrets or dependencies]"
+
+# Interfaces take 64 characters; clients put a prefix in front, and a suffix may come behind.
+LONGEST_NAME = 40
+SUFFIX_LENGTH = 6
+UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 
 DISCOVER = "discover_capabilities"
 DISCOVER_TOOL: JsonObject = {
@@ -94,6 +102,20 @@ def parameter_line(name: str, of: object, required: bool) -> str:
     if "default" in schema:
         line += f" (default: {msgspec.json.encode(schema['default']).decode()})"
     return line
+
+
+def tool_names(capabilities: Sequence[Capability]) -> list[str]:
+    """A name for each that every model interface takes; where two would be alike, both get a suffix."""
+    plain = [UNSAFE.sub("_", c.name)[:LONGEST_NAME] for c in capabilities]
+    common = Counter(plain)
+    return [
+        name if common[name] == 1 and name != DISCOVER else f"{name}-{_suffix(c.id)}"
+        for name, c in zip(plain, capabilities, strict=True)
+    ]
+
+
+def _suffix(id: str) -> str:
+    return hashlib.sha256(id.encode()).hexdigest()[:SUFFIX_LENGTH]
 
 
 def tool_definition(capability: Capability, detail: Detail, name: str) -> JsonObject:

@@ -11,6 +11,7 @@ else, `no`, `12:30` and `2026-01-31` included, is the text that was written. Key
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -45,7 +46,8 @@ def parse_yaml(text: str, place: str, first_line: int = 1) -> Json:
         where = f"line {mark.line + first_line}, column {mark.column + 1}: " if mark else ""
         what = f"{where}not valid YAML: {error.problem or error.context}"
         raise SourceError(place, what, "correct the YAML there") from error
-    except yaml.YAMLError as error:
+    # The loader in pure Python lets some errors of its own conversions through.
+    except (yaml.YAMLError, ValueError, OverflowError) as error:
         reason = str(error).split("\n")[0]
         raise SourceError(place, f"not valid YAML: {reason}", "save it as plain text") from error
 
@@ -208,8 +210,7 @@ def parse_json(text: str, place: str) -> Json:
 def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     values = dict(pairs)
     if len(values) < len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
         raise ValueError(f"the key {quoted(twice)} is given twice")
     return values
 

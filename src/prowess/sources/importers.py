@@ -9,15 +9,13 @@ secret, only a variable that a person sets.
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
 import tomlkit
 import tomlkit.items
-from tomlkit.exceptions import TOMLKitError
-from tomlkit.items import AoT
 
 from prowess.errors import ConfigError, SourceError
 from prowess.sources.redaction import Redaction
@@ -107,28 +105,42 @@ class Addition:
 
 
 def add_sources(text: str, servers: Iterable[ImportedServer], place: str = "prowess.toml") -> Addition:
-    """Add servers as `[[source]]` tables to a configuration, which otherwise stays as it was written."""
-    try:
-        document = tomlkit.parse(text)
-    except (TOMLKitError, RecursionError) as error:
-        raise ConfigError(place, f"is not TOML: {error}", "mend that line") from None
-    sources = document.setdefault("source", tomlkit.aot())
-    if not isinstance(sources, AoT):
-        raise ConfigError(place, "`source` is not a list of [[source]] tables", "write each as [[source]]")
+    """Add servers as `[[source]]` tables at the end of a configuration; what was written stays as it was."""
+    sources = _sources(text, place)
     names = {str(source.get("name", "")): None for source in sources}
     reached = {_reached(source) for source in sources}
-    added: list[str] = []
+    tables: list[tomlkit.items.Table] = []
     known: list[str] = []
     for server in servers:
         table = _source_table(server, _free_name(server.name, names))
-        if _reached(table) in reached:
+        if _reached(table.unwrap()) in reached:
             known.append(server.name)
             continue
-        sources.append(table)
+        tables.append(table)
         names[table["name"]] = None
-        reached.add(_reached(table))
-        added.append(table["name"])
-    return Addition(tomlkit.dumps(document) if added else text, tuple(added), tuple(known))
+        reached.add(_reached(table.unwrap()))
+    added = tuple(str(table["name"]) for table in tables)
+    return Addition("".join((text, *_rendered(text, tables))), added, tuple(known))
+
+
+def _sources(text: str, place: str) -> list[dict[str, Any]]:
+    try:
+        sources = tomllib.loads(text).get("source", [])
+        # Only tables can be followed by more of them; a list in brackets is closed.
+        tomllib.loads(f"{text}\n[[source]]\n")
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ConfigError(
+            place, f"cannot be added to: {error}", "mend it, and write sources as [[source]]"
+        ) from None
+    return [source for source in sources if isinstance(source, dict)]
+
+
+def _rendered(text: str, tables: Sequence[tomlkit.items.Table]) -> Iterator[str]:
+    if tables and text and not text.endswith("\n"):
+        yield "\n"
+    for number, table in enumerate(tables):
+        yield "\n" if text or number else ""
+        yield f"[[source]]\n{table.as_string()}"
 
 
 def _source_table(server: ImportedServer, name: str) -> tomlkit.items.Table:
@@ -157,8 +169,7 @@ def _inline(values: Mapping[str, str]) -> tomlkit.items.InlineTable:
 
 def _reached(source: Table) -> tuple[str, ...]:
     """What makes two sources the same server: how it is reached, whatever it is called."""
-    plain = source.unwrap() if hasattr(source, "unwrap") else source
-    return tuple(json.dumps(plain.get(key) or "") for key in ("command", "args", "cwd", "url"))
+    return tuple(json.dumps(source.get(key) or "", default=str) for key in ("command", "args", "cwd", "url"))
 
 
 # --- reading ---------------------------------------------------------------------------------

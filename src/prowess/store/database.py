@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import resources
 from threading import BoundedSemaphore
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from prowess.errors import StoreError
 
@@ -142,25 +142,22 @@ class Database:
 
     def _migrate(self) -> None:
         known = migrations()
-        if self._applied() == len(known):
+        if self._applied() == known[-1].number:
             return
         with self.writing() as transaction:
             if self._driver.lock_for_migration:
                 transaction.run(self._driver.lock_for_migration)
-            transaction.run(CREATE_MIGRATION)
+            transaction.run("CREATE TABLE IF NOT EXISTS migration (number BIGINT PRIMARY KEY, name TEXT NOT NULL)")
             row = transaction.one("SELECT COALESCE(MAX(number), 0) FROM migration")
             applied = row[0] if row else 0
-            if applied > len(known):
+            if applied > known[-1].number:
                 raise StoreError(
                     f"the store {self.place} was written by a newer prowess (schema {applied})",
                     "upgrade prowess, or open another store",
                 )
-            for number, (name, text) in enumerate(known[applied:], start=applied + 1):
-                for statement in statements(text):
-                    transaction.run(statement)
-                transaction.run(
-                    "INSERT INTO migration (number, name) VALUES (:number, :name)", number=number, name=name
-                )
+            for migration in known:
+                if migration.number > applied:
+                    migration.run(transaction)
 
     def _applied(self) -> int:
         """How many migrations the store has, without taking any lock; 0 when it is new."""
@@ -174,14 +171,26 @@ class Database:
         return row[0] if row else 0
 
 
-CREATE_MIGRATION = "CREATE TABLE IF NOT EXISTS migration (number BIGINT PRIMARY KEY, name TEXT NOT NULL)"
+class Migration(NamedTuple):
+    """One step forward: a numbered SQL file that both databases run."""
+
+    number: int
+    name: str
+    text: str
+
+    def run(self, transaction: Transaction) -> None:
+        for statement in statements(self.text):
+            transaction.run(statement)
+        transaction.run(
+            "INSERT INTO migration (number, name) VALUES (:number, :name)", number=self.number, name=self.name
+        )
 
 
-def migrations() -> list[tuple[str, str]]:
+def migrations() -> list[Migration]:
     """The numbered SQL files beside this module, in order."""
     folder = resources.files("prowess.store") / "migrations"
     files = sorted((f for f in folder.iterdir() if f.name.endswith(".sql")), key=lambda f: f.name)
-    return [(file.name, file.read_text(encoding="utf-8")) for file in files]
+    return [Migration(int(f.name.partition("_")[0]), f.name, f.read_text(encoding="utf-8")) for f in files]
 
 
 def statements(text: str) -> list[str]:

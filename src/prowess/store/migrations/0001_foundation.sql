@@ -27,8 +27,10 @@ CREATE TABLE capability (
     source TEXT NOT NULL,
     place TEXT NOT NULL,
     provider TEXT NOT NULL,
-    digest TEXT NOT NULL
+    digest TEXT NOT NULL,
+    version BIGINT NOT NULL
 );
+CREATE INDEX capability_by_version ON capability (version);
 CREATE INDEX capability_by_source ON capability (source, place);
 CREATE TABLE capability_text (
     id TEXT NOT NULL,

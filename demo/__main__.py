@@ -1,0 +1,74 @@
+"""`make demo`: the main job, end to end, on the sample catalogue beside this file."""
+
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import click
+
+import prowess
+from prowess.engine import Engine
+
+HERE = Path(__file__).parent
+REQUESTS = (
+    "Search the web for AI news and summarize it",
+    "list my open GitHub issues",
+    "thanks, that's all",
+)
+
+
+def title(text: str) -> None:
+    click.secho(f"\n{text}", fg="cyan", bold=True)
+
+
+def what_exists(engine: Engine) -> None:
+    title("What exists")
+    report = engine.sync()
+    kinds = Counter(c.kind for c in engine.capabilities())
+    click.echo(f"{report.total} capabilities: " + ", ".join(f"{n} {kind}s" for kind, n in kinds.most_common()))
+    for capability in engine.capabilities():
+        if not capability.available:
+            click.echo(f"  {capability.id}: {click.style(capability.unavailable[0], fg='yellow')}")
+
+
+def what_is_allowed(engine: Engine) -> None:
+    title("What an agent may use")
+    for agent in ("default", "ada"):
+        click.echo(f"  {agent}: {len(engine.capabilities(agent))} of {len(engine.capabilities())}")
+    for line in engine.explain("ada", "tool:send_email"):
+        click.echo(f"  {click.style(line, fg='bright_black')}")
+
+
+def what_is_offered(engine: Engine) -> None:
+    title("What is offered for a request")
+    everything = engine.cost_of_everything()
+    for request in REQUESTS:
+        offer = engine.offer(request)
+        click.secho(f"  {request!r}", bold=True)
+        for hit in offer.hits:
+            score = click.style(f"{hit.score:.2f}", fg="green")
+            click.echo(f"    {score}  {hit.id:24} {'; '.join(hit.reasons)}")
+        saved = 1 - offer.tokens.total / everything
+        cost = f"{offer.tokens.total} tokens instead of {everything}: {saved:.0%} saved"
+        click.secho(f"    {cost} ({offer.tokens.counter})", fg="magenta")
+
+
+def what_happened(engine: Engine) -> None:
+    title("What happened")
+    heads = engine.journal.verify()
+    click.echo(f"  {sum(head.count for head in heads)} journal entries in {len(heads)} chains, intact")
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        store = str(Path(folder) / "prowess.db")
+        with prowess.open(store, config=str(HERE / "prowess.toml")) as engine:
+            what_exists(engine)
+            what_is_allowed(engine)
+            what_is_offered(engine)
+            what_happened(engine)
+    click.echo()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,19 @@
+"""`prowess lint`"""
+
+import click
+
+from prowess.cli.session import emit, json_option, opened, printable, say
+
+
+@click.command()
+@json_option
+def command(as_json: bool) -> None:
+    """Capabilities that cannot be told apart, and descriptions that say too little or too much."""
+    with opened() as engine:
+        findings = engine.lint()
+    if as_json:
+        emit(findings)
+        return
+    for finding in findings:
+        click.echo(printable(f"{' and '.join(finding.ids)}: {finding.what}; {finding.remedy}"))
+    say(f"{len(findings) or 'no'} findings")

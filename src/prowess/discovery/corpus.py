@@ -1,0 +1,190 @@
+"""Everything a search reads: capabilities in rows, with their words, vectors, names and relations.
+
+It is kept in step by `put` and `drop`, one capability at a time, and written down as `CorpusState`.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from prowess.discovery.dense import Dense, Matrix
+from prowess.discovery.graph import Graph
+from prowess.discovery.lexical import Document, Lexical, LexicalState, document
+from prowess.discovery.names import Names
+from prowess.discovery.text import Words, embedding_text
+from prowess.types import Capability
+
+Mask = npt.NDArray[np.bool_]
+
+# Rows of what was changed or removed are cleared away once there are this many of them.
+MOST_DROPPED = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusState:
+    """What need not be computed again: `ids` in row order, their words, and the vectors there are."""
+
+    ids: tuple[str, ...]
+    lexical: LexicalState
+    vectors: Matrix
+    known: Mask
+
+
+class Corpus:
+    """The searchable form of a set of capabilities."""
+
+    def __init__(self, presets: Mapping[str, Sequence[str]] | None = None) -> None:
+        self.words = Words()
+        self.graph = Graph(presets)
+        self.lexical = Lexical()
+        self.dense = Dense()
+        self.names = Names()
+        self._rows: dict[str, int] = {}
+        self._held: list[Capability | None] = []
+        self._masks: dict[tuple[str, str | bool], Mask] = {}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def size(self) -> int:
+        """How long a mask over the rows is."""
+        return len(self._held)
+
+    def put(
+        self, capabilities: Iterable[Capability], examples: Mapping[str, Sequence[str]] | None = None
+    ) -> None:
+        """Add or replace; `examples` are requests that a capability was shown to answer, by its id."""
+        shown = examples or {}
+        latest = {capability.id: capability for capability in capabilities}
+        documents = {id: document(each, self.words, shown.get(id, ())) for id, each in latest.items()}
+        moved = [id for id in latest if not self._replaced_in_place(latest[id], documents[id])]
+        kept = {id: self._vector(id) for id in moved if self._reads_alike(latest[id])}
+        self.drop(moved)
+        rows = self.lexical.add([documents[id] for id in moved])
+        self._held.extend(None for _ in moved)
+        self.dense.grow(self.size)
+        for id, row in zip(moved, rows, strict=True):
+            self._place(row, latest[id])
+        self.give_vectors({id: vector for id, vector in kept.items() if vector is not None})
+        self._masks = {}
+
+    def drop(self, ids: Iterable[str]) -> None:
+        for id in ids:
+            row = self._rows.pop(id, None)
+            known = self._held[row] if row is not None else None
+            if row is None or known is None:
+                continue
+            self._held[row] = None
+            self.lexical.drop(row)
+            self.names.drop(row, known)
+            self.dense.forget(row)
+            self.graph.drop(id)
+        self._masks = {}
+        if self.size - len(self) > max(MOST_DROPPED, len(self)):
+            self._compact()
+
+    def without_vectors(self) -> tuple[Capability, ...]:
+        """What the encoder has still to read, in row order; `embedding_text` says what it reads."""
+        known = self.dense.known
+        return tuple(each for row, each in enumerate(self._held) if each is not None and not known[row])
+
+    def give_vectors(self, vectors: Mapping[str, Matrix]) -> None:
+        """Set the vectors of capabilities by id; ids that are gone by now are passed over."""
+        rows = [self._rows[id] for id in vectors if id in self._rows]
+        if rows:
+            self.dense.put(rows, np.stack([vector for id, vector in vectors.items() if id in self._rows]))
+
+    def mask(self, ids: Iterable[str]) -> Mask:
+        """These capabilities as a mask over the rows; it holds until the next change."""
+        chosen = np.zeros(self.size, np.bool_)
+        chosen[[self._rows[id] for id in ids if id in self._rows]] = True
+        return chosen
+
+    def where(self, field: str, value: str | bool) -> Mask:
+        """The rows whose capability has this value in this field."""
+        mask = self._masks.get((field, value))
+        if mask is None:
+            matches = (each is not None and getattr(each, field) == value for each in self._held)
+            mask = np.fromiter(matches, np.bool_, self.size)
+            self._masks[field, value] = mask
+        return mask
+
+    def present(self) -> Mask:
+        """The rows in use."""
+        mask = self._masks.get(("present", True))
+        if mask is None:
+            mask = np.fromiter((each is not None for each in self._held), np.bool_, self.size)
+            self._masks["present", True] = mask
+        return mask
+
+    def row(self, id: str) -> int | None:
+        return self._rows.get(id)
+
+    def at(self, row: int) -> Capability:
+        held = self._held[row]
+        if held is None:
+            raise IndexError(f"row {row} holds no capability")
+        return held
+
+    def state(self) -> CorpusState:
+        living = np.flatnonzero(self.present())
+        ids = tuple(self.at(row).id for row in living.tolist())
+        return CorpusState(ids, self.lexical.state(), self.dense.matrix[living], self.dense.known[living])
+
+    @classmethod
+    def restored(
+        cls,
+        state: CorpusState,
+        capabilities: Mapping[str, Capability],
+        presets: Mapping[str, Sequence[str]] | None = None,
+    ) -> "Corpus":
+        """The corpus of this state; what the mapping lacks is dropped, the caller puts what changed."""
+        corpus = cls(presets)
+        corpus._fill(state, capabilities)
+        return corpus
+
+    def _fill(self, state: CorpusState, capabilities: Mapping[str, Capability]) -> None:
+        self.lexical = Lexical.restored(state.lexical)
+        self.dense = Dense(state.vectors.shape[1])
+        self.dense.grow(len(state.ids))
+        rows = np.flatnonzero(state.known)
+        self.dense.put(rows.tolist(), state.vectors[rows])
+        self._held = [None] * len(state.ids)
+        for row, id in enumerate(state.ids):
+            if id in capabilities:
+                self._place(row, capabilities[id])
+            else:
+                self.lexical.drop(row)
+                self.dense.forget(row)
+
+    def _compact(self) -> None:
+        held = {each.id: each for each in self._held if each is not None}
+        state = self.state()
+        self.names, self._rows, self._masks = Names(), {}, {}
+        self._fill(state, held)
+
+    def _place(self, row: int, capability: Capability) -> None:
+        self._held[row] = capability
+        self._rows[capability.id] = row
+        self.names.add(row, capability)
+        self.graph.put(capability)
+
+    def _replaced_in_place(self, capability: Capability, reads: Document) -> bool:
+        """A change that no search can see, such as availability, needs no new row."""
+        row = self._rows.get(capability.id)
+        if row is None or not self._reads_alike(capability) or not self.lexical.holds(row, reads):
+            return False
+        self.names.drop(row, self.at(row))
+        self._place(row, capability)
+        return True
+
+    def _reads_alike(self, capability: Capability) -> bool:
+        row = self._rows.get(capability.id)
+        return row is not None and embedding_text(self.at(row)) == embedding_text(capability)
+
+    def _vector(self, id: str) -> Matrix | None:
+        row = self._rows[id]
+        return self.dense.matrix[row].copy() if self.dense.known[row] else None

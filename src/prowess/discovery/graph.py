@@ -1,0 +1,177 @@
+"""How capabilities hang together: what one needs, what is used together, what is alike.
+
+Edges are read from the capabilities when somebody asks, through tables by tag and by category, so
+that a change touches one capability and no pair is ever compared.
+"""
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+from prowess.types import Capability
+
+EdgeType = Literal["DEPENDS_ON", "COMPOSED_WITH", "TAGGED_WITH", "SAME_CATEGORY"]
+
+DEPENDS_ON = 1.0
+COMPOSED_WITH = 0.5
+PER_SHARED_TAG = 0.3
+# However many tags are shared, being alike is less than being needed.
+MOST_FOR_TAGS = 0.9
+SAME_CATEGORY = 0.1
+FEWEST_SHARED_TAGS = 2
+CATEGORY_SIZES = range(2, 9)
+# A tag this widely shared tells nothing, and would connect everything with everything.
+COMMON_TAG = 64
+DEEPEST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A relation; for all types but DEPENDS_ON it holds in both directions."""
+
+    source: str
+    target: str
+    type: EdgeType
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Dependency:
+    """Something needed by what was asked about, directly or through others."""
+
+    id: str
+    needed_by: str
+    depth: int
+
+
+class Graph:
+    """The relations of the capabilities it was given."""
+
+    def __init__(self, presets: Mapping[str, Sequence[str]] | None = None) -> None:
+        self._nodes: dict[str, Capability] = {}
+        self._by_tag: dict[str, set[str]] = {}
+        self._by_category: dict[str, set[str]] = {}
+        self._needed_by: dict[str, set[str]] = {}
+        self._together: dict[str, set[str]] = {}
+        self.compose(presets or {})
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def __contains__(self, id: str) -> bool:
+        return id in self._nodes
+
+    def compose(self, presets: Mapping[str, Sequence[str]]) -> None:
+        """Take these presets in place of those known so far."""
+        self._together = {}
+        for members in presets.values():
+            for one, other in combinations(dict.fromkeys(members), 2):
+                self._together.setdefault(one, set()).add(other)
+                self._together.setdefault(other, set()).add(one)
+
+    def put(self, capability: Capability) -> None:
+        """Add a capability, or replace the one with its id."""
+        self.drop(capability.id)
+        self._nodes[capability.id] = capability
+        for table, key in self._places(capability):
+            table.setdefault(key, set()).add(capability.id)
+
+    def drop(self, id: str) -> None:
+        known = self._nodes.pop(id, None)
+        if known is None:
+            return
+        for table, key in self._places(known):
+            members = table[key]
+            members.discard(id)
+            if not members:
+                del table[key]
+
+    def neighbours(self, id: str) -> tuple[Edge, ...]:
+        """Every relation of one capability, the strongest first; one edge for each neighbour."""
+        if id not in self._nodes:
+            return ()
+        found: dict[str, Edge] = {}
+        # From the weakest kind to the strongest, so that the strongest relation of a pair remains.
+        for edge in (*self._alike(id), *self._composed(id), *self._needs(id)):
+            found[edge.target] = edge
+        return tuple(sorted(found.values(), key=lambda edge: (-edge.weight, edge.target)))
+
+    def dependents(self, id: str) -> tuple[str, ...]:
+        """What needs this one, directly."""
+        if id not in self._nodes:
+            return ()
+        names = {id, id.removeprefix("tool:")} if id.startswith("tool:") else {id}
+        users = {user for name in names for user in self._needed_by.get(name, ())}
+        return tuple(sorted(user for user in users if user != id))
+
+    def dependencies(self, id: str, allowed: Callable[[str], bool] = bool) -> tuple[Dependency, ...]:
+        """What one capability needs, transitively, nearest first; only through what is allowed."""
+        found: dict[str, Dependency] = {}
+        waiting = deque([(id, 1)])
+        while waiting:
+            needing, depth = waiting.popleft()
+            for edge in self._needs(needing):
+                new = edge.target != id and edge.target not in found
+                if new and allowed(edge.target):
+                    found[edge.target] = Dependency(edge.target, needing, depth)
+                    if depth < DEEPEST:
+                        waiting.append((edge.target, depth + 1))
+        return tuple(found.values())
+
+    def subgraph(self, ids: Iterable[str]) -> tuple[Edge, ...]:
+        """The edges among these capabilities, each once."""
+        inner = sorted(set(ids) & self._nodes.keys())
+        members = set(inner)
+        edges = (edge for id in inner for edge in self.neighbours(id) if edge.target in members)
+        return tuple(edge for edge in edges if self._counted_here(edge))
+
+    def edge_count(self) -> int:
+        return sum(self._counted_here(edge) for id in self._nodes for edge in self.neighbours(id))
+
+    def _counted_here(self, edge: Edge) -> bool:
+        """Whether this is the side of a pair at which its one edge is counted."""
+        if edge.type == "DEPENDS_ON":
+            return True
+        back = any(need.target == edge.source for need in self._needs(edge.target))
+        return not back and edge.source < edge.target
+
+    def _places(self, capability: Capability) -> Iterable[tuple[dict[str, set[str]], str]]:
+        for tag in set(capability.tags):
+            yield self._by_tag, tag
+        for name in set(capability.required_tools):
+            yield self._needed_by, name
+        if capability.category:
+            yield self._by_category, f"{capability.kind}:{capability.category}"
+
+    def _resolved(self, name: str) -> str | None:
+        """The capability a required name means: an id, or the name of a tool."""
+        return next((id for id in (name, f"tool:{name}") if id in self._nodes), None)
+
+    def _needs(self, id: str) -> Iterable[Edge]:
+        known = self._nodes.get(id)
+        for name in known.required_tools if known else ():
+            target = self._resolved(name)
+            if target is not None and target != id:
+                yield Edge(id, target, "DEPENDS_ON", DEPENDS_ON)
+
+    def _composed(self, id: str) -> Iterable[Edge]:
+        for other in self._together.get(id, ()):
+            if other in self._nodes:
+                yield Edge(id, other, "COMPOSED_WITH", COMPOSED_WITH)
+
+    def _alike(self, id: str) -> Iterable[Edge]:
+        known = self._nodes[id]
+        group = self._by_category.get(f"{known.kind}:{known.category}", set())
+        if len(group) in CATEGORY_SIZES:
+            yield from (Edge(id, other, "SAME_CATEGORY", SAME_CATEGORY) for other in group if other != id)
+        shared: Counter[str] = Counter()
+        for tag in set(known.tags):
+            members = self._by_tag[tag]
+            if len(members) <= COMMON_TAG:
+                shared.update(members)
+        for other, count in shared.items():
+            if count >= FEWEST_SHARED_TAGS and other != id:
+                weight = round(min(PER_SHARED_TAG * count, MOST_FOR_TAGS), 6)
+                yield Edge(id, other, "TAGGED_WITH", weight)

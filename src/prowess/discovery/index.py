@@ -1,0 +1,293 @@
+"""The searchable form of the catalogue, kept in step with it and kept in the store.
+
+Above: the engine, which says what exists and who may see it. Below: the corpus and the ranker, and
+the two tables this module owns. Words are indexed at once; vectors follow in batches, each durable
+when it is made, so that an interrupted encoding goes on where it stopped.
+"""
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from threading import RLock
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from prowess.discovery.corpus import Corpus, CorpusState
+from prowess.discovery.dense import Matrix
+from prowess.discovery.fusion import Calibration
+from prowess.discovery.graph import Graph
+from prowess.discovery.lexical import LexicalState
+from prowess.discovery.lint import Finding, lint
+from prowess.discovery.ranking import Embed, Options, Ranker
+from prowess.discovery.text import embedding_text
+from prowess.errors import ProwessError
+from prowess.store.database import Database
+from prowess.types import Capability, Hit
+
+FORMAT = 1
+BATCH = 32
+REMEMBERED_QUERIES = 512
+# Below this, reading the changed ones again at the next opening is cheaper than writing everything.
+WORTH_WRITING = 256
+
+Examples = Mapping[str, Sequence[str]]
+Progress = Callable[[int, int], None]
+Half = npt.NDArray[np.float16]
+
+
+class _Written(msgspec.Struct, array_like=True):
+    """A corpus as bytes; arrays are little-endian, vectors in half precision."""
+
+    format: int
+    model: str
+    ids: list[str]
+    digests: list[str]
+    vocabulary: list[str]
+    starts: bytes
+    terms: bytes
+    weights: bytes
+    lengths: bytes
+    vectors: bytes
+    known: bytes
+
+
+class Index:
+    def __init__(
+        self, database: Database, open_embedder: Callable[[], tuple[str, Embed]], collection: str,
+        presets: Mapping[str, Sequence[str]],
+    ) -> None:  # fmt: skip
+        self._database = database
+        self._open_embedder = open_embedder
+        self._collection = collection
+        self._presets = presets
+        self._calibration = Calibration.read()
+        self._lock = RLock()
+        self._corpus: Corpus | None = None
+        self._held: dict[str, Capability] = {}
+        self._followed: Mapping[str, Capability] | None = None
+        self._examples: Examples = {}
+        self._embedder: tuple[str, Embed] | None = None
+        self._asked: OrderedDict[str, Matrix] = OrderedDict()
+        self._unwritten = 0
+        self.unavailable: ProwessError | None = None
+        """Why there is no encoder, once that is known; words alone serve then."""
+
+    # --- keeping step ------------------------------------------------------------------------
+
+    def follow(self, capabilities: Mapping[str, Capability], examples: Examples | None = None) -> bool:
+        """Hold exactly these capabilities, changing no more than what changed; true if anything did."""
+        with self._lock:
+            shown = examples or {}
+            if capabilities is self._followed and shown == self._examples:
+                return False
+            if self._corpus is None:
+                self._corpus = self._opened(capabilities)
+            changed = [c for id, c in capabilities.items() if not _same(self._held.get(id), c)]
+            changed += [
+                capabilities[id]
+                for id in shown.keys() | self._examples.keys()
+                if id in capabilities and shown.get(id) != self._examples.get(id)
+            ]
+            gone = [id for id in self._held if id not in capabilities]
+            self._corpus.drop(gone)
+            self._corpus.put(changed, shown)
+            self._held, self._examples, self._followed = dict(capabilities), dict(shown), capabilities
+            self._unwritten += len(changed) + len(gone)
+            self._give_known_vectors(changed)
+            return True
+
+    @property
+    def graph(self) -> Graph:
+        return self._current.graph
+
+    def lint(self) -> tuple[Finding, ...]:
+        with self._lock:
+            return lint(self._held, self._current)
+
+    @property
+    def encoded(self) -> tuple[int, int]:
+        """How many capabilities have a vector, and how many there are."""
+        corpus = self._current
+        return len(corpus) - len(corpus.without_vectors()), len(corpus)
+
+    @property
+    def _current(self) -> Corpus:
+        assert self._corpus is not None, "follow() comes first"
+        return self._corpus
+
+    # --- searching ---------------------------------------------------------------------------
+
+    def search(self, request: str, allowed: Iterable[str], options: Options) -> tuple[Hit, ...]:
+        with self._lock:
+            corpus = self._current
+            embed = self._embed_request if self._encoder() else None
+            ranker = Ranker(corpus, self._calibration, embed)
+            return ranker.search(request, corpus.mask(allowed), options)
+
+    def _embed_request(self, texts: Sequence[str]) -> Matrix:
+        """Encode what was not asked lately; a conversation repeats itself."""
+        encoder = self._encoder()
+        assert encoder is not None, "asked for only where there is one"
+        for text in texts:
+            if text in self._asked:
+                self._asked.move_to_end(text)
+            else:
+                self._asked[text] = encoder[1]([text])[0]
+        vectors = np.stack([self._asked[text] for text in texts])
+        while len(self._asked) > REMEMBERED_QUERIES:
+            self._asked.popitem(last=False)
+        return vectors
+
+    def _encoder(self) -> tuple[str, Embed] | None:
+        if self._embedder is None and self.unavailable is None:
+            try:
+                self._embedder = self._open_embedder()
+            except ProwessError as failure:
+                self.unavailable = failure
+        return self._embedder
+
+    # --- vectors -----------------------------------------------------------------------------
+
+    def is_encoded(self, version: int) -> bool:
+        """Whether everything in this catalogue version has its vector: one query, no loading."""
+        with self._database.reading() as transaction:
+            row = transaction.one(
+                "SELECT version FROM encoding WHERE collection = :collection", collection=self._collection
+            )
+        return row == (version,)
+
+    def encode(self, version: int, progress: Progress) -> int:
+        """Make the vectors that are missing in this catalogue version; returns how many were made."""
+        encoder = self._encoder()
+        if encoder is None:
+            return 0
+        with self._lock:
+            wanting: dict[str, list[Capability]] = {}
+            for capability in self._current.without_vectors():
+                wanting.setdefault(embedding_text(capability), []).append(capability)
+        texts = list(wanting)
+        for start in range(0, len(texts), BATCH):
+            progress(start, len(texts))
+            batch = texts[start : start + BATCH]
+            vectors = encoder[1](batch).astype(np.float16)
+            made = {_key(text): vector for text, vector in zip(batch, vectors, strict=True)}
+            self._keep(encoder[0], made)
+            self._give(made, [c for text in batch for c in wanting[text]])
+        progress(len(texts), len(texts))
+        self._finish(encoder[0], version, len(texts))
+        return len(texts)
+
+    def _keep(self, model: str, vectors: Mapping[str, Half]) -> None:
+        with self._database.writing() as transaction:
+            transaction.many(
+                "INSERT INTO vector (model, text, vector) VALUES (:model, :text, :vector)"
+                " ON CONFLICT DO NOTHING",
+                ({"model": model, "text": key, "vector": v.tobytes()} for key, v in vectors.items()),
+            )
+
+    def _finish(self, model: str, version: int, made: int) -> None:
+        self._unwritten += made
+        if self._unwritten >= WORTH_WRITING:
+            self._write(model)
+        with self._database.writing() as transaction:
+            transaction.run(
+                "INSERT INTO encoding (collection, version) VALUES (:collection, :version)"
+                " ON CONFLICT (collection) DO UPDATE SET version = excluded.version",
+                collection=self._collection, version=version,
+            )  # fmt: skip
+
+    def _give_known_vectors(self, changed: Sequence[Capability]) -> None:
+        """Vectors made earlier, by this process or another, for texts that are here now."""
+        without = {c.id for c in self._current.without_vectors()}
+        wanting = [c for c in changed if c.id in without]
+        encoder = self._encoder() if wanting else None
+        if encoder is None:
+            return
+        with self._database.reading() as transaction:
+            rows = transaction.all("SELECT text, vector FROM vector WHERE model = :model", model=encoder[0])
+        self._give({text: np.frombuffer(vector, np.float16) for text, vector in rows}, wanting)
+
+    def _give(self, vectors: Mapping[str, Half], wanting: Iterable[Capability]) -> None:
+        found = {c.id: vectors.get(_key(embedding_text(c))) for c in wanting}
+        with self._lock:
+            # Half precision in memory too: a process that encodes answers like one that reopens.
+            self._current.give_vectors({id: v.astype(np.float32) for id, v in found.items() if v is not None})
+
+    # --- writing down and reading back -------------------------------------------------------
+
+    def _write(self, model: str) -> None:
+        with self._lock:
+            written = msgspec.msgpack.encode(_written(self._current.state(), self._held, model))
+            self._unwritten = 0
+        with self._database.writing() as transaction:
+            transaction.run(
+                "INSERT INTO search_index (collection, state) VALUES (:collection, :state)"
+                " ON CONFLICT (collection) DO UPDATE SET state = excluded.state",
+                collection=self._collection, state=written,
+            )  # fmt: skip
+
+    def _opened(self, capabilities: Mapping[str, Capability]) -> Corpus:
+        """The corpus as it was written down, less what changed since; a new one if that is of no use."""
+        with self._database.reading() as transaction:
+            row = transaction.one(
+                "SELECT state FROM search_index WHERE collection = :collection", collection=self._collection
+            )
+        try:
+            written = msgspec.msgpack.decode(row[0], type=_Written) if row else None
+        except msgspec.MsgspecError:
+            written = None
+        encoder = self._encoder()
+        if written is None or written.format != FORMAT or (encoder and encoder[0] != written.model):
+            return Corpus(self._presets)
+        same = {
+            id: capabilities[id]
+            for id, digest in zip(written.ids, written.digests, strict=True)
+            if id in capabilities and capabilities[id].digest == digest
+        }
+        self._held = dict(same)
+        return Corpus.restored(_state(written), same, self._presets)
+
+
+def _same(held: Capability | None, now: Capability) -> bool:
+    return held is now or (
+        held is not None and held.digest == now.digest and held.unavailable == now.unavailable
+    )
+
+
+def _key(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+def _written(state: CorpusState, held: Mapping[str, Capability], model: str) -> _Written:
+    return _Written(
+        format=FORMAT,
+        model=model,
+        ids=list(state.ids),
+        digests=[held[id].digest for id in state.ids],
+        vocabulary=list(state.lexical.vocabulary),
+        starts=state.lexical.starts.astype("<i8").tobytes(),
+        terms=state.lexical.terms.astype("<i4").tobytes(),
+        weights=state.lexical.weights.astype("<f4").tobytes(),
+        lengths=state.lexical.lengths.astype("<f4").tobytes(),
+        vectors=state.vectors.astype("<f2").tobytes(),
+        known=state.known.tobytes(),
+    )
+
+
+def _state(written: _Written) -> CorpusState:
+    size = len(written.ids)
+    vectors = np.frombuffer(written.vectors, "<f2").astype(np.float32)
+    return CorpusState(
+        ids=tuple(written.ids),
+        lexical=LexicalState(
+            vocabulary=tuple(written.vocabulary),
+            starts=np.frombuffer(written.starts, "<i8").astype(np.int64),
+            terms=np.frombuffer(written.terms, "<i4").astype(np.int32),
+            weights=np.frombuffer(written.weights, "<f4").astype(np.float32),
+            lengths=np.frombuffer(written.lengths, "<f4").astype(np.float32),
+        ),
+        vectors=vectors.reshape(size, -1) if size else vectors.reshape(0, 0),
+        known=np.frombuffer(written.known, np.bool_),
+    )

@@ -1,0 +1,248 @@
+"""How well the words of a request match the words of each capability: BM25 over weighted fields.
+
+Rows only ever grow: what changes gets a new row and the old one is dropped, so nothing is rebuilt for
+one change. New rows wait in a small overlay until there are enough of them to be merged.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import log1p
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from prowess.discovery.text import Words
+from prowess.types import Capability
+
+Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int32]
+Number = TypeVar("Number", np.int32, np.float32)
+
+FIELD_WEIGHTS: Mapping[str, float] = {
+    "name": 3.0,
+    "description": 1.5,
+    "tags": 1.0,
+    "parameters": 1.0,
+    "provider": 1.0,
+    "category": 0.3,
+    "examples": 1.0,
+}
+SATURATION = 1.2
+LENGTH_SHARE = 0.75
+# A catalogue of five says nothing about how rare a word is; it is judged like one of this size.
+SMALLEST_CATALOGUE = 200
+OVERLAY = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The terms of one capability with their weights, and its weighted length."""
+
+    terms: tuple[str, ...]
+    weights: tuple[float, ...]
+    length: float
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalState:
+    """All of a lexical index as plain arrays, to be stored and read back."""
+
+    vocabulary: tuple[str, ...]
+    starts: npt.NDArray[np.int64]
+    terms: Ints
+    weights: Floats
+    lengths: Floats
+
+
+@dataclass(slots=True)
+class _Postings:
+    """Merged rows, ordered by term; `impacts` are current for the lengths they were made with."""
+
+    starts: npt.NDArray[np.int64]
+    rows: Ints
+    weights: Floats
+    impacts: Floats = field(default_factory=lambda: np.empty(0, np.float32))
+
+
+def document(capability: Capability, words: Words, examples: Sequence[str] = ()) -> Document:
+    """Weigh every term by the fields it stands in."""
+    weights: Counter[str] = Counter()
+    length = 0.0
+    for name, counts in _field_terms(capability, words, examples):
+        for term, count in counts.items():
+            weights[term] += FIELD_WEIGHTS[name] * count  # type: ignore[assignment]
+        # Requests that were shown to work widen what a capability answers; they do not dilute it.
+        length += 0.0 if name == "examples" else FIELD_WEIGHTS[name] * counts.total()
+    return Document(tuple(weights), tuple(weights.values()), length)
+
+
+def _field_terms(
+    capability: Capability, words: Words, examples: Sequence[str]
+) -> Iterable[tuple[str, Counter[str]]]:
+    read = words.terms
+    # A display name mostly repeats the name, which must not count twice.
+    yield "name", Counter(read(capability.name)) | Counter(read(capability.display_name))
+    yield "description", Counter(read(capability.description))
+    yield "tags", Counter(read(" ".join(capability.tags)))
+    yield "parameters", Counter(read(" ".join(capability.parameters)))
+    yield "provider", Counter(read(capability.provider))
+    yield "category", Counter(read(capability.category))
+    yield "examples", Counter(term for example in examples for term in read(example))
+
+
+class Lexical:
+    """An inverted index over numbered rows."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._vocabulary: list[str] = []
+        self._frequencies: list[int] = []
+        self._row_terms: list[Ints] = []
+        self._row_weights: list[Floats] = []
+        self._lengths = np.zeros(0, np.float32)
+        self._alive = np.zeros(0, np.bool_)
+        self._living = 0
+        self._merged = 0
+        self._postings = _Postings(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32))
+        self._overlay: dict[int, list[tuple[int, float]]] = {}
+        self._divisors: Floats | None = None
+
+    @property
+    def size(self) -> int:
+        """Rows ever used, dropped ones included."""
+        return len(self._row_terms)
+
+    def add(self, documents: Sequence[Document]) -> range:
+        """Give every document a row of its own, at the end."""
+        first = self.size
+        for number, added in enumerate(documents, first):
+            terms = [self._number(term) for term in added.terms]
+            self._row_terms.append(np.array(terms, np.int32))
+            self._row_weights.append(np.array(added.weights, np.float32))
+            for term in terms:
+                self._frequencies[term] += 1
+            if len(documents) <= OVERLAY:
+                for term, weight in zip(terms, added.weights, strict=True):
+                    self._overlay.setdefault(term, []).append((number, weight))
+        lengths = np.array([added.length for added in documents], np.float32)
+        self._lengths = np.concatenate([self._lengths, lengths])
+        self._alive = np.concatenate([self._alive, np.ones(len(documents), np.bool_)])
+        self._living += len(documents)
+        self._divisors = None
+        if self.size - self._merged > OVERLAY:
+            self._merge()
+        return range(first, self.size)
+
+    def drop(self, row: int) -> None:
+        """Take a row out of the counts; whoever searches leaves dropped rows aside."""
+        if self._alive[row]:
+            self._alive[row] = False
+            self._living -= 1
+            for term in self._row_terms[row]:
+                self._frequencies[term] -= 1
+            self._divisors = None
+
+    def scores(self, terms: Iterable[str]) -> Floats:
+        """The BM25 score of every row; a term that is asked for twice counts once."""
+        divisors = self._current_divisors()
+        total = np.zeros(self.size, np.float32)
+        for number in {self._numbers[term]: None for term in terms if term in self._numbers}:
+            weight = self.rarity(number)
+            low, high = self._span(number)
+            total[self._postings.rows[low:high]] += weight * self._postings.impacts[low:high]
+            for row, count in self._overlay.get(number, ()):
+                total[row] += weight * count / (count + divisors[row])
+        return total
+
+    def holds(self, row: int, wanted: Document) -> bool:
+        """Whether a row was made from exactly this document."""
+        terms = tuple(self._vocabulary[number] for number in self._row_terms[row].tolist())
+        weights = np.array(wanted.weights, np.float32)
+        same_length = self._lengths[row] == np.float32(wanted.length)
+        return terms == wanted.terms and bool(same_length) and np.array_equal(self._row_weights[row], weights)
+
+    def matched(self, row: int, terms: Sequence[str]) -> tuple[str, ...]:
+        """Which of these terms a row has, the rarest first."""
+        held = set(self._row_terms[row].tolist())
+        numbers = {self._numbers[term] for term in terms if term in self._numbers} & held
+        return tuple(self._vocabulary[n] for n in sorted(numbers, key=lambda n: (-self.rarity(n), n)))
+
+    def rarity(self, number: int) -> float:
+        """The weight of a term: the fewer capabilities have it, the more it tells them apart."""
+        frequency = self._frequencies[number]
+        population = max(self._living, SMALLEST_CATALOGUE)
+        return log1p((population - frequency + 0.5) / (frequency + 0.5))
+
+    def state(self) -> LexicalState:
+        """The rows that were not dropped, numbered anew in their order."""
+        living = np.flatnonzero(self._alive).tolist()
+        sizes = [len(self._row_terms[row]) for row in living]
+        return LexicalState(
+            vocabulary=tuple(self._vocabulary),
+            starts=np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64),
+            terms=_joined([self._row_terms[row] for row in living], np.int32),
+            weights=_joined([self._row_weights[row] for row in living], np.float32),
+            lengths=self._lengths[living],
+        )
+
+    @classmethod
+    def restored(cls, state: LexicalState) -> "Lexical":
+        """The index this state was taken from."""
+        index = cls()
+        index._vocabulary = list(state.vocabulary)
+        index._numbers = {term: number for number, term in enumerate(state.vocabulary)}
+        index._living = len(state.lengths)
+        index._row_terms = _rows(state.terms, state.starts)
+        index._row_weights = _rows(state.weights, state.starts)
+        index._lengths = state.lengths.copy()
+        index._alive = np.ones(index._living, np.bool_)
+        index._frequencies = np.bincount(state.terms, minlength=len(state.vocabulary)).tolist()
+        index._merge()
+        return index
+
+    def _number(self, term: str) -> int:
+        number = self._numbers.setdefault(term, len(self._vocabulary))
+        if number == len(self._vocabulary):
+            self._vocabulary.append(term)
+            self._frequencies.append(0)
+        return number
+
+    def _span(self, number: int) -> tuple[int, int]:
+        starts = self._postings.starts
+        return (int(starts[number]), int(starts[number + 1])) if number + 1 < len(starts) else (0, 0)
+
+    def _merge(self) -> None:
+        """Order everything by term once, so that a search reads one slice for each term."""
+        terms, weights = _joined(self._row_terms, np.int32), _joined(self._row_weights, np.float32)
+        sizes = [len(row) for row in self._row_terms]
+        rows = np.repeat(np.arange(self.size, dtype=np.int32), sizes)
+        order = np.argsort(terms, kind="stable")
+        counts = np.bincount(terms, minlength=len(self._vocabulary))
+        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        self._postings = _Postings(starts, rows[order], weights[order])
+        self._merged, self._overlay, self._divisors = self.size, {}, None
+
+    def _current_divisors(self) -> Floats:
+        """What a term's weight is measured against in each row; long texts need more of a term."""
+        divisors = self._divisors
+        if divisors is None:
+            living = self._lengths[self._alive]
+            usual = max(float(living.mean()) if living.size else 0.0, 1e-9)
+            divisors = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * self._lengths / np.float32(usual))
+            divisors = divisors.astype(np.float32)
+            posted = self._postings
+            posted.impacts = posted.weights / (posted.weights + divisors[posted.rows])
+            self._divisors = divisors
+        return divisors
+
+
+def _joined(rows: Sequence[npt.NDArray[Number]], kind: type[Number]) -> npt.NDArray[Number]:
+    return np.concatenate(rows) if rows else np.empty(0, kind)
+
+
+def _rows(joined: npt.NDArray[Number], starts: npt.NDArray[np.int64]) -> list[npt.NDArray[Number]]:
+    bounds = starts.tolist()
+    return [joined[low:high] for low, high in pairwise(bounds)]

@@ -1,0 +1,68 @@
+"""What keeps a catalogue from being found in: twins, and descriptions that say too little or too much."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from prowess.discovery.corpus import Corpus
+from prowess.types import Capability
+
+TWINS = 0.93
+"""Above this cosine the shipped encoder, and a model that reads the same text, cannot tell two apart."""
+FEWEST_WORDS = 4
+MOST_CHARACTERS = 1200
+BLOCK = 1024
+MOST_FINDINGS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing to change: in which capabilities, what is wrong, and what to do."""
+
+    ids: tuple[str, ...]
+    what: str
+    remedy: str
+
+
+def lint(capabilities: Mapping[str, Capability], corpus: Corpus) -> tuple[Finding, ...]:
+    found = [finding for c in capabilities.values() for finding in _description(c)]
+    return tuple([*_twins(capabilities, corpus), *found][:MOST_FINDINGS])
+
+
+def _description(capability: Capability) -> Iterable[Finding]:
+    text = capability.description
+    if len(text.split()) < FEWEST_WORDS and len(text) < 4 * FEWEST_WORDS:
+        what = f"its description says too little ({text!r})"
+        yield Finding((capability.id,), what, "say what it does, on what, and when to use it")
+    if len(text) > MOST_CHARACTERS:
+        what = f"its description has {len(text)} characters"
+        yield Finding((capability.id,), what, "keep what tells it from others; move the rest to its content")
+
+
+def _twins(capabilities: Mapping[str, Capability], corpus: Corpus) -> Iterable[Finding]:
+    rows = [row for id in capabilities if (row := corpus.row(id)) is not None and corpus.dense.known[row]]
+    for one, other, alike in _close_pairs(corpus.dense.matrix[rows]):
+        pair = (corpus.at(rows[one]), corpus.at(rows[other]))
+        yield Finding(
+            (pair[0].id, pair[1].id),
+            f"they cannot be told apart (similarity {alike:.2f})",
+            _difference(pair),
+        )
+
+
+def _difference(pair: Sequence[Capability]) -> str:
+    if pair[0].description == pair[1].description:
+        return "their descriptions are the same: say in each what the other does not do"
+    if pair[0].provider != pair[1].provider:
+        return "name in each description what is particular to its provider, or switch one off"
+    return "begin each description with what it alone does"
+
+
+def _close_pairs(vectors: np.ndarray) -> Iterable[tuple[int, int, float]]:  # type: ignore[type-arg]
+    """Pairs above the line, a block of rows at a time so that memory stays small."""
+    for start in range(0, len(vectors), BLOCK):
+        alike = vectors[start : start + BLOCK] @ vectors.T
+        for row, column in np.argwhere(alike > TWINS).tolist():
+            if start + row < column:
+                yield start + row, column, float(alike[row, column])

@@ -1,0 +1,102 @@
+"""What the relations of the hits change about their order: dependencies come along, relatives gain.
+
+Bounded on purpose: a relative never overtakes what the request itself ranks higher, and a dependency
+stands a fixed step below what needs it, so an answer that is nearly as good stays above it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from prowess.discovery.graph import Graph
+
+USUAL_BOOST = 0.15
+# How far below its user a dependency stands at the usual boost, in units of strength.
+DEPENDENCY_STEP = 1.5
+DEEPER_STEP = 0.1
+USERS = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A capability on its way to become a hit; `strength` is unbounded, 0 is even odds."""
+
+    id: str
+    strength: float
+    called: bool = False
+    reasons: tuple[str, ...] = ()
+    need: str = ""
+    needed_by: str = ""
+
+
+def in_order(found: Sequence[Found]) -> list[Found]:
+    """Called by name first, then by strength; equals by id."""
+    return sorted(found, key=lambda each: (-each.strength, not each.called, each.id))
+
+
+def with_relatives(
+    found: Sequence[Found], graph: Graph, allowed: Callable[[str], bool], boost: float
+) -> list[Found]:
+    """The same hits and what they need or are used with, in their new order."""
+    if boost <= 0:
+        return list(found)
+    known = {each.id: each for each in found}
+    for user in found[:USERS]:
+        for pulled in _pulled_in(user, graph, allowed, boost):
+            present = known.get(pulled.id)
+            known[pulled.id] = pulled if present is None else _stronger(present, pulled)
+    return _supported(in_order(list(known.values())), graph, boost)
+
+
+def _pulled_in(
+    user: Found, graph: Graph, allowed: Callable[[str], bool], boost: float
+) -> Sequence[Found]:
+    step = DEPENDENCY_STEP * USUAL_BOOST / boost
+    pulled = [
+        Found(
+            id=needed.id,
+            strength=user.strength - step - DEEPER_STEP * (needed.depth - 1),
+            reasons=(f"needed by {needed.needed_by}",),
+            need=user.need,
+            needed_by=user.id,
+        )
+        for needed in graph.dependencies(user.id, allowed)
+    ]
+    for edge in graph.neighbours(user.id):
+        if edge.type == "COMPOSED_WITH" and allowed(edge.target):
+            strength = user.strength - step / edge.weight
+            reason = f"used together with {user.id}"
+            pulled.append(Found(id=edge.target, strength=strength, reasons=(reason,), need=user.need))
+    return pulled
+
+
+def _stronger(present: Found, pulled: Found) -> Found:
+    reasons = tuple(dict.fromkeys((*present.reasons, *pulled.reasons)))
+    strength = max(present.strength, pulled.strength)
+    return replace(
+        present, strength=strength, reasons=reasons, needed_by=present.needed_by or pulled.needed_by
+    )
+
+
+def _supported(found: Sequence[Found], graph: Graph, boost: float) -> list[Found]:
+    """Each hit gains from related hits, up to the strength of the one above it and no further."""
+    strengths = {each.id: each.strength for each in found[: 2 * USERS]}
+    order: list[Found] = []
+    ceiling = float("inf")
+    for each in found[: 2 * USERS]:
+        related = [edge for edge in graph.neighbours(each.id) if edge.target in strengths]
+        helpers = [edge for edge in related if strengths[edge.target] > each.strength]
+        gain = boost * max((min(edge.weight, 1.0) for edge in helpers), default=0.0)
+        reasons = tuple(f"{_WORDS[edge.type]} {edge.target}" for edge in helpers[:1])
+        strength = min(each.strength + gain, max(ceiling, each.strength))
+        known = tuple(dict.fromkeys((*each.reasons, *reasons)))
+        order.append(replace(each, strength=strength, reasons=known))
+        ceiling = strength
+    return [*order, *found[2 * USERS :]]
+
+
+_WORDS = {
+    "DEPENDS_ON": "needs",
+    "COMPOSED_WITH": "used together with",
+    "TAGGED_WITH": "shares tags with",
+    "SAME_CATEGORY": "same category as",
+}

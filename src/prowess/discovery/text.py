@@ -1,0 +1,122 @@
+"""Which words a text is made of, for matching, and which text stands for a capability, for encoding.
+
+Everything in discovery reads words through `Words`, so documents and requests always agree.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from snowballstemmer import stemmer
+
+from prowess.types import Capability
+
+_STOP_WORDS = """
+    a about above after again all also am an and any are aren't as at be because been before being below
+    between both but by can can't cannot could couldn't did didn't do does doesn't doing don't down during
+    each either else ever few for from further had has hasn't have haven't having he he's her here hers
+    herself hey hi hello him himself his how i i'd i'll i'm i've if in into is isn't it it's its itself just
+    let let's like may me might more most must my myself no nor not of off oh ok okay on once one only or
+    other our ours ourselves out over own per perhaps please quite rather really same shall she she'd should
+    shouldn't so some somebody someone something such than thank thanks that that's the their theirs them
+    themselves then there there's these they they're this those through to too under until up upon us very
+    via was wasn't we we'd we'll we're we've were what what's whatever when where where's whether which while
+    who who's whom whose why will with within without won't would wouldn't yes yet you you'd you'll you're
+    you've your yours yourself
+    able assist currently got help know looking need needs tell using want wanted wants wish
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
+
+_CHUNK = re.compile(r"[^\W_]+(?:['\u2019_-][^\W_]+)*")
+_PIECE = re.compile(r"[^\W_]+")
+_CASE_CHANGE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[a-z]{2})(?=[0-9])")
+_POSSESSIVE = re.compile(r"['\u2019]s$", re.IGNORECASE)
+_CJK = re.compile(
+    "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f]+"
+)
+_LONGEST_WORD = 64
+
+
+def folded(text: str) -> str:
+    """The text as it is compared: one form for each character, no letter case."""
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def split_name(name: str) -> str:
+    """The words of an identifier: `getHTTPUser_by-id` is read as "get HTTP User by id"."""
+    return " ".join(
+        part for piece in _PIECE.findall(name) for part in _CASE_CHANGE.split(piece) if part
+    )
+
+
+def joined_name(name: str) -> str:
+    """A name without case and separators, so that `Web Search`, `web-search` and `webSearch` are one."""
+    return "".join(_PIECE.findall(folded(name)))
+
+
+class Words:
+    """Reads texts as terms, and remembers the stem of every word it has met."""
+
+    def __init__(self, remembered: int = 200_000) -> None:
+        self._stems: dict[str, str] = {}
+        self._remembered = remembered
+
+    def terms(self, text: str) -> list[str]:
+        """The terms of a text in order; identifiers give their parts and the joined form."""
+        found: list[str] = []
+        for chunk in _CHUNK.findall(unicodedata.normalize("NFKC", text)):
+            found.extend(self._chunk_terms(chunk))
+        return found
+
+    def _chunk_terms(self, chunk: str) -> Iterable[str]:
+        if _CJK.search(chunk):
+            return _cjk_terms(chunk.casefold())
+        plain = _POSSESSIVE.sub("", chunk)
+        if plain.casefold().replace("\u2019", "'") in STOP_WORDS:
+            return ()
+        parts = [part.casefold() for piece in _PIECE.findall(plain) for part in _CASE_CHANGE.split(piece)]
+        if len(parts) == 1:
+            return self._stemmed(parts)
+        whole = "".join(parts)
+        kept = self._stemmed(part for part in parts if part not in STOP_WORDS)
+        return [*kept, whole[:_LONGEST_WORD]] if kept else ()
+
+    def _stemmed(self, words: Iterable[str]) -> list[str]:
+        return [self._stem(word[:_LONGEST_WORD]) for word in words if word]
+
+    def _stem(self, word: str) -> str:
+        known = self._stems.get(word)
+        if known is not None:
+            return known
+        # A stemmer keeps state while it works, so one of its own for each word is safe in threads.
+        stem: str = stemmer("english").stemWord(word) if word.isascii() and word.isalpha() else word
+        if len(self._stems) < self._remembered:
+            self._stems[word] = stem
+        return stem
+
+
+def _cjk_terms(chunk: str) -> Iterable[str]:
+    """Scripts without spaces: every character and every pair of neighbours."""
+    for run in _CJK.findall(chunk):
+        yield from run
+        yield from (run[at : at + 2] for at in range(len(run) - 1))
+    yield from (word for word in _PIECE.findall(_CJK.sub(" ", chunk)) if word)
+
+
+def embedding_text(capability: Capability) -> str:
+    """What the encoder reads: intent, never schema, content or secrets."""
+    name, display = capability.name, capability.display_name
+    lines = (
+        f"{display} ({name})" if display and display != name else name,
+        capability.description,
+        _section("Category", [capability.category]),
+        _section("Use cases", capability.tags),
+        _section("Parameters", capability.parameters),
+        _section("Requires", capability.required_tools),
+    )
+    return "\n".join(line for line in lines if line)
+
+
+def _section(title: str, words: Sequence[str]) -> str:
+    listed = ", ".join(word for word in words if word)
+    return f"{title}: {listed}" if listed else ""

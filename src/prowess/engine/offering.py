@@ -1,0 +1,157 @@
+"""Steps 5 to 7 of a turn: from a request and what the agent may see to what the model sees.
+
+Above: the engine, which decides who may see what and records the offer. Below: discovery, which
+finds, and context, which fits what was found into budgets.
+"""
+
+from collections import Counter as Tally
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from prowess.catalogue.view import View
+from prowess.config import DiscoveryConfig
+from prowess.context.render import DISCOVER_TOOL, tool_definition, tool_names
+from prowess.context.tiers import Tier, tier0, tier1, tier2
+from prowess.discovery.index import Index
+from prowess.discovery.ranking import Options
+from prowess.tokens import Counter
+from prowess.types import Capability, Detail, Hit, JsonObject, LeftOut, Tokens
+
+NEAREST = 20
+CALLABLE = ("tool", "event")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What the model gets, before it is recorded: three tiers of text, and tools."""
+
+    text: str
+    tools: tuple[JsonObject, ...]
+    tool_ids: Mapping[str, str]
+    tokens: Tokens
+    shown: frozenset[str]
+    no_room: tuple[str, ...]
+
+
+class Offering:
+    def __init__(self, index: Index, counter: Counter, detail_of: Callable[[str], Detail]) -> None:
+        self.index = index
+        self._counter = counter
+        self._detail_of = detail_of
+        self._maps: dict[tuple[int, str, int], Tier] = {}
+
+    def find(self, request: str, allowed: Collection[str], settings: DiscoveryConfig) -> tuple[Hit, ...]:
+        """What fits a request, best first, among what is allowed."""
+        return self.index.search(request, allowed, options(settings))
+
+    def nearest(self, request: str, among: Collection[str], count: int) -> tuple[Hit, ...]:
+        """What comes closest to a request whether it fits or not: for people, never for models."""
+        return self.index.search(request, among, Options(top_k=count, min_relevance=0.0, use_graph=False))
+
+    def show(
+        self, hits: Sequence[Hit], pinned: Sequence[str], visible: View, scope: str, budget: int | None,
+        settings: DiscoveryConfig,
+    ) -> Shown:  # fmt: skip
+        """Fit the hits into the budgets: the map first, then lines, tools, and whole pages."""
+        purse = _Purse(budget)
+        known = visible.capabilities
+        chosen = [known[id] for id in dict.fromkeys([*pinned, *(hit.id for hit in hits)])]
+        map_of_all = self._map(visible, scope, purse.most(settings.tier0_token_budget))
+        purse.spend(map_of_all.tokens)
+        lines = tier1(chosen, purse.most(settings.tier1_token_budget), self._counter.count)
+        purse.spend(lines.tokens)
+        tools, tool_ids = self._tools([known[id] for id in lines.shown], purse)
+        best = [hit.id for hit in hits if hit.id in lines.shown][: settings.tier2_top_k]
+        pages = tier2(
+            [(known[id], self._detail_of(id)) for id in best],
+            purse.most(settings.tier2_token_budget),
+            self._counter.count,
+        )
+        texts = [tier.text for tier in (map_of_all, lines, pages) if tier.text]
+        tokens = Tokens(
+            tier0=map_of_all.tokens,
+            tier1=lines.tokens,
+            tier2=pages.tokens,
+            tools=sum(self.cost_of_tool(tool) for tool in tools),
+            counter=self._counter.name,
+        )
+        return Shown("\n\n".join(texts), tools, tool_ids, tokens, frozenset(lines.shown), lines.no_room)
+
+    def _map(self, visible: View, scope: str, budget: int) -> Tier:
+        """Tier 0, kept while neither the catalogue nor what the agent may see changes."""
+        key = (visible.version, scope, budget)
+        if key not in self._maps:
+            if len(self._maps) > 1000:
+                self._maps.clear()
+            self._maps[key] = tier0(visible.capabilities, budget, self._counter.count)
+        return self._maps[key]
+
+    def _tools(
+        self, capabilities: Sequence[Capability], purse: "_Purse"
+    ) -> tuple[tuple[JsonObject, ...], dict[str, str]]:
+        """The meta-tool, then every offered tool that can be called and still fits."""
+        purse.spend(self.cost_of_tool(DISCOVER_TOOL))
+        tools: list[JsonObject] = [DISCOVER_TOOL]
+        ids: dict[str, str] = {}
+        callable_ones = [c for c in capabilities if c.kind in CALLABLE]
+        for capability, name in zip(callable_ones, tool_names(callable_ones), strict=True):
+            tool = tool_definition(capability, self._detail_of(capability.id), name)
+            if purse.affords(self.cost_of_tool(tool)):
+                purse.spend(self.cost_of_tool(tool))
+                tools.append(tool)
+                ids[name] = capability.id
+        return tuple(tools), ids
+
+    def cost_of_tool(self, tool: JsonObject) -> int:
+        return self._counter.count(msgspec.json.encode(tool).decode())
+
+    def cost_of_everything(self, capabilities: Sequence[Capability]) -> int:
+        """What it would cost to show a model every one of them whole, as is usual elsewhere."""
+        names = tool_names(capabilities)
+        total = 0
+        for capability, name in zip(capabilities, names, strict=True):
+            detail = self._detail_of(capability.id)
+            total += self.cost_of_tool(tool_definition(capability, detail, name))
+            total += self._counter.count(detail.content or "")
+        return total
+
+
+class _Purse:
+    """What is left of a turn's budget; without one, each tier's own budget is the only limit."""
+
+    def __init__(self, budget: int | None) -> None:
+        self._left = budget
+
+    def most(self, wanted: int) -> int:
+        return wanted if self._left is None else max(0, min(wanted, self._left))
+
+    def affords(self, cost: int) -> bool:
+        return self._left is None or cost <= self._left
+
+    def spend(self, cost: int) -> None:
+        if self._left is not None:
+            self._left -= cost
+
+
+def options(settings: DiscoveryConfig) -> Options:
+    return Options(
+        top_k=settings.tier1_top_k,
+        min_relevance=settings.tier1_min_relevance,
+        kind="" if settings.kind == "any" else settings.kind,
+        category=settings.category,
+        only_available=settings.only_available,
+        exclude=tuple(settings.exclude),
+        use_graph=settings.use_graph_reranking,
+        boost=settings.graph_boost_factor,
+    )
+
+
+def left_out(
+    nearest: Sequence[Hit], shown: Collection[str], reason_of: Callable[[str], str], ids: Collection[str]
+) -> LeftOut:
+    """Count everything that is not shown by its reason, and name the nearest of it."""
+    counts = Tally(reason_of(id) for id in ids if id not in shown)
+    close = [(hit.id, reason_of(hit.id)) for hit in nearest if hit.id not in shown]
+    return LeftOut(dict(sorted(counts.items())), tuple(close[:NEAREST]))

@@ -1,0 +1,36 @@
+"""Values as the journal and the meta-tool write them."""
+
+from collections.abc import Sequence
+
+from prowess.types import Capability, Changes, Hit, JsonObject, Offer, Turn
+
+
+def sync_data(changes: Changes) -> dict[str, Sequence[str]]:
+    return {"added": changes.added, "changed": changes.changed, "removed": changes.removed}
+
+
+def offer_data(turn: Turn, offer: Offer) -> JsonObject:
+    return {
+        "offer": offer.id,
+        "request": turn.text,
+        "session_type": turn.session_type,
+        "hits": [{"id": hit.id, "score": round(hit.score, 4), "need": hit.need} for hit in offer.hits],
+        "tokens": offer.tokens.total,
+        "counter": offer.tokens.counter,
+        "left_out": offer.left_out.counts,
+        "catalogue_version": offer.catalogue_version,
+        "policy_revision": offer.policy_revision,
+        "mode": offer.mode,
+    }
+
+
+def discovered(capability: Capability, hit: Hit) -> JsonObject:
+    return {
+        "id": capability.id,
+        "name": capability.display_name,
+        "kind": capability.kind,
+        "description": capability.description,
+        "category": capability.category,
+        "relevance": round(hit.score, 2),
+        "available": capability.available,
+    }

@@ -1,0 +1,28 @@
+"""How an engine works: the values that configuration and arguments decide."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from prowess.config import DiscoveryConfig
+
+if TYPE_CHECKING:
+    from prowess.discovery.ranking import Embed
+
+    OpenEmbedder = Callable[[], tuple[str, Embed]]
+
+
+def new_id() -> str:
+    return uuid4().hex
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ways:
+    discovery: DiscoveryConfig = field(default_factory=DiscoveryConfig)
+    presets: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    policy_files: tuple[Path, ...] = ()
+    embedder: "OpenEmbedder | None" = None
+    exact_tokens: bool = True
+    ids: Callable[[], str] = new_id

@@ -1,0 +1,75 @@
+"""Agents: names bound to profiles, each perhaps with a parent it never exceeds. Owns the table `agent`."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from prowess.errors import NotFound, PolicyError
+from prowess.store.database import Transaction
+
+NAME = re.compile(r"[A-Za-z0-9][\w.@-]{0,99}\Z", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    name: str
+    profile: str
+    parent: str = ""
+    since: str = ""
+    """When the store bound it; empty where a policy file does."""
+
+
+def read_agents(transaction: Transaction) -> dict[str, Agent]:
+    rows = transaction.all("SELECT name, profile, parent, since FROM agent ORDER BY name")
+    return {row[0]: Agent(name=row[0], profile=row[1], parent=row[2], since=row[3]) for row in rows}
+
+
+def insert(transaction: Transaction, agent: Agent) -> None:
+    if not NAME.match(agent.name):
+        what = f"{agent.name[:40]!r} is not a name for an agent"
+        raise PolicyError("agent", what, "use letters, digits, '_', '.', '@' and '-'")
+    added = transaction.run(
+        "INSERT INTO agent (name, profile, parent, since) VALUES (:name, :profile, :parent, :since)"
+        " ON CONFLICT DO NOTHING",
+        name=agent.name, profile=agent.profile, parent=agent.parent, since=agent.since,
+    )  # fmt: skip
+    if not added:
+        remedy = f"choose another name, or run: prowess agent remove {agent.name}"
+        raise PolicyError("agent", f"{agent.name!r} exists already", remedy)
+
+
+def remove(transaction: Transaction, name: str) -> tuple[str, ...]:
+    """Take an agent out, and with it every agent that had its authority from it."""
+    agents = read_agents(transaction)
+    if name not in agents:
+        raise NotFound("agent", name, agents, "see: prowess agent list")
+    gone = [name, *descendants(agents, name)]
+    for one in gone:
+        for statement in FORGET:
+            transaction.run(statement, name=one)
+    return tuple(gone)
+
+
+FORGET = (
+    "DELETE FROM agent WHERE name = :name",
+    # A later agent of the same name must not inherit what a person allowed this one.
+    "DELETE FROM approval WHERE agent = :name",
+    "DELETE FROM resource_use WHERE agent = :name",
+)
+
+
+def descendants(agents: Mapping[str, Agent], name: str) -> list[str]:
+    found: list[str] = []
+    for agent in sorted(agents.values(), key=lambda a: a.name):
+        if agent.parent == name and agent.name != name:
+            found += [agent.name, *descendants(agents, agent.name)]
+    return found
+
+
+def lineage(agents: Mapping[str, Agent], name: str) -> tuple[str, ...]:
+    """An agent, its parent, its parent's parent and so on."""
+    line: list[str] = []
+    while name and name not in line:
+        line.append(name)
+        name = agents[name].parent if name in agents else ""
+    return tuple(line)

@@ -1,0 +1,144 @@
+"""Approvals: what policy asks a person about, and what the person said. Owns the table `approval`.
+
+An answer holds for one agent, one id and exactly the content that was asked about, until it
+expires: yes is not for ever, no is not asked again at once, and a changed tool is asked about anew.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from prowess.errors import NotFound, PolicyError
+from prowess.journal import canonical, stamp
+from prowess.store.database import Row, Transaction
+
+WAITS = timedelta(hours=1)
+"""How long a question waits for its answer."""
+HOLDS = timedelta(hours=1)
+"""How long an answer holds, unless the person says otherwise."""
+
+State = Literal["pending", "approved", "refused", "expired"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """Who wants to use what, and which content of it."""
+
+    agent: str
+    capability: str
+    digest: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approval:
+    id: str
+    agent: str
+    capability: str
+    digest: str
+    reason: str
+    state: State
+    asked_at: str
+    expires_at: str
+    answered_by: str = ""
+    note: str = ""
+
+
+SELECT = (
+    "SELECT id, agent, capability, digest, reason, state, asked_at, expires_at, answered_by, note"
+    " FROM approval"
+)
+
+
+def standing_answer(transaction: Transaction, question: Question, now: datetime) -> Approval | None:
+    """The question's latest state that still counts: pending, approved or refused."""
+    row = transaction.one(
+        f"{SELECT} WHERE agent = :agent AND capability = :capability AND digest = :digest"
+        " AND state <> 'expired' AND expires_at > :now ORDER BY asked_at DESC, id DESC LIMIT 1",
+        agent=question.agent, capability=question.capability, digest=question.digest, now=stamp(now),
+    )  # fmt: skip
+    return _approval(row) if row else None
+
+
+def ask(transaction: Transaction, question: Question, now: datetime) -> Approval:
+    """Put a question to a person; what was asked before and still waits is not asked twice."""
+    held = standing_answer(transaction, question, now)
+    if held:
+        return held
+    asked_at = stamp(now)
+    key = canonical([question.agent, question.capability, question.digest, asked_at])
+    approval = Approval(
+        id=hashlib.sha256(key.encode()).hexdigest()[:12],
+        agent=question.agent,
+        capability=question.capability,
+        digest=question.digest,
+        reason=question.reason,
+        state="pending",
+        asked_at=asked_at,
+        expires_at=stamp(now + WAITS),
+    )
+    transaction.run(
+        "INSERT INTO approval"
+        " (id, agent, capability, digest, reason, state, asked_at, expires_at, answered_by, note)"
+        " VALUES (:id, :agent, :capability, :digest, :reason, 'pending', :asked_at, :expires_at, '', '')",
+        id=approval.id, agent=approval.agent, capability=approval.capability, digest=approval.digest,
+        reason=approval.reason, asked_at=asked_at, expires_at=approval.expires_at,
+    )  # fmt: skip
+    return approval
+
+
+def answer(transaction: Transaction, id: str, said: "Answer", now: datetime) -> Approval:
+    """Record what a person said to a pending question."""
+    row = transaction.one(f"{SELECT} WHERE id = :id", id=id)
+    if row is None:
+        known = [one.id for one in approvals(transaction, now)]
+        raise NotFound("approval", id, known, "see: prowess approval list")
+    asked = _approval(row)
+    if said.by in ("", asked.agent):
+        raise PolicyError("approval", "an agent cannot answer for itself", "answer as a person: --by NAME")
+    if asked.state != "pending" or asked.expires_at <= stamp(now):
+        state = asked.state if asked.state != "pending" else "expired"
+        raise PolicyError(f"approval {id}", f"is {state}, not pending", "let the agent ask again")
+    transaction.run(
+        "UPDATE approval SET state = :state, expires_at = :expires_at, answered_by = :by, note = :note"
+        " WHERE id = :id",
+        id=id, state="approved" if said.yes else "refused", expires_at=stamp(now + said.holds),
+        by=said.by, note=said.note,
+    )  # fmt: skip
+    row = transaction.one(f"{SELECT} WHERE id = :id", id=id)
+    assert row is not None, "it was updated above"
+    return _approval(row)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    yes: bool
+    by: str
+    note: str = ""
+    holds: timedelta = HOLDS
+
+
+def approvals(transaction: Transaction, now: datetime, every: bool = False) -> tuple[Approval, ...]:
+    """The questions that wait for an answer, oldest first; or every one that is remembered."""
+    rows = transaction.all(
+        f"{SELECT} WHERE :every = 1 OR (state = 'pending' AND expires_at > :now) ORDER BY asked_at, id",
+        every=int(every), now=stamp(now),
+    )  # fmt: skip
+    return tuple(_approval(row) for row in rows)
+
+
+def expire(transaction: Transaction, now: datetime) -> tuple[Approval, ...]:
+    """Close everything whose time has passed, and say what that was."""
+    rows = transaction.all(
+        "UPDATE approval SET state = 'expired' WHERE state <> 'expired' AND expires_at <= :now"
+        " RETURNING id, agent, capability, digest, reason, state, asked_at, expires_at, answered_by, note",
+        now=stamp(now),
+    )
+    return tuple(sorted((_approval(row) for row in rows), key=lambda one: (one.asked_at, one.id)))
+
+
+def _approval(row: Row) -> Approval:
+    fields: Sequence[str] = Approval.__dataclass_fields__.keys()  # type: ignore[assignment]
+    return Approval(**dict(zip(fields, row, strict=True)))

@@ -1,0 +1,49 @@
+"""The policy files, watched: what they define now, or base alone when they cannot be used."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from prowess.errors import PolicyError, ProwessError
+from prowess.policy.definitions import Definitions, read_definitions
+from prowess.policy.rules import NOBODY, Rules
+from prowess.types import Problem
+
+SOURCE = "policy"
+
+Stamp = tuple[tuple[int, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    rules: Rules
+    problems: tuple[Problem, ...] = ()
+
+
+def load(files: Sequence[Path], parts: Sequence[Definitions] = ()) -> Loaded:
+    """Read everything, or nothing: half a policy may lack the half that denies."""
+    try:
+        rules = Rules.of([*map(read_definitions, files), *parts])
+        rules.holding(NOBODY)  # what every agent has must be usable, or nothing is
+        return Loaded(rules)
+    except ProwessError as error:
+        return Loaded(Rules.base_only(), (as_problem(error),))
+
+
+def as_problem(error: ProwessError) -> Problem:
+    place = error.place if isinstance(error, PolicyError) else SOURCE
+    what = error.message.removeprefix(f"{place}: ")
+    return Problem(SOURCE, place, f"{what}; until then agents have only base", error.remedy)
+
+
+def stamp_files(files: Sequence[Path]) -> Stamp:
+    """Whether any of them changed, at the price of one look at each."""
+    return tuple(_stamp(file) for file in files)
+
+
+def _stamp(file: Path) -> tuple[int, int, int]:
+    try:
+        found = file.stat()
+    except OSError:
+        return (0, 0, 0)
+    return (found.st_mtime_ns, found.st_size, found.st_ino)

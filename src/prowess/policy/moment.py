@@ -1,0 +1,172 @@
+"""The rules, who is bound to them and what exists, at one moment. Every answer from it agrees.
+
+Above: `Policy`, which makes a new one whenever any of the three changed. Below: `resolve`.
+"""
+
+from collections.abc import Mapping
+from functools import reduce
+from typing import Protocol
+
+from prowess.errors import ProwessError
+from prowess.policy.agents import lineage
+from prowess.policy.explain import Explanation, way_out
+from prowess.policy.grants import DEPTH, Limits, smallest
+from prowess.policy.patterns import Names, canonical_id
+from prowess.policy.resolve import UNMENTIONED, Judgement, Reach, Resolved, judge, mention, reach, resolve
+from prowess.policy.rules import NOBODY, Holding, Rules
+from prowess.policy.standing import Standing
+from prowess.types import Capability, Decision, Verdict
+
+REMEMBERED = 200_000
+STRICTNESS: Mapping[Verdict, int] = {"allow": 0, "ask": 1, "deny": 2}
+
+
+class Existing(Protocol):
+    """What exists, at one version: the catalogue's view is one."""
+
+    @property
+    def version(self) -> int: ...
+
+    @property
+    def capabilities(self) -> Mapping[str, Capability]: ...
+
+
+class Moment:
+    def __init__(self, rules: Rules, standing: Standing, existing: Existing) -> None:
+        self.rules = rules
+        self.standing = standing
+        self.version = existing.version
+        self.capabilities = existing.capabilities
+        self._decisions: dict[tuple[str, str, bool], Decision] = {}
+        self._names: Names | None = None
+        self._reaches: dict[str, Reach] = {}
+
+    @property
+    def names(self) -> Names:
+        if self._names is None:
+            self._names = Names(self.capabilities)
+        return self._names
+
+    def profile_of(self, agent: str) -> str:
+        """The profile that counts; none when the agent is bound to none, or to one that cannot be used."""
+        bound = self.standing.agents.get(agent)
+        name = bound.profile if bound else self.rules.bound.get(agent, NOBODY)
+        return name if self.why_unusable(name) == "" else NOBODY
+
+    def why_unusable(self, profile: str) -> str:
+        try:
+            self.rules.holding(profile)
+        except ProwessError as error:
+            return str(error)
+        return ""
+
+    def holding(self, agent: str) -> Holding:
+        return self.rules.holding(self.profile_of(agent))
+
+    def line(self, agent: str) -> tuple[str, ...]:
+        """The agent and all its ancestors."""
+        return lineage(self.standing.agents, agent) or (agent,)
+
+    def resolve(self, profile: str) -> Resolved:
+        return resolve(self.rules, profile, self.names, self.standing.reviewed)
+
+    def reach(self, agent: str) -> Reach:
+        """Everything the agent may use, by its profile and by those of all its ancestors."""
+        return reduce(Reach.within, (self.profile_reach(self.profile_of(one)) for one in self.line(agent)))
+
+    def profile_reach(self, profile: str) -> Reach:
+        if profile not in self._reaches:
+            holding = self.rules.holding(profile)
+            self._reaches[profile] = reach(holding, self.names, self.rules.host_names, self.standing.reviewed)
+        return self._reaches[profile]
+
+    def limits(self, agent: str) -> Limits:
+        """The agent's limits, none above its parent's, and one level of depth less than its parent's."""
+        line = self.line(agent)
+        limits: Limits = {}
+        for place, one in enumerate(reversed(line)):
+            if place and DEPTH in limits:
+                limits = {**limits, DEPTH: max(0, limits[DEPTH] - 1)}
+            limits = smallest(limits, self.holding(one).limits)
+        return limits
+
+    def decision(self, agent: str, id: str, authenticated: bool) -> Decision:
+        """What `decide` says, remembered."""
+        key = (agent, id, authenticated)
+        found = self._decisions.get(key)
+        if found is None:
+            if len(self._decisions) >= REMEMBERED:
+                self._decisions.clear()  # an agent that tries every name must not fill the memory
+            found = self._decisions[key] = self.decide(agent, id, authenticated)
+        return found
+
+    def decide(self, agent: str, id: str, authenticated: bool) -> Decision:
+        id = canonical_id(id)
+        judged = self._strictest(agent, id)
+        if (
+            judged.verdict != "deny"
+            and not authenticated
+            and declares(self.capabilities.get(id), "requires_auth")
+        ):
+            reason = "it requires authentication, and the agent is not authenticated"
+            judged = Judgement("deny", reason, (*judged.steps, reason))
+        return Decision(
+            verdict=judged.verdict, reason=judged.reason, chain=judged.steps, revision=self.rules.revision
+        )
+
+    def _strictest(self, agent: str, id: str) -> Judgement:
+        """The verdict of whoever in the agent's line says the least."""
+        line = self.line(agent)
+        judged = [self._judge(one, id) for one in line]
+        chosen = max(range(len(line)), key=lambda place: (STRICTNESS[judged[place].verdict], -place))
+        if chosen == 0:
+            return judged[0]
+        above = f"agent {agent!r} descends from {line[chosen]!r}, whom it never exceeds"
+        return judged[chosen]._replace(steps=(above, *judged[chosen].steps))
+
+    def _judge(self, agent: str, id: str) -> Judgement:
+        capability = self.capabilities.get(id)
+        holding = self.holding(agent)
+        judged = judge(holding, id, capability, self.standing.reviewed)
+        reason = judged.reason
+        if reason == UNMENTIONED:
+            dropped = (name for name in holding.dropped if mention(self.rules.grant(name), id, capability))
+            reason = next((holding.dropped[name] for name in dropped), reason)
+        return Judgement(judged.verdict, reason, (self._introduction(agent), *judged.steps))
+
+    def _introduction(self, agent: str) -> str:
+        bound = self.standing.agents.get(agent)
+        stated = bound.profile if bound else self.rules.bound.get(agent, NOBODY)
+        parent = f", child of {bound.parent!r}," if bound and bound.parent else ""
+        if stated == NOBODY:
+            return f"agent {agent!r} is bound to no profile and has only what comes with every profile"
+        why = self.why_unusable(stated)
+        if why:
+            return f"agent {agent!r} has only base, for its profile cannot be used: {why}"
+        return f"agent {agent!r}{parent} has profile {stated!r}"
+
+    def explain(self, agent: str, id: str, authenticated: bool) -> Explanation:
+        id = canonical_id(id)
+        decision = self.decide(agent, id, authenticated)
+        steps = decision.chain
+        if decision.reason == UNMENTIONED:
+            steps += way_out(self.rules, self.holding(agent), id, self.capabilities.get(id))
+        return Explanation(
+            agent=agent,
+            id=id,
+            verdict=decision.verdict,
+            reason=decision.reason,
+            steps=(*steps, f"{decision.verdict}: {decision.reason}"),
+            revision=decision.revision,
+        )
+
+    def with_standing(self, standing: Standing) -> "Moment":
+        """The same rules and catalogue, for what a transaction sees of the agents."""
+        moment = Moment(self.rules, standing, self)
+        moment._names = self._names
+        return moment
+
+
+def declares(capability: Capability | None, what: str) -> bool:
+    """Whether the metadata of a capability states something about it."""
+    return capability is not None and bool(capability.metadata.get(what))

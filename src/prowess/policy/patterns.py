@@ -1,0 +1,245 @@
+"""Which names a rule speaks of: exact names, and `*` for any run of characters.
+
+Above: grants and profiles, whose rules are patterns. Below: nothing. A pattern that starts with a
+kind the words know (`tool:...`) is matched against ids, any other against event names; `*` alone
+is everything. A host's own tools are named `host:NAME`, so that they are decided like any other id.
+A kind of a user's own has no prefix the words know, so its ids are matched beside the event names.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from prowess.errors import PolicyError
+from prowess.types import KINDS, Capability
+
+EVENT = "event:"
+HOST = "host:"
+HANDLERS = ("events", "")
+"""The kinds of source whose metadata a program wrote: handlers, and what a program made itself."""
+LONGEST = 256
+AFTER_ANY = "\U0010ffff"
+
+Target = Literal["everything", "ids", "names", "host"]
+
+# A path that climbs is not below the folder a glob names, whatever its text begins with.
+CLIMBS = re.compile(r"(?:^|[/\\:])(?:\.|%2e){1,2}(?:$|[/\\:])", re.IGNORECASE)
+KNOWN = frozenset({*KINDS, "host"})
+KNOWN_PREFIX = re.compile(rf"(?:{'|'.join(sorted(KNOWN))}):")
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """One rule as it was written, what it is matched against, and what it looks for there."""
+
+    text: str
+    target: Target
+    glob: str
+
+    @property
+    def exact(self) -> bool:
+        # A host's rule such as `Bash(git:*)` is one name; its star is the host's business.
+        return "*" not in self.glob or (self.target == "host" and "(" in self.glob)
+
+    @property
+    def id(self) -> str:
+        """The id an exact pattern names, whether or not anything provides it."""
+        if self.target == "names":
+            return EVENT + self.glob
+        return HOST + self.glob if self.target == "host" else self.glob
+
+    def matches(self, id: str) -> bool:
+        if self.exact:
+            return id == self.id or (self.target == "names" and id == self.glob and is_own_kind(id))
+        subject = self._subject(id)
+        return subject is not None and not climbs(subject) and glob_matches(self.glob, subject)
+
+    def covers(self, other: "Pattern") -> bool:
+        """Whether everything the other can ever match is matched here; false when in doubt."""
+        if "everything" in (self.target, other.target):
+            return self.target == "everything"
+        if self.exact:
+            return other.exact and self.id == other.id
+        subject = self._subject(other.id)
+        return subject is not None and not climbs(subject) and glob_matches(self.glob, subject)
+
+    def _subject(self, id: str) -> str | None:
+        """The part of an id that this pattern looks at; None when it does not speak of such ids."""
+        host = id.startswith(HOST)
+        if self.target == "everything":
+            return id
+        if self.target == "host":
+            return id.removeprefix(HOST) if host else None
+        if self.target == "ids":
+            return None if host else id
+        if id.startswith(EVENT):
+            return id.removeprefix(EVENT)
+        return id if is_own_kind(id) else None
+
+
+def event_pattern(text: str, place: str) -> Pattern:
+    """A pattern of a grant's `event_patterns`: over event names, or over ids when it names a kind."""
+    _check(text, place)
+    if text == "*":
+        return Pattern(text, "everything", text)
+    if text.startswith(HOST):
+        return Pattern(text, "host", text.removeprefix(HOST))
+    if text.startswith(EVENT):
+        return Pattern(text, "names", text.removeprefix(EVENT))
+    return Pattern(text, "ids" if KNOWN_PREFIX.match(text) else "names", text)
+
+
+def host_pattern(text: str, place: str) -> Pattern:
+    """A pattern of a grant's `tools`: over the names of a host's own tools."""
+    _check(text, place)
+    return Pattern(text, "host", text.removeprefix(HOST))
+
+
+def tool_patterns(text: str, place: str) -> tuple[Pattern, ...]:
+    """A pattern of a profile's lists: without a colon it may mean a host's tool or an event."""
+    if "(" in text:
+        return (host_pattern(text, place),)
+    if ":" in text or text == "*":
+        return (event_pattern(text, place),)
+    return host_pattern(text, place), event_pattern(text, place)
+
+
+def glob_matches(glob: str, name: str) -> bool:
+    """In time linear in the name: no backtracking, so no pattern can make a decision slow."""
+    first, *middle, last = _parts(glob)
+    at, end = len(first), len(name) - len(last)
+    if end < at or not name.startswith(first) or not name.endswith(last):
+        return False
+    for part in middle:
+        found = name.find(part, at, end)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return True
+
+
+def climbs(name: str) -> bool:
+    return ("." in name or "%" in name) and CLIMBS.search(name) is not None
+
+
+def is_own_kind(id: str) -> bool:
+    """Whether the id is of a kind that only its user knows."""
+    return id.partition(":")[0] not in KNOWN
+
+
+def shown(id: str) -> str:
+    """An id as `allowed_events` lists it: events by their name, everything else by its id."""
+    return id.removeprefix(EVENT)
+
+
+def canonical_id(text: str) -> str:
+    """What a person or a host calls a thing, as an id: `WebFetch` is a host's tool."""
+    return text if ":" in text.partition("(")[0] else HOST + text
+
+
+@lru_cache(maxsize=4096)
+def _parts(glob: str) -> tuple[str, ...]:
+    parts = glob.split("*")
+    return (parts[0], *(part for part in parts[1:-1] if part), parts[-1])
+
+
+def _check(text: str, place: str) -> None:
+    if not text or len(text) > LONGEST or not text.isprintable() or text != text.strip():
+        raise PolicyError(
+            place,
+            f"{text[:40]!r} is not a pattern",
+            f"write 1 to {LONGEST} printable characters, `*` for any",
+        )
+    if text.startswith("-"):
+        raise PolicyError(place, f"{text!r} begins with '-', which removes nothing", "use disallowed_tools")
+
+
+class Ordered:
+    """Names in order, each with its id, so that a glob looks only where it can match."""
+
+    def __init__(self, names: list[str], ids: list[str]) -> None:
+        self._names = names
+        self._ids = ids
+        self._backwards: tuple[list[str], list[str]] | None = None
+
+    def matching(self, glob: str) -> Sequence[str]:
+        first, *middle, last = _parts(glob)
+        names, ids = self._names, self._ids
+        if first:
+            low, high = _range(names, first)
+        elif last:
+            names, ids = self._reversed()
+            low, high = _range(names, last[::-1])
+            glob = glob[::-1]
+        else:
+            low, high = 0, len(names)
+        if not middle and not (first and last):
+            return ids[low:high]
+        if not first and not last and len(middle) == 1:
+            return [ids[i] for i, name in enumerate(names) if middle[0] in name]
+        return [ids[i] for i in range(low, high) if glob_matches(glob, names[i])]
+
+    def _reversed(self) -> tuple[list[str], list[str]]:
+        """The same names read backwards, for globs of which only the end is known."""
+        if self._backwards is None:
+            pairs = sorted(zip((name[::-1] for name in self._names), self._ids, strict=True))
+            self._backwards = [name for name, _ in pairs], [id for _, id in pairs]
+        return self._backwards
+
+
+def _range(names: list[str], start: str) -> tuple[int, int]:
+    low = bisect_left(names, start)
+    return low, bisect_left(names, start + AFTER_ANY, low)
+
+
+class Names:
+    """The capabilities of one catalogue version, so that a pattern finds what it matches."""
+
+    def __init__(self, capabilities: Mapping[str, Capability]) -> None:
+        self._all = sorted(id for id in capabilities if not id.startswith(HOST) and not climbs(id))
+        # The ids of a host's tools are not for a source to define.
+        self.forged = frozenset(id for id in capabilities if id.startswith(HOST))
+        self._ids = Ordered(self._all, self._all)
+        pairs = [(id[len(EVENT) :], id) for id in self._all if id.startswith(EVENT)]
+        pairs += [(id, id) for id in self._all if id.partition(":")[0] not in KNOWN]
+        pairs.sort()
+        self._names = Ordered([name for name, _ in pairs], [id for _, id in pairs])
+        self.capabilities = capabilities
+        self.joined = _joined(capabilities)
+
+    def matching(self, pattern: Pattern) -> Sequence[str]:
+        """The ids of what exists and matches."""
+        if pattern.exact:
+            either = (pattern.id, pattern.glob)
+            return [id for id in either if id in self.capabilities and pattern.matches(id)]
+        if pattern.target == "everything":
+            return self._all
+        if pattern.target == "host":
+            return ()
+        return (self._ids if pattern.target == "ids" else self._names).matching(pattern.glob)
+
+
+def _joined(capabilities: Mapping[str, Capability]) -> dict[str, list[str]]:
+    """Grant -> ids of the events whose handlers declare that they belong to it."""
+    joined: dict[str, list[str]] = {}
+    for capability in [c for c in capabilities.values() if c.metadata and c.kind == "event"]:
+        grant = declared_grant(capability)
+        if grant:
+            joined.setdefault(grant, []).append(capability.id)
+    return joined
+
+
+def declared_grant(capability: Capability) -> str:
+    """The grant a handler says it belongs to. Only handlers join: what a file says of itself is no permission."""
+    if capability.kind != "event" or capability.source_ref.kind not in HANDLERS:
+        return ""
+    grant = capability.metadata.get("capability")
+    return grant if isinstance(grant, str) else ""
+
+
+def host_names(patterns: Iterable[Pattern]) -> frozenset[str]:
+    """The host tools that some rule names exactly: all that is known of what a host has."""
+    return frozenset(p.glob for p in patterns if p.target == "host" and p.exact)

@@ -1,0 +1,312 @@
+"""What an agent may use, and why: the stage the engine holds.
+
+Above: the engine, which hands over what exists and journals what is decided. Below: the rules of
+the policy files and what the store knows of agents, approvals and reviews. Call `refresh` once at
+the start of a turn or a use; everything after it answers from memory. Writers take the engine's
+open transaction, so that a change and its journal entry happen together.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from prowess.errors import Denied, NotFound, PolicyError
+from prowess.journal import Clock, stamp
+from prowess.policy import agents as agent_table
+from prowess.policy import approvals as approval_table
+from prowess.policy import standing as standing_tables
+from prowess.policy.agents import Agent
+from prowess.policy.approvals import Answer, Approval, Question
+from prowess.policy.check import findings
+from prowess.policy.definitions import Definitions
+from prowess.policy.explain import Explanation
+from prowess.policy.files import SOURCE, Loaded, Stamp, load, stamp_files
+from prowess.policy.grants import INTENSIVE, Limits
+from prowess.policy.mcp import SchemaOf, mcp_tools
+from prowess.policy.moment import Existing, Moment, declares
+from prowess.policy.patterns import canonical_id
+from prowess.policy.resolve import Reach, Resolved
+from prowess.policy.rules import Rules, grant_digest
+from prowess.policy.spawning import SPAWN, refuse_excess, refuse_too_many
+from prowess.policy.standing import Review, Standing
+from prowess.store.database import Database, Transaction
+from prowess.types import Decision, JsonObject, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The decision at use, and the approval it waits for or rests on."""
+
+    decision: Decision
+    approval: Approval | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """What a profile allows of what exists, and did not before; and the other way round."""
+
+    profile: str
+    gained: tuple[str, ...]
+    lost: tuple[str, ...]
+
+
+class Policy:
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        files: Sequence[Path] = (),
+        definitions: Sequence[Definitions] = (),
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._files = tuple(files)
+        self._definitions = tuple(definitions)
+        self._loaded = Loaded(Rules.base_only())
+        self._stamp: Stamp | None = None
+        self._standing = Standing()
+        self._moment: Moment | None = None
+        self.refresh()
+
+    @property
+    def rules(self) -> Rules:
+        return self._loaded.rules
+
+    @property
+    def revision(self) -> str:
+        """A digest of everything the policy says."""
+        return self._loaded.rules.revision
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return self._files
+
+    @property
+    def state(self) -> str:
+        """Moves with everything a decision rests on beside the catalogue: rules, agents and reviews."""
+        return f"{self.revision}.{self._standing.version}"
+
+    def refresh(self) -> None:
+        """Take in what changed in the files or in the store since the last look."""
+        seen = stamp_files(self._files)
+        if seen != self._stamp:
+            self._loaded, self._stamp, self._moment = load(self._files, self._definitions), seen, None
+        with self._database.reading() as transaction:
+            if standing_tables.read_version(transaction) != self._standing.version:
+                self._standing, self._moment = standing_tables.read_standing(transaction), None
+
+    # --- what is allowed -----------------------------------------------------------------------
+
+    def decide(self, agent: str, id: str, existing: Existing, authenticated: bool = True) -> Decision:
+        """Allow, ask or deny; remembered until the policy, the agents or the catalogue change."""
+        moment = self._moment
+        if moment is None or moment.version != existing.version:
+            moment = self.at(existing)
+        return moment.decision(agent, id, authenticated)
+
+    def allowed(self, agent: str, existing: Existing, authenticated: bool = True) -> Reach:
+        """Every id the agent may use, at once and with approval."""
+        found = self.at(existing).reach(agent)
+        if authenticated:
+            return found
+        closed = {id for id, one in existing.capabilities.items() if declares(one, "requires_auth")}
+        return Reach(found.allow - closed, found.ask - closed)
+
+    def resolve(self, profile: str, existing: Existing) -> Resolved:
+        return self.at(existing).resolve(profile)
+
+    def explain(self, agent: str, id: str, existing: Existing, authenticated: bool = True) -> Explanation:
+        """For people: how the verdict comes about, and what would change it."""
+        return self.at(existing).explain(agent, id, authenticated)
+
+    def limits(self, agent: str, existing: Existing) -> Limits:
+        return self.at(existing).limits(agent)
+
+    def pinned(self, agent: str, existing: Existing) -> tuple[str, ...]:
+        """What is always in tier 1: existing, allowed, in order of id."""
+        moment = self.at(existing)
+        found = moment.reach(agent)
+        rules = moment.holding(agent).profile.pinned
+        ids = {id for rule in rules for id in moment.names.matching(rule.pattern)}
+        return tuple(sorted(ids & (found.allow | found.ask)))
+
+    def mcp_tools(self, agent: str, existing: Existing, schema_of: SchemaOf) -> tuple[JsonObject, ...]:
+        """MCP tool definitions of the events and tools the agent may use."""
+        return mcp_tools(self.at(existing), agent, schema_of)
+
+    def shifts(self, before: Existing, after: Existing) -> tuple[Shift, ...]:
+        """What a sync changed for each profile, for the journal."""
+        earlier, later = (Moment(self.rules, self._standing, one) for one in (before, after))
+        found = []
+        for profile in sorted(self.rules.profiles):
+            if not later.why_unusable(profile):
+                had, has = _existing_ids(earlier, profile), _existing_ids(later, profile)
+                found.append(Shift(profile, tuple(sorted(has - had)), tuple(sorted(had - has))))
+        return tuple(shift for shift in found if shift.gained or shift.lost)
+
+    def problems(self, existing: Existing) -> tuple[Problem, ...]:
+        """Everything that is wrong with the policy, for `doctor`."""
+        moment = self.at(existing)
+        return (*self._loaded.problems, *findings(self.rules, moment.names), *_agent_problems(moment))
+
+    def at(self, existing: Existing) -> Moment:
+        """Rules, agents and catalogue as one value, kept while none of them changes."""
+        moment = self._moment
+        if moment is None or moment.version != existing.version:
+            moment = self._moment = Moment(self.rules, self._standing, existing)
+        return moment
+
+    # --- at use --------------------------------------------------------------------------------
+
+    def settle(
+        self, transaction: Transaction, agent: str, id: str, existing: Existing, authenticated: bool = True
+    ) -> Settled:
+        """Decide a use for good: with what a person answered, and counted against its limits."""
+        moment = self._within(transaction, existing)
+        decision = moment.decision(agent, id, authenticated)
+        approval = None
+        if decision.verdict == "ask":
+            approval = approval_table.ask(transaction, _question(moment, agent, id, decision), self._clock())
+            decision = _answered(decision, approval)
+        if decision.verdict == "allow":
+            decision = self._counted(transaction, moment, agent, id, decision)
+        return Settled(decision, approval)
+
+    def _counted(
+        self, transaction: Transaction, moment: Moment, agent: str, id: str, decision: Decision
+    ) -> Decision:
+        if not declares(moment.capabilities.get(canonical_id(id)), "resource_intensive"):
+            return decision
+        stated = {one: moment.holding(one).limits.get(INTENSIVE) for one in moment.line(agent)}
+        limits = {one: most for one, most in stated.items() if most is not None}
+        reached = standing_tables.over_limit(transaction, limits, id, agent, self._clock())
+        if not reached:
+            return decision
+        reason = f"{INTENSIVE} of agent {reached!r} is reached: {limits[reached]} uses an hour"
+        return replace(decision, verdict="deny", reason=reason, chain=(*decision.chain, reason))
+
+    def _within(self, transaction: Transaction, existing: Existing) -> Moment:
+        """This moment as the transaction sees it: another process may have moved on."""
+        moment = self.at(existing)
+        if standing_tables.read_version(transaction) == moment.standing.version:
+            return moment
+        return moment.with_standing(standing_tables.read_standing(transaction))
+
+    # --- agents --------------------------------------------------------------------------------
+
+    def agents(self) -> tuple[Agent, ...]:
+        """Everyone who is bound to a profile, by the store or by a policy file, in order of name."""
+        stated = {name: Agent(name=name, profile=profile) for name, profile in self.rules.bound.items()}
+        both = {**stated, **self._standing.agents}
+        return tuple(both[name] for name in sorted(both))
+
+    def bind(self, transaction: Transaction, name: str, profile: str) -> Agent:
+        """A person binds a name to a profile; such an agent has no parent."""
+        self._usable(profile)
+        return self._add(transaction, Agent(name=name, profile=profile, since=stamp(self._clock())))
+
+    def spawn(
+        self, transaction: Transaction, parent: str, name: str, profile: str, existing: Existing
+    ) -> Agent:
+        """A child of an agent, refused when it would exceed its parent in anything."""
+        standing_tables.lock(transaction)
+        moment = self._within(transaction, existing)
+        known = {*moment.standing.agents, *self.rules.bound}
+        if parent not in known:
+            raise NotFound("agent", parent, known, "see: prowess agent list")
+        if name in self.rules.bound:
+            raise PolicyError("agent", f"{name!r} is bound by a policy file", "choose another name")
+        self._usable(profile)
+        self._refuse_non_spawner(transaction, moment, parent)
+        refuse_too_many(moment, parent)
+        refuse_excess(moment, parent, profile)
+        child = Agent(name=name, profile=profile, parent=parent, since=stamp(self._clock()))
+        return self._add(transaction, child)
+
+    def retire(self, transaction: Transaction, name: str) -> tuple[str, ...]:
+        """Take an agent out, and everyone below it; returns their names."""
+        gone = agent_table.remove(transaction, name)
+        standing_tables.moved(transaction)
+        return gone
+
+    def _add(self, transaction: Transaction, agent: Agent) -> Agent:
+        agent_table.insert(transaction, agent)
+        standing_tables.moved(transaction)
+        return agent
+
+    def _usable(self, profile: str) -> None:
+        self.rules.holding(self.rules.profile(profile).name)
+
+    def _refuse_non_spawner(self, transaction: Transaction, moment: Moment, parent: str) -> None:
+        decision = moment.decision(parent, SPAWN, True)
+        if decision.verdict == "ask":
+            question = _question(moment, parent, SPAWN, decision)
+            held = approval_table.standing_answer(transaction, question, self._clock())
+            decision = _answered(decision, held) if held else decision
+        if decision.verdict != "allow":
+            raise Denied(parent, SPAWN, decision)
+
+    # --- what people say -----------------------------------------------------------------------
+
+    def approvals(self, every: bool = False) -> tuple[Approval, ...]:
+        """The questions that wait for an answer; or every one that is remembered."""
+        with self._database.reading() as transaction:
+            return approval_table.approvals(transaction, self._clock(), every)
+
+    def answer(self, transaction: Transaction, id: str, said: Answer) -> Approval:
+        return approval_table.answer(transaction, id, said, self._clock())
+
+    def expire(self, transaction: Transaction) -> tuple[Approval, ...]:
+        """Close what nobody answered in time and what was answered too long ago."""
+        return approval_table.expire(transaction, self._clock())
+
+    def review(self, transaction: Transaction, grant: str, by: str, note: str = "") -> Review:
+        """Record that an admin has looked at a grant as it is defined now."""
+        if not by:
+            raise PolicyError(f"review of {grant}", "nobody is named", "say who reviewed it: --by NAME")
+        digest = grant_digest(self.rules.grant(grant))
+        review = Review(grant=grant, digest=digest, by=by, at=stamp(self._clock()), note=note)
+        standing_tables.write_review(transaction, review)
+        return review
+
+    def reviews(self) -> tuple[Review, ...]:
+        with self._database.reading() as transaction:
+            return standing_tables.reviews(transaction)
+
+
+def _question(moment: Moment, agent: str, id: str, decision: Decision) -> Question:
+    id = canonical_id(id)
+    capability = moment.capabilities.get(id)
+    digest = capability.digest if capability else ""
+    return Question(agent=agent, capability=id, digest=digest, reason=decision.reason)
+
+
+def _answered(decision: Decision, approval: Approval) -> Decision:
+    if approval.state == "pending":
+        return decision
+    yes = approval.state == "approved"
+    word = "approved" if yes else "refused"
+    reason = f"{word} by {approval.answered_by} until {approval.expires_at}"
+    return replace(
+        decision, verdict="allow" if yes else "deny", reason=reason, chain=(*decision.chain, reason)
+    )
+
+
+def _existing_ids(moment: Moment, profile: str) -> frozenset[str]:
+    found = moment.profile_reach(profile)
+    return (found.allow | found.ask) & moment.capabilities.keys()
+
+
+def _agent_problems(moment: Moment) -> tuple[Problem, ...]:
+    found = []
+    for agent in moment.standing.agents.values():
+        why = moment.why_unusable(agent.profile)
+        if why:
+            what = f"its profile {agent.profile!r} cannot be used ({why}); until then it has only base"
+            found.append(Problem(SOURCE, f"agent {agent.name!r}", what, "mend or rebind it"))
+        stated = moment.rules.bound.get(agent.name, agent.profile)
+        if stated != agent.profile:
+            what = f"the store binds it to {agent.profile!r} and a policy file to {stated!r}; the store wins"
+            remedy = f"run: prowess agent remove {agent.name}, or change the file"
+            found.append(Problem(SOURCE, f"agent {agent.name!r}", what, remedy, "warning"))
+    return tuple(found)

@@ -80,11 +80,14 @@ def open_engine(store_url: str, tmp_path: Path, clock: SteppingClock) -> Iterato
     opened: list[Engine] = []
 
     def open_one(
-        *sources: StaticSource, environment: dict[str, str] | None = None, policy: str = OWNER
+        *sources: StaticSource,
+        environment: dict[str, str] | None = None,
+        policy: str = OWNER,
+        shipped_encoder: bool = False,
     ) -> Engine:
         file = tmp_path / "policy.yaml"
         file.write_text(policy)
-        ways = Ways(policy_files=(file,), embedder=word_embedder)
+        ways = Ways(policy_files=(file,), embedder=None if shipped_encoder else word_embedder)
         engine = Engine(open_database(store_url, tmp_path), sources, clock, environment or {}, ways)
         opened.append(engine)
         return engine

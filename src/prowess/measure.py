@@ -7,14 +7,14 @@ from a request to ranked ids. `prowess bench` and the gates of learning both mea
 import json
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import log2
 from pathlib import Path
 from statistics import fmean
 from typing import TypeAlias
 
 from prowess.errors import SourceError
-from prowess.types import Capability
+from prowess.types import Capability, Detail
 
 Rank: TypeAlias = Callable[[str], Sequence[str]]
 Row: TypeAlias = Mapping[str, object]
@@ -41,6 +41,7 @@ class LabelledSet:
     name: str
     capabilities: tuple[Capability, ...]
     queries: tuple[Query, ...]
+    details: Mapping[str, Detail] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +124,9 @@ def sampled(queries: Iterable[Query], split: str = "test", limit: int = MOST_QUE
 def read_set(folder: Path) -> LabelledSet:
     """A catalogue and its queries, all splits."""
     tools = folder / "tools.jsonl"
-    capabilities = {
-        each.id: each for each in _unique(tools, (_capability(row, at) for at, row in _rows(tools)))
-    }
+    rows = list(_rows(tools))
+    capabilities = {each.id: each for each in _unique(tools, (_capability(row, at) for at, row in rows))}
+    details = {str(row["id"]): _detail(row) for _, row in rows}
     edges = folder / "edges.jsonl"
     needed: dict[str, dict[str, None]] = {}
     for at, row in _rows(edges) if edges.exists() else ():
@@ -136,7 +137,7 @@ def read_set(folder: Path) -> LabelledSet:
     )
     path = folder / "queries.jsonl"
     queries = tuple(_query(row, at, capabilities) for at, row in _rows(path))
-    return LabelledSet(folder.name, tuple(linked), queries)
+    return LabelledSet(folder.name, tuple(linked), queries, details)
 
 
 def _unique(path: Path, capabilities: Iterable[Capability]) -> Iterator[Capability]:
@@ -162,6 +163,14 @@ def _capability(row: Row, at: str) -> Capability:
         parameters=tuple(map(str, parameters)) if isinstance(parameters, (Mapping, list)) else (),
         provider=str(row.get("server") or ""),
     )
+
+
+def _detail(row: Row) -> Detail:
+    """The schema that a model would be shown: what costs tokens, and what search never reads."""
+    parameters = row.get("parameters")
+    named = parameters if isinstance(parameters, Mapping) else {}
+    properties = {str(name): {"type": "string", "description": str(said)} for name, said in named.items()}
+    return Detail(input_schema={"type": "object", "properties": properties})
 
 
 def _query(row: Row, at: str, known: Mapping[str, Capability]) -> Query:

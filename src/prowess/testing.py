@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def capability(id: str, description: str = "", **fields: object) -> Capability:
     """A capability from its id, the rest filled in as a source would."""
     kind, _, name = id.partition(":")
-    values = {"display_name": name, "description": description or f"Does {name}.", **fields}
-    return Capability(id=id, kind=kind, name=name, **values)  # type: ignore[arg-type]
+    usual = {"name": name, "display_name": name, "description": description or f"Does {name}."}
+    return Capability(id=id, kind=kind, **{**usual, **fields})  # type: ignore[arg-type]
 
 
 @dataclass

@@ -31,6 +31,7 @@ ASCII_COSTS = (
     (re.compile(r"[A-Z]{2,}"), 0.38),
     (re.compile(r"[a-z]{9,}"), 0.27),
     (re.compile(r"[a-z]{13,}"), 0.25),
+    (re.compile(r"[A-Za-z]{20}"), 8.0),
     (re.compile(r"[0-9]{1,3}"), 1.96),
     (re.compile(r"[!-/:-@\[-^`{-~]+"), 0.97),
     (re.compile(r"[!-/:-@\[-^`{-~]{3,}"), 0.42),

@@ -37,6 +37,12 @@ class View:
             raise NotFound("capability", id, self.capabilities, "see: prowess list")
         return found
 
+    def tool_id(self, name: str) -> str:
+        """The capability that something requires under this name, or nothing."""
+        if name in self.capabilities:
+            return name
+        return f"tool:{name}" if f"tool:{name}" in self.capabilities else self.tool_names.get(name, "")
+
     @cached_property
     def secret_names(self) -> frozenset[str]:
         return frozenset(name for c in self.capabilities.values() for name in c.required_secrets)
@@ -56,7 +62,9 @@ def with_availability(view: View, environment: Mapping[str, str], which: Which) 
     demanding = [c for c in view.capabilities.values() if _may_be_unavailable(c, down)]
     own = {c.id: _own_reasons(c, view, environment, which) for c in demanding}
     reasons = {c.id: (*own[c.id], *_reasons_of_tools(c, view, own)) for c in demanding}
-    return replace(view, capabilities={id: _with(c, reasons.get(id, ())) for id, c in view.capabilities.items()})
+    return replace(
+        view, capabilities={id: _with(c, reasons.get(id, ())) for id, c in view.capabilities.items()}
+    )
 
 
 def _may_be_unavailable(capability: Capability, down: set[str]) -> bool:
@@ -71,7 +79,7 @@ def _may_be_unavailable(capability: Capability, down: set[str]) -> bool:
 def _reasons_of_tools(capability: Capability, view: View, own: Mapping[str, tuple[str, ...]]) -> list[str]:
     found = []
     for tool in capability.required_tools:
-        needed = _tool_id(tool, view)
+        needed = view.tool_id(tool)
         if needed != capability.id and own.get(needed):
             found.append(f"required tool {tool} is unavailable: {own[needed][0]}")
     return found
@@ -88,7 +96,7 @@ def _own_reasons(
     found += [
         f"required tool {tool} is not in the catalogue and not an installed program"
         for tool in capability.required_tools
-        if not _tool_id(tool, view) and not which(tool)
+        if not view.tool_id(tool) and not which(tool)
     ]
     provider = view.providers.get(capability.provider)
     if provider and provider.down:
@@ -96,9 +104,3 @@ def _own_reasons(
     if capability.metadata.get("declared_available") is False:
         found.append("its catalogue entry does not mark it available")
     return tuple(found)
-
-
-def _tool_id(tool: str, view: View) -> str:
-    if tool in view.capabilities:
-        return tool
-    return f"tool:{tool}" if f"tool:{tool}" in view.capabilities else view.tool_names.get(tool, "")

@@ -7,14 +7,14 @@ when it is made, so that an interrupted encoding goes on where it stopped.
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from threading import RLock
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from prowess.discovery.corpus import Corpus, CorpusState
+from prowess.discovery.corpus import Corpus, CorpusState, Mask
 from prowess.discovery.dense import Matrix
 from prowess.discovery.fusion import Calibration
 from prowess.discovery.graph import Graph
@@ -29,6 +29,7 @@ from prowess.types import Capability, Hit
 FORMAT = 1
 BATCH = 32
 REMEMBERED_QUERIES = 512
+REMEMBERED_MASKS = 64
 # Below this, reading the changed ones again at the next opening is cheaper than writing everything.
 WORTH_WRITING = 256
 
@@ -70,6 +71,7 @@ class Index:
         self._examples: Examples = {}
         self._embedder: tuple[str, Embed] | None = None
         self._asked: OrderedDict[str, Matrix] = OrderedDict()
+        self._masks: list[tuple[Collection[str], Mask]] = []
         self._unwritten = 0
         self.unavailable: ProwessError | None = None
         """Why there is no encoder, once that is known; words alone serve then."""
@@ -93,6 +95,7 @@ class Index:
             gone = [id for id in self._held if id not in capabilities]
             self._corpus.drop(gone)
             self._corpus.put(changed, shown)
+            self._masks = []
             self._held, self._examples, self._followed = dict(capabilities), dict(shown), capabilities
             self._unwritten += len(changed) + len(gone)
             self._give_known_vectors(changed)
@@ -119,12 +122,20 @@ class Index:
 
     # --- searching ---------------------------------------------------------------------------
 
-    def search(self, request: str, allowed: Iterable[str], options: Options) -> tuple[Hit, ...]:
+    def search(self, request: str, allowed: Collection[str], options: Options) -> tuple[Hit, ...]:
+        """What fits a request among the allowed, which must not change while it is passed again."""
         with self._lock:
-            corpus = self._current
             embed = self._embed_request if self._encoder() else None
-            ranker = Ranker(corpus, self._calibration, embed)
-            return ranker.search(request, corpus.mask(allowed), options)
+            ranker = Ranker(self._current, self._calibration, embed)
+            return ranker.search(request, self._mask(allowed), options)
+
+    def _mask(self, allowed: Collection[str]) -> Mask:
+        for known, mask in self._masks:
+            if known is allowed:
+                return mask
+        mask = self._current.mask(allowed)
+        self._masks = [*self._masks[-REMEMBERED_MASKS:], (allowed, mask)]
+        return mask
 
     def _embed_request(self, texts: Sequence[str]) -> Matrix:
         """Encode what was not asked lately; a conversation repeats itself."""

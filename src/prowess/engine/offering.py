@@ -46,6 +46,10 @@ class Offering:
         """What fits a request, best first, among what is allowed."""
         return self.index.search(request, allowed, options(settings))
 
+    def rank(self, request: str, allowed: Collection[str], depth: int, split: bool) -> list[str]:
+        everything = Options(top_k=depth, min_relevance=0.0, abstain=False, split=split)
+        return [hit.id for hit in self.index.search(request, allowed, everything)]
+
     def nearest(self, request: str, among: Collection[str], count: int) -> tuple[Hit, ...]:
         """What comes closest to a request whether it fits or not: for people, never for models."""
         return self.index.search(request, among, Options(top_k=count, min_relevance=0.0, use_graph=False))
@@ -56,6 +60,7 @@ class Offering:
     ) -> Shown:  # fmt: skip
         """Fit the hits into the budgets: the map first, then lines, tools, and whole pages."""
         purse = _Purse(budget)
+        purse.spend(self.cost_of_tool(DISCOVER_TOOL))  # always there, whatever else fits
         known = visible.capabilities
         chosen = [known[id] for id in dict.fromkeys([*pinned, *(hit.id for hit in hits)])]
         map_of_all = self._map(visible, scope, purse.most(settings.tier0_token_budget))
@@ -92,7 +97,6 @@ class Offering:
         self, capabilities: Sequence[Capability], purse: "_Purse"
     ) -> tuple[tuple[JsonObject, ...], dict[str, str]]:
         """The meta-tool, then every offered tool that can be called and still fits."""
-        purse.spend(self.cost_of_tool(DISCOVER_TOOL))
         tools: list[JsonObject] = [DISCOVER_TOOL]
         ids: dict[str, str] = {}
         callable_ones = [c for c in capabilities if c.kind in CALLABLE]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from prowess.types import Capability, Changes, Hit, JsonObject, Offer, Turn
+from prowess.types import Capability, Changes, Hit, JsonObject, Offer, Outcome, Turn
 
 
 def sync_data(changes: Changes) -> dict[str, Sequence[str]]:
@@ -33,4 +33,15 @@ def discovered(capability: Capability, hit: Hit) -> JsonObject:
         "category": capability.category,
         "relevance": round(hit.score, 2),
         "available": capability.available,
+    }
+
+
+def outcome_data(outcome: Outcome) -> JsonObject:
+    return {
+        "offer": outcome.offer,
+        "capability": outcome.capability,
+        "ok": outcome.ok,
+        "detail": outcome.detail,
+        "milliseconds": outcome.milliseconds,
+        "key": outcome.key,
     }

@@ -1,0 +1,61 @@
+"""`prowess bench`"""
+
+import os
+import statistics
+import sys
+from pathlib import Path
+
+import click
+import msgspec
+
+from prowess import config as configuration
+from prowess.cli.session import config_file, emit, json_option, progress_bar, say, table
+from prowess.engine.benchmark import Chosen, SetResult, benchmark
+from prowess.opening import now, ways_of
+
+
+@click.command()
+@click.argument("folder", nargs=-1, required=True, metavar="DIR...")
+@click.option("--split", default="test", show_default=True, help="Which queries: train or test.")
+@click.option("--limit", default=2000, show_default=True, help="At most this many queries a set.")
+@click.option("--no-needs", is_flag=True, help="Do not split a request into its needs.")
+@click.option("--min-ndcg", type=float, help="Exit 1 when the mean NDCG@10 is below this.")
+@click.option("--run", "run_file", type=click.Path(), help="Write what was ranked; FILE.NAME for several sets.")
+@json_option
+def command(
+    folder: tuple[str, ...], split: str, limit: int, no_needs: bool, min_ndcg: float | None,
+    run_file: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """How well discovery finds what is right, on labelled requests.
+
+    DIR holds tools.jsonl and queries.jsonl (and perhaps edges.jsonl); docs/discovery.md shows the
+    format. Threshold and abstention are off; figures are in percent and latencies are cold.
+    """
+    settings = configuration.load(config_file(), Path.cwd())
+    ways = ways_of(settings, os.environ, {})
+    chosen = Chosen(split=split, limit=limit, needs=not no_needs)
+    results = []
+    for place in folder:
+        with progress_bar(Path(place).name) as progress:
+            result = benchmark(Path(place), chosen, ways, now, lambda done, total: progress("", done, total))
+        results.append(result)
+        if run_file:
+            write_run(result, run_file if len(folder) == 1 else f"{run_file}.{result.figures['name']}")
+    show([result.figures for result in results], as_json)
+    mean = statistics.fmean(float(result.figures["ndcg@10"]) for result in results)
+    say(f"mean NDCG@10: {mean:.2f}")
+    if min_ndcg is not None and mean < min_ndcg:
+        say(f"below the minimum of {min_ndcg:g}")
+        sys.exit(1)
+
+
+def write_run(result: SetResult, file: str) -> None:
+    lines = (msgspec.json.encode({"id": id, "ranked": ids}) for id, ids in result.ranked.items())
+    Path(file).write_bytes(b"".join(line + b"\n" for line in lines))
+
+
+def show(figures: list[dict[str, str | int | float]], as_json: bool) -> None:
+    if as_json:
+        emit(figures)
+    else:
+        table([key.upper() for key in figures[0]], [[str(v) for v in one.values()] for one in figures])

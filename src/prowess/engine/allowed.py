@@ -1,0 +1,167 @@
+"""What may an agent use? The part of the engine that asks policy, before an offer and at use."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from prowess.catalogue.view import View
+from prowess.engine.exists import WhatExists
+from prowess.engine.reading import SyncProgress
+from prowess.engine.ways import Ways
+from prowess.errors import ApprovalNeeded, Denied
+from prowess.journal import Clock
+from prowess.policy.agents import Agent
+from prowess.policy.approvals import Answer, Approval
+from prowess.policy.policy import Policy
+from prowess.sources.source import Source
+from prowess.store.database import Database
+from prowess.types import Capability, Decision, Problem, SyncReport
+
+
+class WhatIsAllowed(WhatExists):
+    def __init__(
+        self,
+        database: Database,
+        sources: Sequence[Source],
+        clock: Clock,
+        environment: Mapping[str, str],
+        ways: Ways | None = None,
+    ) -> None:
+        super().__init__(database, sources, clock, environment, ways)
+        self.policy = Policy(database, clock, self._ways.policy_files)
+        self._visible: dict[tuple[str, bool], tuple[object, View]] = {}
+
+    def visible(self, agent: str, authenticated: bool = True) -> View:
+        """What exists for this agent and what it may use: everything an answer may speak of."""
+        view = self.view()
+        self.policy.refresh()
+        moment = self.policy.at(view)
+        held = self._visible.get((agent, authenticated))
+        if held is None or held[0] is not moment:
+            reach = self.policy.allowed(agent, view, authenticated)
+            allowed = {id: c for id, c in view.active(agent).items() if id in reach.allow or id in reach.ask}
+            seen = {id: _without_denied_names(c, view, allowed) for id, c in allowed.items()}
+            held = self._visible[agent, authenticated] = (moment, replace(view, capabilities=seen))
+        return held[1]
+
+    def capabilities(self, agent: str | None = None, kind: str = "") -> tuple[Capability, ...]:
+        """Everything that exists and is on, in order of id; for one agent, only what it may use."""
+        found = self.view().active("") if agent is None else self.visible(agent).capabilities
+        return tuple(c for c in found.values() if not kind or c.kind == kind)
+
+    def check(self, agent: str, id: str, authenticated: bool = True) -> Decision:
+        """Policy at use: rules may have changed since the offer. Raises unless it is allowed."""
+        view = self.view()
+        self.policy.refresh()
+        with self._database.writing() as transaction:
+            settled = self.policy.settle(transaction, agent, id, view, authenticated)
+            decision = _unless_off(view, agent, id, settled.decision)
+            data = {"capability": id, "verdict": decision.verdict, "reason": decision.reason}
+            self.journal.append(transaction, "decision", {**data, "revision": decision.revision}, agent)
+        if decision.verdict == "deny":
+            raise Denied(agent, id, decision)
+        if decision.verdict == "ask":
+            raise ApprovalNeeded(agent, id, settled.approval.id if settled.approval else "", decision)
+        return decision
+
+    def explain(self, agent: str, id: str, request: str = "") -> tuple[str, ...]:
+        """Why an agent may use something, or not, step by step: for people."""
+        view = self.view()
+        self.policy.refresh()
+        steps = list(self.policy.explain(agent, id, view).steps)
+        capability = view.capabilities.get(id)
+        if capability is None:
+            return tuple(steps)
+        if view.off(capability.provider, agent):
+            steps.append(_off(view, capability.provider, agent))
+        return (*steps, *(f"unavailable: {reason}" for reason in capability.unavailable))
+
+    def diagnose(self) -> tuple[Problem, ...]:
+        view = self.view()
+        self.policy.refresh()
+        return (*super().diagnose(), *self.policy.problems(view))
+
+    # --- agents and what people say ----------------------------------------------------------
+
+    def agents(self) -> tuple[Agent, ...]:
+        self.policy.refresh()
+        return self.policy.agents()
+
+    def bind(self, name: str, profile: str) -> Agent:
+        """Bind a name to a profile."""
+        self.policy.refresh()
+        with self._database.writing() as transaction:
+            agent = self.policy.bind(transaction, name, profile)
+            self.journal.append(transaction, "agent.bound", {"profile": profile}, name)
+        return agent
+
+    def spawn(self, parent: str, name: str, profile: str) -> Agent:
+        """Make a child of an agent, which never exceeds its parent."""
+        view = self.view()
+        self.policy.refresh()
+        with self._database.writing() as transaction:
+            agent = self.policy.spawn(transaction, parent, name, profile, view)
+            self.journal.append(transaction, "agent.spawned", {"parent": parent, "profile": profile}, name)
+        return agent
+
+    def retire(self, name: str) -> tuple[str, ...]:
+        """Take an agent out, and every one below it; returns their names."""
+        with self._database.writing() as transaction:
+            gone = self.policy.retire(transaction, name)
+            for one in sorted(gone):
+                self.journal.append(transaction, "agent.retired", {"with": name}, one)
+        return gone
+
+    def approvals(self, every: bool = False) -> tuple[Approval, ...]:
+        """The questions that wait for a person; or every one that is remembered."""
+        return self.policy.approvals(every)
+
+    def answer(self, approval: str, said: Answer) -> Approval:
+        """A person answers a question."""
+        with self._database.writing() as transaction:
+            answered = self.policy.answer(transaction, approval, said)
+            data = {"approval": answered.id, "capability": answered.capability, "state": answered.state}
+            self.journal.append(transaction, "approval.answered", {**data, "by": said.by}, answered.agent)
+        return answered
+
+    def review(self, grant: str, by: str, note: str = "") -> None:
+        """An admin has looked at a grant as it is defined now."""
+        self.policy.refresh()
+        with self._database.writing() as transaction:
+            review = self.policy.review(transaction, grant, by, note)
+            data = {"grant": grant, "digest": review.digest, "by": by, "note": note}
+            self.journal.append(transaction, "grant.reviewed", data)
+
+    def _take_in(self, names: Sequence[str], progress: SyncProgress) -> SyncReport:
+        before = self.view()
+        report = super()._take_in(names, progress)
+        if report.changes:
+            for shift in self.policy.shifts(before, self.view()):
+                data = {"profile": shift.profile, "gained": shift.gained, "lost": shift.lost}
+                self.journal.record("policy.shifted", data)
+        return report
+
+
+def _unless_off(view: View, agent: str, id: str, decision: Decision) -> Decision:
+    capability = view.capabilities.get(id)
+    if capability is None or not view.off(capability.provider, agent):
+        return decision
+    return replace(decision, verdict="deny", reason=_off(view, capability.provider, agent))
+
+
+def _without_denied_names(
+    capability: Capability, view: View, allowed: Mapping[str, Capability]
+) -> Capability:
+    """What an allowed capability requires may be denied, and then its name is not the agent's to read."""
+    needed = {tool: view.tool_id(tool) for tool in capability.required_tools}
+    denied = [tool for tool, id in needed.items() if id and id not in allowed]
+    if not denied:
+        return capability
+    kept = tuple(tool for tool in capability.required_tools if tool not in denied)
+    reasons = tuple(r for r in capability.unavailable if not any(tool in r for tool in denied))
+    if len(reasons) < len(capability.unavailable):
+        reasons = (*reasons, "something it requires is unavailable")
+    return replace(capability, required_tools=kept, unavailable=reasons)
+
+
+def _off(view: View, provider: str, agent: str) -> str:
+    return f"provider {provider} is switched off: {view.why_off(provider, agent)}"

@@ -1,0 +1,120 @@
+"""What exists? The part of the engine that keeps the catalogue in step with its sources."""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from prowess.catalogue.catalogue import Catalogue, Version
+from prowess.catalogue.view import View, with_availability
+from prowess.engine.reading import SyncProgress, read_all
+from prowess.engine.records import sync_data
+from prowess.engine.ways import Ways
+from prowess.errors import JournalBroken, NotFound
+from prowess.journal import Clock, Journal, stamp
+from prowess.sources.source import Source
+from prowess.store.database import Database
+from prowess.types import Capability, Detail, Problem, Provider, SyncReport
+
+
+class WhatExists:
+    def __init__(
+        self,
+        database: Database,
+        sources: Sequence[Source],
+        clock: Clock,
+        environment: Mapping[str, str],
+        ways: Ways | None = None,
+    ) -> None:
+        self.journal = Journal(database, clock)
+        self.sources = tuple(sources)
+        self._database = database
+        self._catalogue = Catalogue(database)
+        self._clock = clock
+        self._environment = environment
+        self._ways = ways or Ways()
+        self._view: View | None = None
+        self._secrets_set: frozenset[str] = frozenset()
+
+    @property
+    def store(self) -> str:
+        """Where the store is, without any password."""
+        return self._database.place
+
+    def view(self) -> View:
+        """The catalogue as it is now: one cheap query when nothing changed since the last turn."""
+        held = self._view
+        if held is None or held.version != self._catalogue.version() or self._secrets_changed(held):
+            fresh = self._catalogue.view(held)
+            self._secrets_set = self._secrets(fresh)
+            held = self._view = with_availability(fresh, self._environment, shutil.which)
+        return held
+
+    def capability(self, id: str) -> Capability:
+        return self.view().get(id)
+
+    def detail(self, id: str) -> Detail:
+        """The full schema and content of one capability."""
+        return self._catalogue.detail(self.view().get(id).id)
+
+    def history(self, id: str) -> tuple[Version, ...]:
+        """Every text a capability had, oldest first, also when it is gone."""
+        return self._catalogue.history(id)
+
+    def providers(self, agent: str | None = None) -> tuple[Provider, ...]:
+        view = self.view()
+        return tuple(replace(p, off=view.off(p.name, agent or "")) for p in view.providers.values())
+
+    def problems(self) -> tuple[Problem, ...]:
+        """Everything the last syncs could not read, each with what to do about it."""
+        return self._catalogue.problems()
+
+    def diagnose(self) -> tuple[Problem, ...]:
+        """Everything that is wrong with this installation, for `prowess doctor`."""
+        try:
+            self.journal.verify()
+        except JournalBroken as broken:
+            return (*self.problems(), Problem("journal", self.store, broken.message, broken.remedy))
+        return self.problems()
+
+    def activate(self, provider: str, agent: str = "") -> None:
+        """Switch a provider on again, for everybody or for one agent."""
+        self._switch(provider, agent, None)
+
+    def deactivate(self, provider: str, agent: str = "", reason: str = "switched off by a person") -> None:
+        """Switch a provider off, for everybody or for one agent: what it brings is in no answer."""
+        self._switch(provider, agent, reason)
+
+    def _switch(self, provider: str, agent: str, why_off: str | None) -> None:
+        with self._database.writing() as transaction:
+            if self._catalogue.switch(transaction, provider, agent, why_off):
+                type = "provider.on" if why_off is None else "provider.off"
+                self.journal.append(transaction, type, {"provider": provider, "reason": why_off or ""}, agent)
+
+    def _take_in(self, names: Sequence[str], progress: SyncProgress) -> SyncReport:
+        """Read the sources, and make the catalogue hold exactly what they offer."""
+        chosen = [self._source(name) for name in names] or self.sources
+        readings = read_all(chosen, self._catalogue.known(), progress)
+        configured = [source.name for source in self.sources]
+        with self._database.writing() as transaction:
+            changes = self._catalogue.apply(transaction, readings, configured, stamp(self._clock()))
+            if changes:
+                self.journal.append(transaction, "catalogue.synced", sync_data(changes))
+        view = self.view()
+        return SyncReport(
+            changes=changes,
+            problems=tuple(p for p in self.problems() if not names or p.source in names),
+            version=view.version,
+            total=len(view.capabilities),
+        )
+
+    def _source(self, name: str) -> Source:
+        for source in self.sources:
+            if source.name == name:
+                return source
+        raise NotFound("source", name, [s.name for s in self.sources], "see: prowess sources")
+
+    def _secrets(self, view: View) -> frozenset[str]:
+        return frozenset(name for name in view.secret_names if self._environment.get(name))
+
+    def _secrets_changed(self, view: View) -> bool:
+        return self._secrets(view) != self._secrets_set

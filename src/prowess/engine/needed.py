@@ -1,0 +1,241 @@
+"""What does an agent need now, and what does the model see? The part of the engine that offers."""
+
+from collections.abc import Callable, Mapping, Sequence
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from prowess.catalogue.view import View
+from prowess.config import DiscoveryConfig
+from prowess.engine.allowed import WhatIsAllowed
+from prowess.engine.reading import SyncProgress, no_progress
+from prowess.engine.records import discovered, offer_data, outcome_data
+from prowess.engine.ways import Ways
+from prowess.journal import Clock
+from prowess.sources.source import Source, silent
+from prowess.sources.watch import watch
+from prowess.store.database import Database
+from prowess.tokens import counter
+from prowess.types import (
+    DEFAULT_AGENT,
+    Hit,
+    JsonObject,
+    LeftOut,
+    Message,
+    Offer,
+    Outcome,
+    Problem,
+    SyncReport,
+    Turn,
+)
+
+if TYPE_CHECKING:
+    from prowess.discovery.graph import Edge
+    from prowess.discovery.lint import Finding
+    from prowess.engine.offering import Offering, Shown
+
+DEEPEST = 200
+"""How far down a ranking `explain` looks for something."""
+
+
+class WhatIsNeeded(WhatIsAllowed):
+    def __init__(
+        self,
+        database: Database,
+        sources: Sequence[Source],
+        clock: Clock,
+        environment: Mapping[str, str],
+        ways: Ways | None = None,
+    ) -> None:
+        super().__init__(database, sources, clock, environment, ways)
+        self._offering: Offering | None = None
+
+    def sync(self, *names: str, vectors: bool = True, progress: SyncProgress = no_progress) -> SyncReport:
+        """Make the catalogue hold exactly what the sources offer now; name some to read only those.
+
+        The change is committed, and found by its words, before vectors are made; interrupting that
+        is safe, and whoever searches next goes on.
+        """
+        report = self._take_in(names, progress)
+        if vectors:
+            self._make_vectors(lambda done, total: progress("vectors", done, total))
+        return report
+
+    def watch(
+        self, changed: Callable[[SyncReport], None], stop: Event | None = None, debounce: float = 0.5
+    ) -> None:
+        """Keep the catalogue current while files change, until `stop` is set."""
+        paths = [path for source in self.sources for path in getattr(source, "paths", ())]
+        watch(paths, lambda: changed(self.sync()), stop or Event(), debounce)
+
+    def find(self, request: str, agent: str = DEFAULT_AGENT, **settings: Any) -> tuple[Hit, ...]:
+        """What fits a request, best first, each with why; `settings` are keys of [discovery]."""
+        return self._prepared().find(request, self.visible(agent).capabilities, self._settings(settings))
+
+    def offer(
+        self, turn: Turn | str, on_failure: Literal["open", "closed"] = "open", **settings: Any
+    ) -> Offer:
+        """One turn: what exists, what is allowed, what fits, within the budgets; recorded."""
+        asked = Turn(messages=(Message("user", turn),)) if isinstance(turn, str) else turn
+        chosen = self._settings(settings)
+        visible = self.visible(asked.agent, asked.authenticated)
+        offering = self._prepared()
+        hits, mode = self._found(asked.text, visible, chosen, on_failure)
+        pinned = [id for id in self.policy.pinned(asked.agent, self.view()) if id in visible.capabilities]
+        shown = offering.show(hits, pinned, visible, self._scope(asked), asked.budget, chosen)
+        offer = Offer(
+            id=self._ways.ids(),
+            agent=asked.agent,
+            text=shown.text,
+            hits=tuple(hit for hit in hits if hit.id in shown.shown),
+            tools=shown.tools,
+            tool_ids=shown.tool_ids,
+            tokens=shown.tokens,
+            left_out=self._left_out(asked, shown, visible, chosen),
+            catalogue_version=visible.version,
+            policy_revision=self.policy.revision,
+            mode=mode,
+        )
+        self.journal.record("offer", offer_data(asked, offer), asked.agent)
+        return offer
+
+    def rank(
+        self, request: str, agent: str = DEFAULT_AGENT, depth: int = 100, split: bool = True
+    ) -> list[str]:
+        """The ids of `find` without threshold and abstention: what benchmarks and gates measure."""
+        return self._prepared().rank(request, self.visible(agent).capabilities, depth, split)
+
+    def tools(self, offer: Offer) -> tuple[JsonObject, ...]:
+        """The tools of an offer, and `discover_capabilities`, as a model's interface takes them."""
+        return offer.tools
+
+    def discover(
+        self, query: str, kind: str = "any", category: str = "", agent: str = DEFAULT_AGENT
+    ) -> JsonObject:
+        """Answer a call of `discover_capabilities`."""
+        visible = self.visible(agent).capabilities
+        hits = self.find(query, agent, kind=kind, category=category, only_available=False)
+        found = [discovered(visible[hit.id], hit) for hit in hits]
+        return {"capabilities": found, "total_indexed": len(visible)}
+
+    def related(self, id: str) -> "tuple[Edge, ...]":
+        """What a capability is related to, the strongest first."""
+        return self._prepared().index.graph.neighbours(self.view().get(id).id)
+
+    def lint(self) -> "tuple[Finding, ...]":
+        """What keeps the catalogue from being found in, and what to change."""
+        return self._prepared().index.lint()
+
+    def stats(self) -> JsonObject:
+        """How much there is to search in."""
+        graph = self._prepared().index.graph
+        view = self.view()
+        return {
+            "capability_count": len(view.capabilities),
+            "graph_nodes": len(graph),
+            "graph_edges": graph.edge_count(),
+            "index_version": view.version,
+        }
+
+    def cost_of_everything(self, agent: str = DEFAULT_AGENT) -> int:
+        """The tokens it would take to show a model all it may use, every turn."""
+        return self._prepared().cost_of_everything(list(self.visible(agent).capabilities.values()))
+
+    def record(self, outcome: Outcome) -> None:
+        """Remember what was done with an offer, and whether it worked."""
+        self.journal.record("outcome", outcome_data(outcome), outcome.agent)
+
+    def explain(self, agent: str, id: str, request: str = "") -> tuple[str, ...]:
+        """Why an agent may use something and would be offered it, or not, step by step: for people."""
+        steps = super().explain(agent, id)
+        if id not in self.view().capabilities:
+            return (*steps, "nothing in the catalogue has this id")
+        return (*steps, *self._relevance(id, request)) if request else steps
+
+    def diagnose(self) -> tuple[Problem, ...]:
+        found = super().diagnose()
+        if not self.view().capabilities:
+            return found
+        failure = self._prepared().index.unavailable
+        if failure is None:
+            return found
+        what = f"{failure.message}; search goes by words alone"
+        return (*found, Problem("discovery", "encoder", what, failure.remedy))
+
+    # --- small parts -------------------------------------------------------------------------
+
+    def _search(self) -> "Offering":
+        if self._offering is None:
+            # numpy comes with these: loaded at the first search, not at the first import
+            from prowess.discovery.embedders import shipped
+            from prowess.discovery.index import Index
+            from prowess.engine.offering import Offering
+
+            ways = self._ways
+            embedder = ways.embedder or shipped
+            index = Index(self._database, embedder, ways.discovery.collection_name, ways.presets)
+            self._offering = Offering(index, counter(ways.exact_tokens), self._catalogue.detail)
+        return self._offering
+
+    def _prepared(self) -> "Offering":
+        """The search over the catalogue as it is now; vectors that are missing are made beside it."""
+        search = self._search()
+        view = self.view()
+        if search.index.follow(view.capabilities) and not search.index.is_encoded(view.version):
+            Thread(target=self._make_vectors, daemon=True, name="prowess-vectors").start()
+        return search
+
+    def _make_vectors(self, progress: Callable[[int, int], None] = silent) -> None:
+        search, view = self._search(), self.view()
+        if not search.index.is_encoded(view.version):
+            search.index.follow(view.capabilities)
+            search.index.encode(view.version, progress)
+
+    def _settings(self, given: Mapping[str, Any]) -> DiscoveryConfig:
+        return msgspec.structs.replace(self._ways.discovery, **given) if given else self._ways.discovery
+
+    def _found(
+        self, request: str, visible: View, settings: DiscoveryConfig, on_failure: str
+    ) -> tuple[tuple[Hit, ...], str]:
+        try:
+            return self._prepared().find(request, visible.capabilities, settings), "discovery"
+        except Exception as failure:
+            # Awareness fails open unless the caller wants it closed; permission was decided before.
+            if on_failure == "closed":
+                raise
+            reason = f"discovery failed ({type(failure).__name__}); everything allowed is offered"
+            return tuple(Hit(id=id, score=0.0, reasons=(reason,)) for id in visible.capabilities), reason
+
+    def _scope(self, turn: Turn) -> str:
+        return f"{turn.agent} {turn.authenticated} {self.policy.revision}"
+
+    def _left_out(self, turn: Turn, shown: "Shown", visible: View, settings: DiscoveryConfig) -> LeftOut:
+        from prowess.engine.offering import NEAREST, left_out  # loaded by now
+
+        view = self.view()
+
+        def reason_of(id: str) -> str:
+            if id in shown.no_room:
+                return "no room in the budget"
+            if view.off(view.capabilities[id].provider, turn.agent):
+                return "switched off"
+            if id not in visible.capabilities:
+                return "denied"
+            unavailable = settings.only_available and not view.capabilities[id].available
+            return "unavailable" if unavailable else "below the threshold"
+
+        close = self._prepared().nearest(turn.text, view.capabilities, NEAREST + len(shown.shown))
+        return left_out(close, shown.shown, reason_of, view.capabilities)
+
+    def _relevance(self, id: str, request: str) -> tuple[str, ...]:
+        offering, settings = self._prepared(), self._ways.discovery
+        found = {hit.id: hit for hit in offering.nearest(request, self.view().capabilities, DEEPEST)}
+        hit = found.get(id)
+        if hit is None:
+            return ("relevance: nothing in it answers the request",)
+        rank = list(found).index(id) + 1
+        line = settings.tier1_min_relevance
+        side = "above" if hit.score >= line else "below"
+        why = "; ".join(hit.reasons)
+        return (f"relevance {hit.score:.2f}, {side} the line of {line:g}, rank {rank} ({why})",)

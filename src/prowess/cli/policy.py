@@ -60,9 +60,9 @@ def ground() -> Ground:
 
 def chosen_profile(held: Ground, grants: Sequence[Path], profile: str) -> tuple[Rules, str]:
     """A profile by its name, or by the path of the file that defines it."""
-    if not profile.endswith(ENDINGS):
-        return held.rules(grants), profile
     path = Path(profile)
+    if not profile.endswith(ENDINGS) and not path.is_file():
+        return held.rules(grants), profile
     return held.rules([*grants, path]), only_profile(read_definitions(path))
 
 

@@ -18,11 +18,10 @@ def command(agent: str, id: str, request: str, as_json: bool) -> None:
     With REQUEST, also why it would or would not be offered for that.
     """
     with opened() as engine:
-        found = engine.explain(agent, id, request) if request else engine.explain(agent, id)
+        steps = engine.explain(agent, id, request)
     if as_json:
-        emit(found)
+        emit({"agent": agent, "id": id, "steps": steps})
         return
-    *steps, verdict = found.steps
     for step in steps:
-        click.echo(printable(step))
-    click.secho(printable(verdict), fg=COLOURS.get(found.verdict), bold=True)
+        verdict = step.partition(":")[0]
+        click.secho(printable(step), fg=COLOURS.get(verdict), bold=verdict in COLOURS)

@@ -11,10 +11,14 @@ from prowess.errors import ApprovalNeeded, Denied
 from prowess.journal import Clock
 from prowess.policy.agents import Agent
 from prowess.policy.approvals import Answer, Approval
-from prowess.policy.policy import Policy
+from prowess.policy.policy import Policy, Settled
+from prowess.policy.spawning import SPAWN
 from prowess.sources.source import Source
 from prowess.store.database import Database
 from prowess.types import Capability, Decision, Problem, SyncReport
+
+
+REMEMBERED_AGENTS = 256
 
 
 class WhatIsAllowed(WhatExists):
@@ -40,6 +44,8 @@ class WhatIsAllowed(WhatExists):
             reach = self.policy.allowed(agent, view, authenticated)
             allowed = {id: c for id, c in view.active(agent).items() if id in reach.allow or id in reach.ask}
             seen = {id: _without_denied_names(c, view, allowed) for id, c in allowed.items()}
+            if len(self._visible) >= REMEMBERED_AGENTS:
+                self._visible.clear()
             held = self._visible[agent, authenticated] = (moment, replace(view, capabilities=seen))
         return held[1]
 
@@ -53,14 +59,18 @@ class WhatIsAllowed(WhatExists):
         view = self.view()
         self.policy.refresh()
         with self._database.writing() as transaction:
-            settled = self.policy.settle(transaction, agent, id, view, authenticated)
-            decision = _unless_off(view, agent, id, settled.decision)
+            settled = _if_off(view, agent, id) or self.policy.settle(
+                transaction, agent, id, view, authenticated
+            )
+            decision = settled.decision
+            approval = settled.approval.id if settled.approval else ""
             data = {"capability": id, "verdict": decision.verdict, "reason": decision.reason}
-            self.journal.append(transaction, "decision", {**data, "revision": decision.revision}, agent)
+            more = {"revision": decision.revision or self.policy.revision, "approval": approval}
+            self.journal.append(transaction, "decision", {**data, **more}, agent)
         if decision.verdict == "deny":
             raise Denied(agent, id, decision)
         if decision.verdict == "ask":
-            raise ApprovalNeeded(agent, id, settled.approval.id if settled.approval else "", decision)
+            raise ApprovalNeeded(agent, id, approval, decision)
         return decision
 
     def explain(self, agent: str, id: str, request: str = "") -> tuple[str, ...]:
@@ -96,8 +106,8 @@ class WhatIsAllowed(WhatExists):
 
     def spawn(self, parent: str, name: str, profile: str) -> Agent:
         """Make a child of an agent, which never exceeds its parent."""
+        self.check(parent, SPAWN)
         view = self.view()
-        self.policy.refresh()
         with self._database.writing() as transaction:
             agent = self.policy.spawn(transaction, parent, name, profile, view)
             self.journal.append(transaction, "agent.spawned", {"parent": parent, "profile": profile}, name)
@@ -105,6 +115,7 @@ class WhatIsAllowed(WhatExists):
 
     def retire(self, name: str) -> tuple[str, ...]:
         """Take an agent out, and every one below it; returns their names."""
+        self.policy.refresh()
         with self._database.writing() as transaction:
             gone = self.policy.retire(transaction, name)
             for one in sorted(gone):
@@ -113,6 +124,10 @@ class WhatIsAllowed(WhatExists):
 
     def approvals(self, every: bool = False) -> tuple[Approval, ...]:
         """The questions that wait for a person; or every one that is remembered."""
+        with self._database.writing() as transaction:
+            for old in self.policy.expire(transaction):
+                data = {"approval": old.id, "capability": old.capability}
+                self.journal.append(transaction, "approval.expired", data, old.agent)
         return self.policy.approvals(every)
 
     def answer(self, approval: str, said: Answer) -> Approval:
@@ -141,11 +156,12 @@ class WhatIsAllowed(WhatExists):
         return report
 
 
-def _unless_off(view: View, agent: str, id: str, decision: Decision) -> Decision:
+def _if_off(view: View, agent: str, id: str) -> Settled | None:
+    """What is switched off is denied before policy is asked, so that nobody is asked to approve it."""
     capability = view.capabilities.get(id)
     if capability is None or not view.off(capability.provider, agent):
-        return decision
-    return replace(decision, verdict="deny", reason=_off(view, capability.provider, agent))
+        return None
+    return Settled(Decision(verdict="deny", reason=_off(view, capability.provider, agent)))
 
 
 def _without_denied_names(

@@ -208,7 +208,7 @@ class WhatIsNeeded(WhatIsAllowed):
             return tuple(Hit(id=id, score=0.0, reasons=(reason,)) for id in visible.capabilities), reason
 
     def _scope(self, turn: Turn) -> str:
-        return f"{turn.agent} {turn.authenticated} {self.policy.revision}"
+        return f"{turn.agent} {turn.authenticated} {self.policy.state}"
 
     def _left_out(self, turn: Turn, shown: "Shown", visible: View, settings: DiscoveryConfig) -> LeftOut:
         from prowess.engine.offering import NEAREST, left_out  # loaded by now

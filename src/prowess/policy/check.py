@@ -91,12 +91,29 @@ def _profile_warnings(rules: Rules, name: str, names: Names) -> Iterator[Problem
         holding = rules.holding(name)
     except ProwessError:
         return  # an error already says so
-    found = reach(holding, names, rules.host_names)
+    undenied = replace(holding, profile=replace(holding.profile, disallowed=()))
     yield from _idle_flags(own, holding, rules)
-    yield from _idle_denials(own, holding, names, rules)
     yield from _idle_additions(own, holding, names)
+    before, after = (reach(one, names, rules.host_names) for one in (undenied, holding))
+    for text in _idle_texts(own.disallowed, holding, before):
+        close = nearest(text, [shown(id).removeprefix(HOST) for id in before.allow | before.ask])
+        remedy = f"did you mean {close!r}?" if close else "take it out, or correct the name"
+        yield _warning(own.place, f"disallowed_tools: {text!r} removes nothing this profile has", remedy)
     for word, stated in (("ask", own.ask), ("pinned", own.pinned)):
-        yield from _idle_rules(own, word, stated, found)
+        for text in _idle_texts(stated, holding, after):
+            what = f"{word}: {text!r} can never matter: the profile allows nothing of that name"
+            yield _warning(own.place, what, "allow it, or take it out")
+
+
+def _idle_texts(stated: Iterable[Rule], holding: Holding, found: Reach) -> Iterator[str]:
+    """The patterns that neither match anything the profile has nor overlap anything it may come to have."""
+    ids = found.allow | found.ask
+    given = [p for grant in holding.grants.values() for p in grant.patterns]
+    given += [rule.pattern for rule in holding.profile.additional]
+    for text, rules in _by_text(stated):
+        patterns = [rule.pattern for rule in rules]
+        if not any(p.matches(id) for p in patterns for id in ids) and not _overlap(patterns, given):
+            yield text
 
 
 def _idle_flags(own: Profile, holding: Holding, rules: Rules) -> Iterator[Problem]:
@@ -117,21 +134,6 @@ def _idle_flags(own: Profile, holding: Holding, rules: Rules) -> Iterator[Proble
 
 def _required_here(grant: str, own: Profile, rules: Rules) -> bool:
     return any(flag.on and grant in rules.closure(name, own.place) for name, flag in own.flags.items())
-
-
-def _idle_denials(own: Profile, holding: Holding, names: Names, rules: Rules) -> Iterator[Problem]:
-    undenied = replace(holding, profile=replace(holding.profile, disallowed=()))
-    found = reach(undenied, names, rules.host_names)
-    ids = found.allow | found.ask
-    given = [p for grant in holding.grants.values() for p in grant.patterns]
-    given += [rule.pattern for rule in holding.profile.additional]
-    for text, stated in _by_text(own.disallowed):
-        denied = [rule.pattern for rule in stated]
-        if any(p.matches(id) for p in denied for id in ids) or _overlap(denied, given):
-            continue
-        close = nearest(text, [shown(id).removeprefix(HOST) for id in ids])
-        remedy = f"did you mean {close!r}?" if close else "take it out, or correct the name"
-        yield _warning(own.place, f"disallowed_tools: {text!r} removes nothing this profile has", remedy)
 
 
 def _overlap(left: Iterable[Pattern], right: Iterable[Pattern]) -> bool:
@@ -163,13 +165,6 @@ def _matches_nothing(stated: Iterable[Rule], names: Names) -> bool:
     patterns = [rule.pattern for rule in stated]
     told = any(p.exact or p.target in ("host", "everything") for p in patterns)
     return bool(names.capabilities) and not told and not any(names.matching(p) for p in patterns)
-
-
-def _idle_rules(own: Profile, word: str, stated: Iterable[Rule], found: Reach) -> Iterator[Problem]:
-    for text, rules_of_text in _by_text(stated):
-        if not any(rule.pattern.matches(id) for rule in rules_of_text for id in found.allow | found.ask):
-            what = f"{word}: {text!r} can never matter: the profile allows nothing of that name"
-            yield _warning(own.place, what, "allow it, or take it out")
 
 
 def _by_text(rules: Iterable[Rule]) -> Iterable[tuple[str, list[Rule]]]:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from prowess.policy.patterns import Names
-from prowess.policy.resolve import Resolved, resolve
-from prowess.policy.rules import Rules
+from prowess.policy.patterns import EVENT, HOST, Names, is_own_kind
+from prowess.policy.resolve import Resolved, judge, resolve
+from prowess.policy.rules import Holding, Rules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,6 +16,9 @@ class Side:
     host_tools: tuple[str, ...]
     grants: tuple[str, ...]
     review: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.allowed_events or self.host_tools or self.grants or self.review)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,11 +33,7 @@ class Difference:
     """Each grant in `added` or `removed` -> since when and in which version it exists, where it says so."""
 
     def __bool__(self) -> bool:
-        return any(self.added_to(side) for side in (self.added, self.removed)) or bool(self.limits)
-
-    @staticmethod
-    def added_to(side: Side) -> bool:
-        return bool(side.allowed_events or side.host_tools or side.grants or side.review)
+        return bool(self.added or self.removed or self.limits)
 
 
 def diff(before: tuple[Rules, str], after: tuple[Rules, str], names: Names) -> Difference:
@@ -49,20 +48,31 @@ def diff(before: tuple[Rules, str], after: tuple[Rules, str], names: Names) -> D
     return Difference(
         before=old.profile,
         after=new.profile,
-        added=_side(new, old),
-        removed=_side(old, new),
+        added=_side(new, old, before[0].holding(before[1])),
+        removed=_side(old, new, after[0].holding(after[1])),
         limits=limits,
         versions={name: text for name in sorted(changed) if (text := _version(name, after[0], before[0]))},
     )
 
 
-def _side(one: Resolved, other: Resolved) -> Side:
+def _side(one: Resolved, other: Resolved, held_by_other: Holding) -> Side:
+    events = _only(one.allowed_events, other.allowed_events)
+    tools = _only(one.host_tools, other.host_tools)
     return Side(
-        allowed_events=_only(one.allowed_events, other.allowed_events),
-        host_tools=_only(one.host_tools, other.host_tools),
+        allowed_events=tuple(name for name in events if not _allows(held_by_other, _ids(name))),
+        host_tools=tuple(name for name in tools if not _allows(held_by_other, (HOST + name,))),
         grants=_only(one.grants, other.grants),
         review=_only(one.review, other.review),
     )
+
+
+def _allows(holding: Holding, ids: Sequence[str]) -> bool:
+    """Whether its patterns allow a name, which they do not list before anything provides it."""
+    return any(judge(holding, id, None).verdict != "deny" for id in ids)
+
+
+def _ids(name: str) -> tuple[str, ...]:
+    return (EVENT + name, name) if is_own_kind(name) else (name,)
 
 
 def _only(one: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:

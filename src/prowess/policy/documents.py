@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import msgspec
 import yaml
@@ -68,7 +68,15 @@ def _refuse_bombs(text: str, place: str) -> None:
 
 
 class _Unique(_Loader):  # type: ignore[misc, valid-type]
-    """Refuses a key that is given twice: the second `disallowed_tools` must not hide the first."""
+    """Refuses a key that is given twice: the second `disallowed_tools` must not hide the first.
+
+    A version such as 1.10 and a date stay the text that was written.
+    """
+
+    yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, object]]]] = {
+        first: [(tag, form) for tag, form in forms if not tag.endswith((":float", ":timestamp"))]
+        for first, forms in _Loader.yaml_implicit_resolvers.items()
+    }
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:
         seen: set[object] = set()

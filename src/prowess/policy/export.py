@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from prowess.errors import NotFound
 from prowess.policy.mcp import CALLABLE, tool_name
 from prowess.policy.moment import Moment
-from prowess.policy.patterns import HOST, canonical_id
+from prowess.policy.patterns import HOST
 from prowess.policy.profiles import Rule
 from prowess.types import Verdict
 
@@ -34,7 +34,7 @@ def export(moment: Moment, agent: str, host: str) -> Permissions:
     if host not in HOSTS:
         raise NotFound("host", host, HOSTS, f"known: {', '.join(HOSTS)}")
     known = {*HOSTS[host], *moment.rules.host_names}
-    verdicts = {name: moment.decide(agent, canonical_id(name), True).verdict for name in sorted(known)}
+    verdicts = {name: moment.decide(agent, HOST + name, True).verdict for name in sorted(known)}
     reach = moment.reach(agent)
     served = {
         verdict: [SERVER + tool_name(id) for id in ids if _is_served(moment, id)]

@@ -27,7 +27,7 @@ def load(files: Sequence[Path], parts: Sequence[Definitions] = ()) -> Loaded:
         rules.holding(NOBODY)  # what every agent has must be usable, or nothing is
         return Loaded(rules)
     except ProwessError as error:
-        return Loaded(Rules.base_only(), (as_problem(error),))
+        return Loaded(Rules.base_only(str(error)), (as_problem(error),))
 
 
 def as_problem(error: ProwessError) -> Problem:

@@ -22,6 +22,8 @@ INTENSIVE = "max_resource_intensive"
 ENFORCED = (CHILDREN, DEPTH, INTENSIVE)
 """The limits prowess enforces itself; others are merged, listed and left to the host."""
 
+DEEPEST = 100
+"""How long a chain of `requires` or `extends` may be."""
 NAME = re.compile(r"[A-Za-z][\w.-]{0,99}\Z", re.ASCII)
 
 Limits = Mapping[str, int]
@@ -154,6 +156,8 @@ def walk(name: str, below: Callable[[str], Sequence[str]], place: str, word: str
             raise cycle_error(place, [*path, one], word)
         if one in done:
             return
+        if len(path) == DEEPEST:
+            raise PolicyError(place, f"{word} goes more than {DEEPEST} deep", "make it flatter")
         path.append(one)
         for next_one in below(one):
             visit(next_one)

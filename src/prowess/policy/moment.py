@@ -11,7 +11,7 @@ from prowess.errors import ProwessError
 from prowess.policy.agents import lineage
 from prowess.policy.explain import Explanation, way_out
 from prowess.policy.grants import DEPTH, Limits, smallest
-from prowess.policy.patterns import Names, canonical_id
+from prowess.policy.patterns import EVENT, HOST, Names, is_own_kind
 from prowess.policy.resolve import UNMENTIONED, Judgement, Reach, Resolved, judge, mention, reach, resolve
 from prowess.policy.rules import NOBODY, Holding, Rules
 from prowess.policy.standing import Standing
@@ -41,6 +41,9 @@ class Moment:
         self._names: Names | None = None
         self._reaches: dict[str, Reach] = {}
 
+    def is_of(self, rules: Rules, standing: Standing, version: int) -> bool:
+        return self.rules is rules and self.standing is standing and self.version == version
+
     @property
     def names(self) -> Names:
         if self._names is None:
@@ -59,6 +62,11 @@ class Moment:
         except ProwessError as error:
             return str(error)
         return ""
+
+    def meant(self, text: str) -> str:
+        """What a person calls a thing, as an id: an event may go by its name."""
+        id = as_id(text)
+        return EVENT + id if is_own_kind(id) and id not in self.capabilities else id
 
     def holding(self, agent: str) -> Holding:
         return self.rules.holding(self.profile_of(agent))
@@ -101,7 +109,7 @@ class Moment:
         return found
 
     def decide(self, agent: str, id: str, authenticated: bool) -> Decision:
-        id = canonical_id(id)
+        id = as_id(id)
         judged = self._strictest(agent, id)
         if (
             judged.verdict != "deny"
@@ -135,6 +143,8 @@ class Moment:
         return Judgement(judged.verdict, reason, (self._introduction(agent), *judged.steps))
 
     def _introduction(self, agent: str) -> str:
+        if self.rules.unusable:
+            return f"the policy cannot be used, so every agent has only base: {self.rules.unusable}"
         bound = self.standing.agents.get(agent)
         stated = bound.profile if bound else self.rules.bound.get(agent, NOBODY)
         parent = f", child of {bound.parent!r}," if bound and bound.parent else ""
@@ -146,7 +156,7 @@ class Moment:
         return f"agent {agent!r}{parent} has profile {stated!r}"
 
     def explain(self, agent: str, id: str, authenticated: bool) -> Explanation:
-        id = canonical_id(id)
+        id = self.meant(id)
         decision = self.decide(agent, id, authenticated)
         steps = decision.chain
         if decision.reason == UNMENTIONED:
@@ -165,6 +175,11 @@ class Moment:
         moment = Moment(self.rules, standing, self)
         moment._names = self._names
         return moment
+
+
+def as_id(text: str) -> str:
+    """A name without a colon is a host's tool; nothing in a catalogue is called so."""
+    return text if ":" in text.partition("(")[0] else HOST + text
 
 
 def declares(capability: Capability | None, what: str) -> bool:

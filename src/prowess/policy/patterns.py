@@ -135,11 +135,6 @@ def shown(id: str) -> str:
     return id.removeprefix(EVENT)
 
 
-def canonical_id(text: str) -> str:
-    """What a person or a host calls a thing, as an id: `WebFetch` is a host's tool."""
-    return text if ":" in text.partition("(")[0] else HOST + text
-
-
 @lru_cache(maxsize=4096)
 def _parts(glob: str) -> tuple[str, ...]:
     parts = glob.split("*")
@@ -173,14 +168,15 @@ class Ordered:
         elif last:
             names, ids = self._reversed()
             low, high = _range(names, last[::-1])
-            glob = glob[::-1]
+            glob, last = glob[::-1], ""
         else:
             low, high = 0, len(names)
-        if not middle and not (first and last):
+        if not middle and (not first or not last):
             return ids[low:high]
-        if not first and not last and len(middle) == 1:
-            return [ids[i] for i, name in enumerate(names) if middle[0] in name]
-        return [ids[i] for i in range(low, high) if glob_matches(glob, names[i])]
+        if low == 0 and high == len(names) and len(middle) == 1 and glob == f"*{middle[0]}*":
+            return [id for name, id in zip(names, ids, strict=True) if middle[0] in name]
+        within = zip(names[low:high], ids[low:high], strict=True)
+        return [id for name, id in within if name.endswith(last) and glob_matches(glob, name)]
 
     def _reversed(self) -> tuple[list[str], list[str]]:
         """The same names read backwards, for globs of which only the end is known."""
@@ -199,9 +195,10 @@ class Names:
     """The capabilities of one catalogue version, so that a pattern finds what it matches."""
 
     def __init__(self, capabilities: Mapping[str, Capability]) -> None:
-        self._all = sorted(id for id in capabilities if not id.startswith(HOST) and not climbs(id))
         # The ids of a host's tools are not for a source to define.
         self.forged = frozenset(id for id in capabilities if id.startswith(HOST))
+        odd = self.forged.union(id for id in capabilities if ("." in id or "%" in id) and climbs(id))
+        self._all = sorted(capabilities.keys() - odd) if odd else sorted(capabilities)
         self._ids = Ordered(self._all, self._all)
         pairs = [(id[len(EVENT) :], id) for id in self._all if id.startswith(EVENT)]
         pairs += [(id, id) for id in self._all if id.partition(":")[0] not in KNOWN]
@@ -214,12 +211,15 @@ class Names:
         """The ids of what exists and matches."""
         if pattern.exact:
             either = (pattern.id, pattern.glob)
-            return [id for id in either if id in self.capabilities and pattern.matches(id)]
+            return [id for id in either if self._exists(id) and pattern.matches(id)]
         if pattern.target == "everything":
             return self._all
         if pattern.target == "host":
             return ()
         return (self._ids if pattern.target == "ids" else self._names).matching(pattern.glob)
+
+    def _exists(self, id: str) -> bool:
+        return id in self.capabilities and id not in self.forged
 
 
 def _joined(capabilities: Mapping[str, Capability]) -> dict[str, list[str]]:
@@ -233,7 +233,7 @@ def _joined(capabilities: Mapping[str, Capability]) -> dict[str, list[str]]:
 
 
 def declared_grant(capability: Capability) -> str:
-    """The grant a handler says it belongs to. Only handlers join: what a file says of itself is no permission."""
+    """The grant a handler says it belongs to; what a file says of itself is no permission."""
     if capability.kind != "event" or capability.source_ref.kind not in HANDLERS:
         return ""
     grant = capability.metadata.get("capability")

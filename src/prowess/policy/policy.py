@@ -23,8 +23,7 @@ from prowess.policy.explain import Explanation
 from prowess.policy.files import SOURCE, Loaded, Stamp, load, stamp_files
 from prowess.policy.grants import INTENSIVE, Limits
 from prowess.policy.mcp import SchemaOf, mcp_tools
-from prowess.policy.moment import Existing, Moment, declares
-from prowess.policy.patterns import canonical_id
+from prowess.policy.moment import Existing, Moment, as_id, declares
 from prowess.policy.resolve import Reach, Resolved
 from prowess.policy.rules import Rules, grant_digest
 from prowess.policy.spawning import SPAWN, refuse_excess, refuse_too_many
@@ -62,7 +61,7 @@ class Policy:
         self._clock = clock
         self._files = tuple(files)
         self._definitions = tuple(definitions)
-        self._loaded = Loaded(Rules.base_only())
+        self._loaded = Loaded(Rules.base_only("it is not read yet"))
         self._stamp: Stamp | None = None
         self._standing = Standing()
         self._moment: Moment | None = None
@@ -90,19 +89,16 @@ class Policy:
         """Take in what changed in the files or in the store since the last look."""
         seen = stamp_files(self._files)
         if seen != self._stamp:
-            self._loaded, self._stamp, self._moment = load(self._files, self._definitions), seen, None
+            self._loaded, self._stamp = load(self._files, self._definitions), seen
         with self._database.reading() as transaction:
             if standing_tables.read_version(transaction) != self._standing.version:
-                self._standing, self._moment = standing_tables.read_standing(transaction), None
+                self._standing = standing_tables.read_standing(transaction)
 
     # --- what is allowed -----------------------------------------------------------------------
 
     def decide(self, agent: str, id: str, existing: Existing, authenticated: bool = True) -> Decision:
         """Allow, ask or deny; remembered until the policy, the agents or the catalogue change."""
-        moment = self._moment
-        if moment is None or moment.version != existing.version:
-            moment = self.at(existing)
-        return moment.decision(agent, id, authenticated)
+        return self.at(existing).decision(agent, id, authenticated)
 
     def allowed(self, agent: str, existing: Existing, authenticated: bool = True) -> Reach:
         """Every id the agent may use, at once and with approval."""
@@ -146,14 +142,17 @@ class Policy:
 
     def problems(self, existing: Existing) -> tuple[Problem, ...]:
         """Everything that is wrong with the policy, for `doctor`."""
+        if self._loaded.problems:
+            return self._loaded.problems  # whatever else is wrong follows from them
         moment = self.at(existing)
-        return (*self._loaded.problems, *findings(self.rules, moment.names), *_agent_problems(moment))
+        return (*findings(self.rules, moment.names), *_agent_problems(moment))
 
     def at(self, existing: Existing) -> Moment:
         """Rules, agents and catalogue as one value, kept while none of them changes."""
-        moment = self._moment
-        if moment is None or moment.version != existing.version:
-            moment = self._moment = Moment(self.rules, self._standing, existing)
+        rules, standing, moment = self._loaded.rules, self._standing, self._moment
+        # Compared and not reset: another thread may be making one of what was true a moment ago.
+        if moment is None or not moment.is_of(rules, standing, existing.version):
+            moment = self._moment = Moment(rules, standing, existing)
         return moment
 
     # --- at use --------------------------------------------------------------------------------
@@ -175,7 +174,7 @@ class Policy:
     def _counted(
         self, transaction: Transaction, moment: Moment, agent: str, id: str, decision: Decision
     ) -> Decision:
-        if not declares(moment.capabilities.get(canonical_id(id)), "resource_intensive"):
+        if not declares(moment.capabilities.get(as_id(id)), "resource_intensive"):
             return decision
         stated = {one: moment.holding(one).limits.get(INTENSIVE) for one in moment.line(agent)}
         limits = {one: most for one, most in stated.items() if most is not None}
@@ -225,7 +224,14 @@ class Policy:
 
     def retire(self, transaction: Transaction, name: str) -> tuple[str, ...]:
         """Take an agent out, and everyone below it; returns their names."""
+        if name in self.rules.bound and name not in agent_table.read_agents(transaction):
+            file = self.rules.profiles[self.rules.bound[name]].place
+            raise PolicyError(
+                "agent", f"{name!r} is bound by a file ({file})", "take it out of 'agents' there"
+            )
         gone = agent_table.remove(transaction, name)
+        approval_table.forget(transaction, gone)
+        standing_tables.forget_uses(transaction, gone)
         standing_tables.moved(transaction)
         return gone
 
@@ -235,7 +241,9 @@ class Policy:
         return agent
 
     def _usable(self, profile: str) -> None:
-        self.rules.holding(self.rules.profile(profile).name)
+        if profile not in self.rules.profiles:
+            raise NotFound("profile", profile, self.rules.profiles, "see: prowess policy check")
+        self.rules.holding(profile)
 
     def _refuse_non_spawner(self, transaction: Transaction, moment: Moment, parent: str) -> None:
         decision = moment.decision(parent, SPAWN, True)
@@ -275,13 +283,15 @@ class Policy:
 
 
 def _question(moment: Moment, agent: str, id: str, decision: Decision) -> Question:
-    id = canonical_id(id)
+    id = as_id(id)
     capability = moment.capabilities.get(id)
     digest = capability.digest if capability else ""
     return Question(agent=agent, capability=id, digest=digest, reason=decision.reason)
 
 
-def _answered(decision: Decision, approval: Approval) -> Decision:
+def _answered(decision: Decision, approval: Approval | None) -> Decision:
+    if approval is None:
+        return replace(decision, verdict="deny", reason="too many questions of this agent wait for an answer")
     if approval.state == "pending":
         return decision
     yes = approval.state == "approved"

@@ -71,8 +71,10 @@ def reach(holding: Holding, names: Names, hosts: Set[str], reviewed: Set[str] = 
     profile = holding.profile
     waiting = [g for g in holding.grants.values() if awaits_review(g, reviewed)]
     open_grants = [g for g in holding.grants.values() if not awaits_review(g, reviewed)]
-    allow = given_ids(open_grants, names, hosts) | _listed(profile.additional, names, hosts)
-    ask = given_ids(waiting, names, hosts) - allow
+    waited_for = given_ids(waiting, names, hosts)
+    added = _matched((r.pattern for r in profile.additional), waited_for, names) & waited_for
+    allow = given_ids(open_grants, names, hosts) | _listed(profile.additional, names, hosts) | added
+    ask = waited_for - allow
     denied = _matched((r.pattern for r in profile.disallowed), allow | ask, names) | names.forged
     asked = _matched((r.pattern for r in profile.ask), allow | ask, names)
     return Reach(frozenset(allow - denied - asked), frozenset((ask | (allow & asked)) - denied))

@@ -34,8 +34,10 @@ class Holding:
 class Rules:
     """Everything that is defined, at one revision. Never changes; what it works out is remembered."""
 
-    def __init__(self, definitions: Definitions) -> None:
+    def __init__(self, definitions: Definitions, unusable: str = "") -> None:
         self.grants = definitions.grants
+        self.unusable = unusable
+        """Why the policy that was stated is not the one that holds; empty when it is."""
         self.profiles = definitions.profiles
         self.revision = _revision(definitions)
         self.bound = _bindings(self.profiles.values())
@@ -51,8 +53,8 @@ class Rules:
         return cls(merged([builtin(), *parts]))
 
     @classmethod
-    def base_only(cls) -> "Rules":
-        return cls(base_alone())
+    def base_only(cls, why: str) -> "Rules":
+        return cls(base_alone(), why)
 
     def grant(self, name: str) -> Grant:
         """A grant with everything it extends."""
@@ -73,7 +75,7 @@ class Rules:
             raise NotFound("profile", name, self.profiles, "define it under 'profiles' in a policy file")
         place = self.profiles[name].place
         order = walk(name, lambda one: self._ancestors(one), place, "extends")
-        return replace(joined([self.profiles[one] for one in order]), limits=self._stated_limits(name))
+        return replace(joined([self.profiles[one] for one in order]), limits=self._stated_limits(order))
 
     def holding(self, name: str) -> Holding:
         """The grants of a profile, those they require and those that come with every profile."""
@@ -156,14 +158,20 @@ class Rules:
                     raise PolicyError(profile.place, what, "lower it, or redefine the grant with override")
         return reduce(smallest, (grant.limits for grant in grants.values()), profile.limits)
 
-    def _stated_limits(self, name: str) -> Limits:
-        own = self.profiles[name]
-        inherited: Limits = reduce(smallest, (self._stated_limits(one) for one in own.extends), {})
-        for limit, value in own.limits.items():
-            if value > inherited.get(limit, value):
-                what = f"{limit} {value} contradicts what it extends, which allows {inherited[limit]}"
-                raise PolicyError(own.place, what, "a profile may lower an inherited limit, never raise it")
-        return smallest(inherited, own.limits)
+    def _stated_limits(self, order: Sequence[str]) -> Limits:
+        """What the last of these profiles states, with what it inherits from those before it."""
+        limits: dict[str, Limits] = {}
+        for name in order:
+            own = self.profiles[name]
+            inherited: Limits = reduce(smallest, (limits[base] for base in own.extends), {})
+            for limit, value in own.limits.items():
+                if value > inherited.get(limit, value):
+                    what = f"{limit} {value} contradicts what it extends, which allows {inherited[limit]}"
+                    raise PolicyError(
+                        own.place, what, "a profile may lower an inherited limit, never raise it"
+                    )
+            limits[name] = smallest(inherited, own.limits)
+        return limits[order[-1]]
 
     def _required_by(self, name: str, place: str) -> tuple[str, ...]:
         if name not in self.grants:

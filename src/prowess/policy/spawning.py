@@ -37,7 +37,9 @@ def _excess(moment: Moment, parent: str, profile: str) -> Iterator[str]:
     base = moment.profile_reach("")
     # What comes with every profile comes with the child too; its parent's denials still bind it.
     own = (wanted.allow | wanted.ask) - (base.allow | base.ask)
-    yield from (shown(id) for id in own - held.allow - held.ask)
+    # A name that nothing provides yet is in nobody's reach; the parent's patterns still speak of it.
+    unheld = own - held.allow - held.ask
+    yield from (shown(id) for id in unheld if moment.decision(parent, id, True).verdict == "deny")
     child = moment.rules.holding(profile)
     line = [moment.holding(one) for one in moment.line(parent)]
     for pattern in _wildcards(child):

@@ -87,6 +87,10 @@ def over_limit(
     return ""
 
 
+def forget_uses(transaction: Transaction, agents: Iterable[str]) -> None:
+    transaction.many("DELETE FROM resource_use WHERE agent = :agent", ({"agent": agent} for agent in agents))
+
+
 def _count(transaction: Transaction, agents: Iterable[str], capability: str, used_by: str, at: str) -> None:
     transaction.many(
         "INSERT INTO resource_use (agent, used_at, capability, used_by)"

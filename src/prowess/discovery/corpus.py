@@ -114,11 +114,7 @@ class Corpus:
 
     def present(self) -> Mask:
         """The rows in use."""
-        mask = self._masks.get(("present", True))
-        if mask is None:
-            mask = np.fromiter((each is not None for each in self._held), np.bool_, self.size)
-            self._masks["present", True] = mask
-        return mask
+        return self.lexical.alive
 
     def row(self, id: str) -> int | None:
         return self._rows.get(id)

@@ -73,9 +73,13 @@ class Encoder:
 def _digests(folder: Path) -> dict[str, str]:
     path = folder / "digests.json"
     try:
-        digests: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
+        digests = json.loads(path.read_text(encoding="utf-8"))
     except OSError as failed:
         raise EncoderUnavailable(f"{path} cannot be read", REINSTALL) from failed
+    except ValueError as failed:
+        raise EncoderUnavailable(f"{path} is not JSON", REINSTALL) from failed
+    if not isinstance(digests, dict):
+        raise EncoderUnavailable(f"{path} does not name files", REINSTALL)
     return digests
 
 

@@ -9,7 +9,7 @@ the best of many unrelated capabilities looks better than the best of few; `cata
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log
+from math import exp, log
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,8 @@ Mask = npt.NDArray[np.bool_]
 SHIPPED = Path(__file__).parent / "calibration.json"
 # How much a need's own competition counts against the plain strength of a match.
 BELIEF_SHARE = 2.0
+# A cut counts only if two needs have each a clear answer of their own: one that holds this much belief.
+CLEAR = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +50,18 @@ class Calibration:
 
     def strengths(self, words: Floats, similar: Floats | None, known: Mask, searched: int) -> Floats:
         """How strongly each row answers one text; a row without a vector is judged by words alone."""
-        plain = _strength(self.words, words, None, searched)
+        if similar is not None and known.all():
+            return _strength(self.hybrid, words, similar, searched)
         # The two scales have their own slopes; what leaves here is in units of the hybrid one.
-        plain = plain * np.float32(self.words.slope / self.hybrid.slope)
+        unit = np.float32(self.words.slope / self.hybrid.slope)
+        plain = unit * _strength(self.words, words, None, searched)
         if similar is None:
             return plain
-        mixed = _strength(self.hybrid, words, similar, searched)
-        return mixed if known.all() else np.where(known, mixed, plain)
+        return np.where(known, _strength(self.hybrid, words, similar, searched), plain)
 
     def relevance(self, strength: float) -> float:
         """The strength as a number from 0 to 1."""
-        return float(1 / (1 + np.exp(-np.clip(self.hybrid.slope * strength, -60, 60))))
+        return 1 / (1 + exp(-max(-60.0, min(60.0, self.hybrid.slope * strength))))
 
 
 def _strength(scale: Scale, words: Floats, similar: Floats | None, searched: int) -> Floats:
@@ -79,6 +82,8 @@ def pooled(strengths: Sequence[Floats], allowed: Mask) -> Floats:
     if len(strengths) == 1:
         return whole
     beliefs = [_belief(np.where(allowed, strength, -np.inf)) for strength in strengths]
+    if len({int(held.argmax()) for held, _ in beliefs[1:] if held.max() >= CLEAR}) < 2:
+        return whole
     share = sum((held for held, _ in beliefs), np.zeros(len(whole), np.float32))
     with np.errstate(divide="ignore"):
         believed = np.log(share) + beliefs[0][1]

@@ -94,7 +94,7 @@ class Graph:
             return ()
         found: dict[str, Edge] = {}
         # From the weakest kind to the strongest, so that the strongest relation of a pair remains.
-        for edge in (*self._alike(id), *self._composed(id), *self._needs(id)):
+        for edge in (*self._alike(id), *self.together(id), *self._needs(id)):
             found[edge.target] = edge
         return tuple(sorted(found.values(), key=lambda edge: (-edge.weight, edge.target)))
 
@@ -156,8 +156,9 @@ class Graph:
             if target is not None and target != id:
                 yield Edge(id, target, "DEPENDS_ON", DEPENDS_ON)
 
-    def _composed(self, id: str) -> Iterable[Edge]:
-        for other in self._together.get(id, ()):
+    def together(self, id: str) -> Iterable[Edge]:
+        """What a preset names along with this one."""
+        for other in sorted(self._together.get(id, ())):
             if other in self._nodes:
                 yield Edge(id, other, "COMPOSED_WITH", COMPOSED_WITH)
 

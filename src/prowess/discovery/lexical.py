@@ -115,6 +115,11 @@ class Lexical:
         """Rows ever used, dropped ones included."""
         return len(self._row_terms)
 
+    @property
+    def alive(self) -> npt.NDArray[np.bool_]:
+        """Which rows were not dropped."""
+        return self._alive
+
     def add(self, documents: Sequence[Document]) -> range:
         """Give every document a row of its own, at the end."""
         first = self.size

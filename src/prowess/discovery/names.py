@@ -18,6 +18,8 @@ class Names:
     """Finds rows by id or name, also when it is written with other case or separators."""
 
     def __init__(self) -> None:
+        self._exact: dict[str, set[int]] = {}
+        self._ids: dict[str, set[int]] = {}
         self._written: dict[str, set[int]] = {}
         self._joined: dict[str, set[int]] = {}
         self._identifiers: dict[str, set[int]] = {}
@@ -35,25 +37,32 @@ class Names:
                     table.pop(key, None)
 
     def called(self, request: str) -> set[int]:
-        """Rows whose id or name is the request, is quoted in it, or stands in it as an identifier."""
-        found = self._looked_up(request)
-        for quote in _QUOTED.finditer(request):
-            found |= self._looked_up(next(filter(None, quote.groups())))
-        for word in _WORD.findall(request)[:_LONGEST_REQUEST]:
-            found |= self._identifiers.get(_identifier(word.strip(".:")), set())
-        return found
+        """Rows whose id or name is the request, else is quoted in it, else stands in it as an identifier."""
+        quotes = (next(filter(None, quote.groups())) for quote in _QUOTED.finditer(request))
+        words = (_identifier(word.strip(".:")) for word in _WORD.findall(request)[:_LONGEST_REQUEST])
+        return (
+            self._looked_up(request)
+            or {row for quote in quotes for row in self._looked_up(quote)}
+            or {row for word in words for row in self._identifiers.get(word, ())}
+        )
 
     def written(self, names: Iterable[str]) -> set[int]:
         """Rows with one of these as id, name or display name, letter case aside."""
-        return {row for name in names for row in self._written.get(folded(name).strip(), ())}
+        keys = [folded(name).strip() for name in names]
+        return {row for key in keys for table in (self._ids, self._written) for row in table.get(key, ())}
 
     def _looked_up(self, name: str) -> set[int]:
-        written = self._written.get(folded(name).strip(), set())
-        return set(written or self._joined.get(joined_name(name), set()))
+        """The closest way of writing wins: to the letter, then in other case, then without separators."""
+        key = folded(name).strip()
+        tables = (self._exact, name.strip()), (self._ids, key), (self._written, key)
+        closest = (table[written] for table, written in tables if written in table)
+        return set(next(closest, self._joined.get(joined_name(name), ())))
 
     def _keys(self, capability: Capability) -> Iterable[tuple[dict[str, set[int]], set[str]]]:
         names = (capability.name, capability.display_name)
-        yield self._written, {folded(name).strip() for name in (capability.id, *names)} - {""}
+        yield self._exact, {capability.id, capability.name} - {""}
+        yield self._ids, {folded(capability.id).strip()} - {""}
+        yield self._written, {folded(name).strip() for name in names} - {""}
         yield self._joined, {joined_name(name) for name in names} - {""}
         yield self._identifiers, {_identifier(capability.id), _identifier(capability.name)} - {""}
 

@@ -30,9 +30,13 @@ _ACTIONS = """
     write
 """
 ACTIONS = frozenset(_ACTIONS.split())
+# "... and show me the result" says what becomes of an answer; it asks for nothing new.
+PRESENTING = frozenset(("display", "explain", "give", "inform", "list", "make", "outline", "provide", "show"))
 
 _QUOTED = re.compile(r"\"[^\"]*\"|`[^`]*`|(?<!\w)'[^']*'(?!\w)|\u201c[^\u201d]*\u201d|\u300c[^\u300d]*\u300d")
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\s*\n\s*(?:[-*\u2022]|\d+[.)])?\s*|(?<=[\u3002\uff01\uff1f\uff1b])")
+_SENTENCE = re.compile(
+    r"(?<=[.!?;])\s+|(?:^|\s*\n)\s*(?:[-*\u2022]\s|\d+[.)]\s)?\s*|(?<=[\u3002\uff01\uff1f\uff1b])"
+)
 _STEP = re.compile(
     r"(?:,\s*(?:and\s+)?|\s+and\s+)"
     r"(?:then|afterwards|after that|also|additionally|in addition|finally|lastly)\b,?\s+",
@@ -143,14 +147,15 @@ def _cut(
 ) -> Iterable[tuple[int, int]]:
     """The stretches of the text from `start` on that lie between the wanted matches."""
     for match in pattern.finditer(text, start):
-        if match.start() > start and wanted(match):
-            yield start, match.start()
+        if wanted(match):
+            if match.start() > start:
+                yield start, match.start()
             start = match.end()
     yield start, len(text)
 
 
 def _is_action(match: re.Match[str]) -> bool:
-    return match.group(1).casefold() in ACTIONS
+    return match.group(1).casefold() in ACTIONS - PRESENTING
 
 
 def _without_connective(clause: str) -> str:

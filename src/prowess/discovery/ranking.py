@@ -4,8 +4,8 @@ Above stands the index, which owns a corpus and an embedder; below are words, ve
 relations, none of which knows the others.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from prowess.discovery.corpus import Corpus, Mask
 from prowess.discovery.dense import Matrix
 from prowess.discovery.fusion import Calibration, pooled
-from prowess.discovery.needs import Splitter
+from prowess.discovery.needs import MOST_NEEDS, Splitter
 from prowess.discovery.reranking import USUAL_BOOST, Found, in_order, with_relatives
 from prowess.types import Hit
 
@@ -47,12 +47,13 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """One text, the whole request or a need, with the evidence it gave."""
+    """One text, the whole request or a need, with the evidence it gave for every row."""
 
     text: str
     terms: Sequence[str]
     words: Floats
     similar: Floats | None
+    strengths: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class Ranker:
     corpus: Corpus
     calibration: Calibration
     embed: Embed | None = None
-    most_needs: int = field(default=5)
+    most_needs: int = MOST_NEEDS
 
     def search(
         self, request: str, allowed: Mask | None = None, options: Options | None = None
@@ -71,13 +72,16 @@ class Ranker:
         wanted = options or Options()
         searched = self._searched(allowed, wanted)
         called = {row for row in self.corpus.names.called(request) if searched[row]}
-        if not searched.any() or not (called or self._worth_reading(request, wanted)):
+        says_something = bool(self.corpus.words.terms(request)) if wanted.abstain else bool(request.strip())
+        if not searched.any() or not (called or says_something):
             return ()
-        readings = self._readings(request, wanted)
+        readings = self._readings(request, searched, wanted.split)
         found = self._found(readings, searched, called, wanted.top_k + SPARE)
         if wanted.use_graph:
             found = with_relatives(found, self.corpus.graph, self._permits(searched), wanted.boost)
-        return self._hits(found, wanted)
+        kept = self._kept(found, wanted)
+        surfaces = self._surfaces(request) if kept else {}
+        return tuple(self._hit(each, score, readings, surfaces) for each, score in kept)
 
     def _searched(self, allowed: Mask | None, options: Options) -> Mask:
         mask = self.corpus.present()
@@ -93,70 +97,50 @@ class Ranker:
             mask[list(self.corpus.names.written(options.exclude))] = False
         return mask
 
-    def _worth_reading(self, request: str, options: Options) -> bool:
-        return bool(self.corpus.words.terms(request)) if options.abstain else bool(request.strip())
-
-    def _readings(self, request: str, options: Options) -> list[_Reading]:
-        terms = self.corpus.words.terms
-        needs = Splitter(terms, self.most_needs).split(request) if options.split else ()
+    def _readings(self, request: str, searched: Mask, split: bool) -> list[_Reading]:
+        corpus = self.corpus
+        needs = Splitter(corpus.words.terms, self.most_needs).split(request) if split else ()
         texts = [request, *needs]
         similar: Iterable[Floats | None] = [None] * len(texts)
-        if self.embed is not None and self.corpus.dense.known.any():
-            similar = self.corpus.dense.similarities(self.embed(texts))
-        read = [terms(text) for text in texts]
-        words = [self.corpus.lexical.scores(each) for each in read]
-        return [_Reading(*parts) for parts in zip(texts, read, words, similar, strict=True)]
+        if self.embed is not None and corpus.dense.known.any():
+            similar = corpus.dense.similarities(self.embed(texts))
+        population = int(np.count_nonzero(searched))
+        readings = []
+        for text, near in zip(texts, similar, strict=True):
+            terms = corpus.words.terms(text)
+            words = corpus.lexical.scores(terms)
+            strengths = self.calibration.strengths(words, near, corpus.dense.known, population)
+            readings.append(_Reading(text, terms, words, near, strengths))
+        return readings
 
     def _found(
         self, readings: Sequence[_Reading], searched: Mask, called: set[int], count: int
     ) -> list[Found]:
-        population, known = int(np.count_nonzero(searched)), self.corpus.dense.known
-        strengths = [
-            self.calibration.strengths(each.words, each.similar, known, population) for each in readings
-        ]
-        merged = pooled(strengths, searched & self._has_evidence(readings))
+        candidates = searched & self._has_evidence(readings)
+        merged = pooled([each.strengths for each in readings], candidates)
         rows = {*_strongest(merged, count), *called}
         top = max((float(merged[row]) for row in rows), default=0.0)
-        surfaces = self._surfaces(readings[0].text)
-        found = []
-        for row in rows:
-            best = int(np.argmax([strength[row] for strength in strengths]))
-            strength = max(CALLED, top) if row in called else float(merged[row])
-            found.append(
+        return in_order(
+            [
                 Found(
                     id=self.corpus.at(row).id,
-                    strength=strength,
+                    strength=max(CALLED, top) if row in called else float(merged[row]),
                     called=row in called,
-                    reasons=self._reasons(row, readings[best], row in called, surfaces),
-                    need=readings[best].text if best else "",
                 )
-            )
-        return in_order(found)
+                for row in rows
+            ]
+        )
 
     def _has_evidence(self, readings: Sequence[_Reading]) -> Mask:
         """A row without a vector and without a shared word is no candidate at all."""
         known = self.corpus.dense.known
-        if readings[0].similar is not None and known.all():
+        if readings[0].similar is None:
+            known = np.zeros_like(known)
+        elif known.all():
             return known
-        shares = np.any([each.words > 0 for each in readings], axis=0)
-        return np.asarray(shares | known if readings[0].similar is not None else shares, np.bool_)
-
-    def _surfaces(self, request: str) -> dict[str, str]:
-        """Terms as the request writes them, for people."""
-        terms = self.corpus.words.terms
-        return {term: word.strip(".,;:!?()\"'`") for word in request.split() for term in terms(word)}
-
-    def _reasons(
-        self, row: int, reading: _Reading, called: bool, surfaces: dict[str, str]
-    ) -> tuple[str, ...]:
-        reasons = ["named in the request"] if called else []
-        matched = self.corpus.lexical.matched(row, reading.terms)[:SHOWN_WORDS]
-        if matched:
-            shown = dict.fromkeys(surfaces.get(term, term) for term in matched)
-            reasons.append("words: " + ", ".join(shown))
-        if reading.similar is not None and self.corpus.dense.known[row]:
-            reasons.append(f"similarity {float(reading.similar[row]):.2f}")
-        return tuple(reasons)
+        shared = [each.words > 0 for each in readings]
+        either: Mask = np.logical_or.reduce([known, *shared])
+        return either
 
     def _permits(self, searched: Mask) -> Callable[[str], bool]:
         def permits(id: str) -> bool:
@@ -165,18 +149,43 @@ class Ranker:
 
         return permits
 
-    def _hits(self, found: Sequence[Found], options: Options) -> tuple[Hit, ...]:
-        """Keep what is relevant enough, and what the kept ones need."""
-        hits: list[Hit] = []
-        kept: set[str] = set()
+    def _kept(self, found: Sequence[Found], options: Options) -> list[tuple[Found, float]]:
+        """What is relevant enough, with its relevance, and what the kept ones need."""
+        kept: list[tuple[Found, float]] = []
+        ids: set[str] = set()
         for each in found:
             score = self.calibration.relevance(each.strength)
-            if score < options.min_relevance and each.needed_by in kept:
+            if score < options.min_relevance and each.needed_by in ids:
                 score = options.min_relevance
-            if score >= options.min_relevance:
-                kept.add(each.id)
-                hits.append(Hit(id=each.id, score=score, reasons=each.reasons, need=each.need))
-        return tuple(hits[: options.top_k])
+            if score >= options.min_relevance and len(kept) < options.top_k:
+                ids.add(each.id)
+                kept.append((each, score))
+        return kept
+
+    def _hit(
+        self, found: Found, score: float, readings: Sequence[_Reading], surfaces: Mapping[str, str]
+    ) -> Hit:
+        row, user = self.corpus.row(found.id), self.corpus.row(found.needed_by)
+        asked = next(each for each in (user, row) if each is not None)
+        # A need that says as much as the whole request says it more precisely.
+        best = max(range(len(readings)), key=lambda at: (float(readings[at].strengths[asked]), at > 0))
+        reasons = ["named in the request"] if found.called else []
+        if row is not None:
+            reasons += self._evidence(row, readings[best], surfaces)
+        need = readings[best].text if best else ""
+        return Hit(id=found.id, score=score, reasons=(*reasons, *found.reasons), need=need)
+
+    def _evidence(self, row: int, reading: _Reading, surfaces: Mapping[str, str]) -> Iterable[str]:
+        matched = self.corpus.lexical.matched(row, reading.terms)[:SHOWN_WORDS]
+        if matched:
+            yield "words: " + ", ".join(dict.fromkeys(surfaces.get(term, term) for term in matched))
+        if reading.similar is not None and self.corpus.dense.known[row]:
+            yield f"similarity {float(reading.similar[row]):.2f}"
+
+    def _surfaces(self, request: str) -> dict[str, str]:
+        """Terms as the request writes them, for people."""
+        terms = self.corpus.words.terms
+        return {term: word.strip(".,;:!?()\"'`") for word in request.split() for term in terms(word)}
 
 
 def _strongest(strengths: Floats, count: int) -> list[int]:

@@ -7,7 +7,7 @@ stands a fixed step below what needs it, so an answer that is nearly as good sta
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from prowess.discovery.graph import Graph
+from prowess.discovery.graph import Edge, Graph
 
 USUAL_BOOST = 0.15
 # How far below its user a dependency stands at the usual boost, in units of strength.
@@ -24,7 +24,6 @@ class Found:
     strength: float
     called: bool = False
     reasons: tuple[str, ...] = ()
-    need: str = ""
     needed_by: str = ""
 
 
@@ -47,25 +46,22 @@ def with_relatives(
     return _supported(in_order(list(known.values())), graph, boost)
 
 
-def _pulled_in(
-    user: Found, graph: Graph, allowed: Callable[[str], bool], boost: float
-) -> Sequence[Found]:
+def _pulled_in(user: Found, graph: Graph, allowed: Callable[[str], bool], boost: float) -> Sequence[Found]:
     step = DEPENDENCY_STEP * USUAL_BOOST / boost
     pulled = [
         Found(
             id=needed.id,
             strength=user.strength - step - DEEPER_STEP * (needed.depth - 1),
             reasons=(f"needed by {needed.needed_by}",),
-            need=user.need,
             needed_by=user.id,
         )
         for needed in graph.dependencies(user.id, allowed)
     ]
-    for edge in graph.neighbours(user.id):
-        if edge.type == "COMPOSED_WITH" and allowed(edge.target):
+    for edge in graph.together(user.id):
+        if allowed(edge.target):
             strength = user.strength - step / edge.weight
             reason = f"used together with {user.id}"
-            pulled.append(Found(id=edge.target, strength=strength, reasons=(reason,), need=user.need))
+            pulled.append(Found(id=edge.target, strength=strength, reasons=(reason,)))
     return pulled
 
 
@@ -79,19 +75,21 @@ def _stronger(present: Found, pulled: Found) -> Found:
 
 def _supported(found: Sequence[Found], graph: Graph, boost: float) -> list[Found]:
     """Each hit gains from related hits, up to the strength of the one above it and no further."""
-    strengths = {each.id: each.strength for each in found[: 2 * USERS]}
+    strengths = {each.id: each.strength for each in found[:USERS]}
     order: list[Found] = []
     ceiling = float("inf")
-    for each in found[: 2 * USERS]:
+    for each in found[:USERS]:
         related = [edge for edge in graph.neighbours(each.id) if edge.target in strengths]
-        helpers = [edge for edge in related if strengths[edge.target] > each.strength]
-        gain = boost * max((min(edge.weight, 1.0) for edge in helpers), default=0.0)
-        reasons = tuple(f"{_WORDS[edge.type]} {edge.target}" for edge in helpers[:1])
-        strength = min(each.strength + gain, max(ceiling, each.strength))
-        known = tuple(dict.fromkeys((*each.reasons, *reasons)))
-        order.append(replace(each, strength=strength, reasons=known))
-        ceiling = strength
-    return [*order, *found[2 * USERS :]]
+        helper = next((edge for edge in related if strengths[edge.target] > each.strength), None)
+        order.append(each if helper is None else _lifted(each, helper, boost, ceiling))
+        ceiling = order[-1].strength
+    return [*order, *found[USERS:]]
+
+
+def _lifted(found: Found, helper: Edge, boost: float, ceiling: float) -> Found:
+    strength = max(found.strength, min(found.strength + boost * helper.weight, ceiling))
+    reason = f"{_WORDS[helper.type]} {helper.target}"
+    return replace(found, strength=strength, reasons=tuple(dict.fromkeys((*found.reasons, reason))))
 
 
 _WORDS = {

@@ -31,9 +31,7 @@ _CHUNK = re.compile(r"[^\W_]+(?:['\u2019_-][^\W_]+)*")
 _PIECE = re.compile(r"[^\W_]+")
 _CASE_CHANGE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[a-z]{2})(?=[0-9])")
 _POSSESSIVE = re.compile(r"['\u2019]s$", re.IGNORECASE)
-_CJK = re.compile(
-    "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f]+"
-)
+_CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f]+")
 _LONGEST_WORD = 64
 
 
@@ -44,9 +42,7 @@ def folded(text: str) -> str:
 
 def split_name(name: str) -> str:
     """The words of an identifier: `getHTTPUser_by-id` is read as "get HTTP User by id"."""
-    return " ".join(
-        part for piece in _PIECE.findall(name) for part in _CASE_CHANGE.split(piece) if part
-    )
+    return " ".join(part for piece in _PIECE.findall(name) for part in _CASE_CHANGE.split(piece) if part)
 
 
 def joined_name(name: str) -> str:
@@ -55,44 +51,46 @@ def joined_name(name: str) -> str:
 
 
 class Words:
-    """Reads texts as terms, and remembers the stem of every word it has met."""
+    """Reads texts as terms, and remembers the terms of every word it has met."""
 
     def __init__(self, remembered: int = 200_000) -> None:
-        self._stems: dict[str, str] = {}
+        self._known: dict[str, tuple[str, ...]] = {}
         self._remembered = remembered
 
     def terms(self, text: str) -> list[str]:
         """The terms of a text in order; identifiers give their parts and the joined form."""
         found: list[str] = []
         for chunk in _CHUNK.findall(unicodedata.normalize("NFKC", text)):
-            found.extend(self._chunk_terms(chunk))
+            known = self._known.get(chunk)
+            if known is None:
+                known = tuple(_chunk_terms(chunk))
+                if len(self._known) < self._remembered:
+                    self._known[chunk] = known
+            found.extend(known)
         return found
 
-    def _chunk_terms(self, chunk: str) -> Iterable[str]:
-        if _CJK.search(chunk):
-            return _cjk_terms(chunk.casefold())
-        plain = _POSSESSIVE.sub("", chunk)
-        if plain.casefold().replace("\u2019", "'") in STOP_WORDS:
-            return ()
-        parts = [part.casefold() for piece in _PIECE.findall(plain) for part in _CASE_CHANGE.split(piece)]
-        if len(parts) == 1:
-            return self._stemmed(parts)
-        whole = "".join(parts)
-        kept = self._stemmed(part for part in parts if part not in STOP_WORDS)
-        return [*kept, whole[:_LONGEST_WORD]] if kept else ()
 
-    def _stemmed(self, words: Iterable[str]) -> list[str]:
-        return [self._stem(word[:_LONGEST_WORD]) for word in words if word]
+def _chunk_terms(chunk: str) -> Iterable[str]:
+    if _CJK.search(chunk):
+        return _cjk_terms(chunk.casefold())
+    plain = _POSSESSIVE.sub("", chunk)
+    if plain.casefold().replace("\u2019", "'") in STOP_WORDS:
+        return ()
+    parts = [part.casefold() for piece in _PIECE.findall(plain) for part in _CASE_CHANGE.split(piece)]
+    if len(parts) == 1:
+        return _stemmed(parts)
+    kept = _stemmed(part for part in parts if part not in STOP_WORDS)
+    return [*kept, "".join(parts)[:_LONGEST_WORD]] if kept else ()
 
-    def _stem(self, word: str) -> str:
-        known = self._stems.get(word)
-        if known is not None:
-            return known
-        # A stemmer keeps state while it works, so one of its own for each word is safe in threads.
-        stem: str = stemmer("english").stemWord(word) if word.isascii() and word.isalpha() else word
-        if len(self._stems) < self._remembered:
-            self._stems[word] = stem
-        return stem
+
+def _stemmed(words: Iterable[str]) -> list[str]:
+    # A stemmer keeps state while it works, so each call has its own and threads do not meet.
+    stem = stemmer("english").stemWord
+    return [
+        stem(word) if word.isascii() and word.isalpha() else word
+        for word in (word[:_LONGEST_WORD] for word in words)
+        if word
+    ]
 
 
 def _cjk_terms(chunk: str) -> Iterable[str]:

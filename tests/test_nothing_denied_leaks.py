@@ -53,7 +53,7 @@ FOR_PEOPLE = {
         "lint",
     ),
     *("explain", "check", "record", "sync", "watch", "activate", "deactivate", "close"),
-    *("agents", "bind", "spawn", "retire", "approvals", "answer", "review"),
+    *("agents", "bind", "spawn", "retire", "approvals", "answer", "review", "evaluate", "trigger"),
 }
 
 COMMANDS_AS_AGENT = {
@@ -63,7 +63,7 @@ COMMANDS_AS_AGENT = {
 }
 COMMANDS_FOR_PEOPLE = {
     *("init", "sync", "show", "graph", "lint", "sources", "policy", "agent", "approval", "why", "bench"),
-    *("provider", "import", "log", "doctor", "version"),
+    *("provider", "import", "log", "doctor", "version", "evolve"),
 }
 
 

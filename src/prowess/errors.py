@@ -11,6 +11,8 @@
       Denied                 policy says no
       ApprovalNeeded         policy says: ask a person first
       EncoderUnavailable     dense search cannot run; lexical search still serves
+      EvolutionError         scores, a snapshot or parameters cannot be used
+      LearningError          evidence, a skill or a gate cannot be used
 
 Each one says what happened, to what, and what to do next, and carries the data it speaks of.
 """
@@ -113,3 +115,19 @@ class ApprovalNeeded(ProwessError):
 class EncoderUnavailable(ProwessError):
     def __init__(self, reason: str, remedy: str) -> None:
         super().__init__(f"the encoder cannot be used: {reason}", remedy)
+
+
+class EvolutionError(ProwessError):
+    """Scores, a snapshot, parameters or a step of evolution that cannot be used."""
+
+    def __init__(self, place: str, what: str, remedy: str) -> None:
+        super().__init__(f"{place}: {what}", remedy)
+        self.place = place
+
+
+class LearningError(ProwessError):
+    """Evidence, a ledger, a skill or a gate that cannot be used."""
+
+    def __init__(self, place: str, what: str, remedy: str) -> None:
+        super().__init__(f"{place}: {what}", remedy)
+        self.place = place

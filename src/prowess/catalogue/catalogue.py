@@ -118,6 +118,7 @@ class Catalogue:
 
     def switch(self, transaction: Transaction, provider: str, agent: str, why_off: str | None) -> bool:
         """Switch a provider off (with the reason) or on, for one agent or for all (empty)."""
+        _lock(transaction)
         known = _providers(transaction)
         if provider not in known:
             raise NotFound("provider", provider, known, "see: prowess provider list")

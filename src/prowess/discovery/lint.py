@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from prowess.discovery.corpus import Corpus
+from prowess.discovery.dense import Matrix
 from prowess.types import Capability
 
 TWINS = 0.93
@@ -59,7 +60,7 @@ def _difference(pair: Sequence[Capability]) -> str:
     return "begin each description with what it alone does"
 
 
-def _close_pairs(vectors: np.ndarray) -> Iterable[tuple[int, int, float]]:  # type: ignore[type-arg]
+def _close_pairs(vectors: Matrix) -> Iterable[tuple[int, int, float]]:
     """Pairs above the line, a block of rows at a time so that memory stays small."""
     for start in range(0, len(vectors), BLOCK):
         alike = vectors[start : start + BLOCK] @ vectors.T

@@ -2,37 +2,30 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from prowess.catalogue.view import View
 from prowess.engine.exists import WhatExists
 from prowess.engine.reading import SyncProgress
-from prowess.engine.ways import Ways
 from prowess.errors import ApprovalNeeded, Denied
-from prowess.journal import Clock
 from prowess.policy.agents import Agent
 from prowess.policy.approvals import Answer, Approval
 from prowess.policy.policy import Policy, Settled
 from prowess.policy.spawning import SPAWN
-from prowess.sources.source import Source
-from prowess.store.database import Database
 from prowess.types import Capability, Decision, Problem, SyncReport
-
 
 REMEMBERED_AGENTS = 256
 
 
 class WhatIsAllowed(WhatExists):
-    def __init__(
-        self,
-        database: Database,
-        sources: Sequence[Source],
-        clock: Clock,
-        environment: Mapping[str, str],
-        ways: Ways | None = None,
-    ) -> None:
-        super().__init__(database, sources, clock, environment, ways)
-        self.policy = Policy(database, clock, self._ways.policy_files)
-        self._visible: dict[tuple[str, bool], tuple[object, View]] = {}
+    @cached_property
+    def policy(self) -> Policy:
+        return Policy(self._database, self._clock, self._ways.policy_files)
+
+    @cached_property
+    def _visible(self) -> dict[tuple[str, bool], tuple[object, View]]:
+        """What each agent may see, with the moment for which that holds."""
+        return {}
 
     def visible(self, agent: str, authenticated: bool = True) -> View:
         """What exists for this agent and what it may use: everything an answer may speak of."""

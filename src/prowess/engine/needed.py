@@ -1,6 +1,8 @@
 """What does an agent need now, and what does the model see? The part of the engine that offers."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import cached_property
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -8,14 +10,13 @@ import msgspec
 
 from prowess.catalogue.view import View
 from prowess.config import DiscoveryConfig
+from prowess.engine.absence import NEAREST, Absence
 from prowess.engine.allowed import WhatIsAllowed
 from prowess.engine.reading import SyncProgress, no_progress
 from prowess.engine.records import discovered, offer_data, outcome_data
-from prowess.engine.ways import Ways
-from prowess.journal import Clock
-from prowess.sources.source import Source, silent
+from prowess.errors import StoreError
+from prowess.sources.source import silent
 from prowess.sources.watch import watch
-from prowess.store.database import Database
 from prowess.tokens import counter
 from prowess.types import (
     DEFAULT_AGENT,
@@ -40,17 +41,6 @@ DEEPEST = 200
 
 
 class WhatIsNeeded(WhatIsAllowed):
-    def __init__(
-        self,
-        database: Database,
-        sources: Sequence[Source],
-        clock: Clock,
-        environment: Mapping[str, str],
-        ways: Ways | None = None,
-    ) -> None:
-        super().__init__(database, sources, clock, environment, ways)
-        self._offering: Offering | None = None
-
     def sync(self, *names: str, vectors: bool = True, progress: SyncProgress = no_progress) -> SyncReport:
         """Make the catalogue hold exactly what the sources offer now; name some to read only those.
 
@@ -165,29 +155,31 @@ class WhatIsNeeded(WhatIsAllowed):
 
     # --- small parts -------------------------------------------------------------------------
 
+    @cached_property
     def _search(self) -> "Offering":
-        if self._offering is None:
-            # numpy comes with these: loaded at the first search, not at the first import
-            from prowess.discovery.embedders import shipped
-            from prowess.discovery.index import Index
-            from prowess.engine.offering import Offering
+        # numpy comes with these: loaded at the first search, not at the first import
+        from prowess.discovery.embedders import shipped
+        from prowess.discovery.index import Index
+        from prowess.engine.offering import Offering
 
-            ways = self._ways
-            embedder = ways.embedder or shipped
-            index = Index(self._database, embedder, ways.discovery.collection_name, ways.presets)
-            self._offering = Offering(index, counter(ways.exact_tokens), self._catalogue.detail)
-        return self._offering
+        ways = self._ways
+        index = Index(self._database, ways.embedder or shipped, ways.discovery.collection_name, ways.presets)
+        return Offering(index, counter(ways.exact_tokens), self._catalogue.detail)
 
     def _prepared(self) -> "Offering":
         """The search over the catalogue as it is now; vectors that are missing are made beside it."""
-        search = self._search()
+        search = self._search
         view = self.view()
         if search.index.follow(view.capabilities) and not search.index.is_encoded(view.version):
-            Thread(target=self._make_vectors, daemon=True, name="prowess-vectors").start()
+            Thread(target=self._make_vectors_beside, daemon=True, name="prowess-vectors").start()
         return search
 
+    def _make_vectors_beside(self) -> None:
+        with suppress(StoreError):  # closed meanwhile; whoever searches next goes on
+            self._make_vectors()
+
     def _make_vectors(self, progress: Callable[[int, int], None] = silent) -> None:
-        search, view = self._search(), self.view()
+        search, view = self._search, self.view()
         if not search.index.is_encoded(view.version):
             search.index.follow(view.capabilities)
             search.index.encode(view.version, progress)
@@ -211,22 +203,16 @@ class WhatIsNeeded(WhatIsAllowed):
         return f"{turn.agent} {turn.authenticated} {self.policy.state}"
 
     def _left_out(self, turn: Turn, shown: "Shown", visible: View, settings: DiscoveryConfig) -> LeftOut:
-        from prowess.engine.offering import NEAREST, left_out  # loaded by now
+        everything = self.view()
+        absence = self._absences.get(turn.agent)
+        if absence is None or absence.visible is not visible or absence.everything is not everything:
+            absence = self._absences[turn.agent] = Absence.of(everything, visible, turn.agent)
+        close = self._prepared().nearest(turn.text, everything.capabilities, NEAREST + len(shown.shown))
+        return absence.left_out(close, shown.shown, shown.no_room, settings.only_available)
 
-        view = self.view()
-
-        def reason_of(id: str) -> str:
-            if id in shown.no_room:
-                return "no room in the budget"
-            if view.off(view.capabilities[id].provider, turn.agent):
-                return "switched off"
-            if id not in visible.capabilities:
-                return "denied"
-            unavailable = settings.only_available and not view.capabilities[id].available
-            return "unavailable" if unavailable else "below the threshold"
-
-        close = self._prepared().nearest(turn.text, view.capabilities, NEAREST + len(shown.shown))
-        return left_out(close, shown.shown, reason_of, view.capabilities)
+    @cached_property
+    def _absences(self) -> dict[str, Absence]:
+        return {}
 
     def _relevance(self, id: str, request: str) -> tuple[str, ...]:
         offering, settings = self._prepared(), self._ways.discovery

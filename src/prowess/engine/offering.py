@@ -4,7 +4,6 @@ Above: the engine, which decides who may see what and records the offer. Below: 
 finds, and context, which fits what was found into budgets.
 """
 
-from collections import Counter as Tally
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,9 +16,8 @@ from prowess.context.tiers import Tier, tier0, tier1, tier2
 from prowess.discovery.index import Index
 from prowess.discovery.ranking import Options
 from prowess.tokens import Counter
-from prowess.types import Capability, Detail, Hit, JsonObject, LeftOut, Tokens
+from prowess.types import Capability, Detail, Hit, JsonObject, Tokens
 
-NEAREST = 20
 CALLABLE = ("tool", "event")
 
 
@@ -150,12 +148,3 @@ def options(settings: DiscoveryConfig) -> Options:
         use_graph=settings.use_graph_reranking,
         boost=settings.graph_boost_factor,
     )
-
-
-def left_out(
-    nearest: Sequence[Hit], shown: Collection[str], reason_of: Callable[[str], str], ids: Collection[str]
-) -> LeftOut:
-    """Count everything that is not shown by its reason, and name the nearest of it."""
-    counts = Tally(reason_of(id) for id in ids if id not in shown)
-    close = [(hit.id, reason_of(hit.id)) for hit in nearest if hit.id not in shown]
-    return LeftOut(dict(sorted(counts.items())), tuple(close[:NEAREST]))

@@ -1,0 +1,268 @@
+"""`prowess evolve`"""
+
+import sys
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+import click
+import msgspec
+
+from prowess.cli.session import emit, json_option, opened, printable, say, table
+from prowess.errors import EvolutionError
+from prowess.evolution.encoding import generation_data, params_data
+from prowess.evolution.history import Difference, Status
+from prowess.evolution.params import Params, parse_params
+from prowess.evolution.records import Evaluation, Generation
+from prowess.evolution.replay import as_data, replay
+from prowess.types import DEFAULT_AGENT, Json
+
+BAR = 24
+EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+agent_option = click.option("--agent", default=DEFAULT_AGENT, show_default=True, help="Whose evolution.")
+
+
+@click.group()
+def command() -> None:
+    """What changed in an agent, whether it was good, and the way back."""
+
+
+@command.command()
+@agent_option
+@json_option
+def status(agent: str, as_json: bool) -> None:
+    """Where an agent stands."""
+    with opened() as engine:
+        found = engine.evolution.status(agent)
+    if as_json:
+        emit(found.as_data())
+    else:
+        table(("WHAT", "NOW"), _status_rows(found))
+
+
+@command.command()
+@agent_option
+@click.option("--limit", default=50, show_default=True, help="How many, the newest.")
+@json_option
+def history(agent: str, limit: int, as_json: bool) -> None:
+    """The generations, oldest first, with their fitness as a chart."""
+    with opened() as engine:
+        found = engine.evolution.history(agent, limit)
+    if as_json:
+        emit([generation_data(generation) for generation in found])
+    elif found:
+        _chart(found)
+    else:
+        say(f"{agent} has no generations yet; the first evaluation makes one")
+
+
+@command.command()
+@click.argument("number", type=int)
+@agent_option
+@json_option
+def show(number: int, agent: str, as_json: bool) -> None:
+    """One generation, whole."""
+    with opened() as engine:
+        found = engine.evolution.generation(agent, number)
+    if as_json:
+        emit(generation_data(found))
+    else:
+        table(("WHAT", "VALUE"), _generation_rows(found))
+
+
+@command.command()
+@click.argument("before", type=int)
+@click.argument("after", type=int)
+@agent_option
+@json_option
+def diff(before: int, after: int, agent: str, as_json: bool) -> None:
+    """What lies between two generations."""
+    with opened() as engine:
+        found = engine.evolution.difference(agent, before, after)
+    if as_json:
+        emit(found)
+    else:
+        table(("WHAT", "CHANGE"), _difference_rows(found))
+
+
+@command.command()
+@click.argument("number", type=int)
+@agent_option
+@json_option
+def rollback(number: int, agent: str, as_json: bool) -> None:
+    """Bring a generation back: what came since is switched off for the agent."""
+    with opened() as engine:
+        evaluation = engine.evolution.rollback(agent, number)
+    if as_json:
+        emit(as_data(evaluation))
+    else:
+        _say_rolled_back(evaluation, number)
+
+
+@command.command()
+@agent_option
+def resume(agent: str) -> None:
+    """Let an agent run again that ran out of rollbacks."""
+    with opened() as engine:
+        engine.evolution.resume(agent)
+    say(f"{agent} runs again; what was rolled back stays off until you switch it on")
+
+
+@command.command()
+@click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help="Change one; weights.safety=0.3.")
+@agent_option
+@json_option
+def params(changes: tuple[str, ...], agent: str, as_json: bool) -> None:
+    """The parameters that decide about transitions; with --set, change some."""
+    with opened() as engine:
+        if changes:
+            found = engine.evolution.set_params(agent, _assignments(changes))
+        else:
+            found = engine.evolution.params(agent)
+    if as_json:
+        emit(params_data(found))
+    else:
+        table(("NAME", "VALUE"), [(name, str(value)) for name, value in _flat(params_data(found)).items()])
+
+
+@command.command("replay")
+@click.argument("file", type=click.File("rb"))
+@click.option("--params", "params_file", type=click.Path(), help="Parameters to try, as JSON or TOML.")
+@json_option
+def replay_(file: BinaryIO, params_file: str | None, as_json: bool) -> None:
+    """What would have happened: evaluations from a file, without any store.
+
+    Each line of FILE is {"agent": ..., "scores": {...}, "snapshot": {...}}; - reads from a pipe.
+    """
+    tried = _read_params(Path(params_file)) if params_file else Params()
+    lines = as_json or not sys.stdout.isatty()
+    for evaluation in replay(file, tried, getattr(file, "name", "-")):
+        click.echo(msgspec.json.encode(as_data(evaluation)) if lines else _told(evaluation))
+
+
+# --- for people ------------------------------------------------------------------------------
+
+
+def _chart(generations: Sequence[Generation]) -> None:
+    rows = [
+        (
+            str(generation.number),
+            generation.at[:19].replace("T", " "),
+            generation.trigger,
+            f"{_bar(generation.fitness)} {generation.fitness:.3f} {generation.fitness_delta:+.3f}",
+            f"back to {generation.restored}: {generation.reason}"
+            if generation.restored
+            else generation.reason,
+        )
+        for generation in generations
+    ]
+    table(("GEN", "WHEN", "TRIGGER", "FITNESS".ljust(BAR + 13), "NOTE"), rows)
+
+
+def _bar(value: float) -> str:
+    """A bar of `BAR` cells, fine to an eighth of a cell."""
+    eighths = round(min(1.0, max(0.0, value)) * BAR * 8)
+    full, rest = divmod(eighths, 8)
+    return (EIGHTHS[8] * full + (EIGHTHS[rest] if rest else "")).ljust(BAR)
+
+
+def _status_rows(status: Status) -> list[tuple[str, str]]:
+    rows = [
+        ("agent", status.agent),
+        ("generation", f"{status.generation} (last good: {status.good})"),
+        ("fitness", f"{_bar(status.fitness)} {status.fitness:.3f}, {status.trend}"),
+        *((axis, str(value)) for axis, value in status.scores.as_data().items()),
+        ("evaluations", f"{status.evaluations}, {status.since_generation} since the last generation"),
+    ]
+    if status.grace:
+        grace = status.grace
+        rows.append(
+            ("grace", f"{status.grace_remaining} evaluations left to reach {grace.baseline:.3f} again")
+        )
+    if status.stopped:
+        rows.append(("stopped", f"{status.stopped}; run: prowess evolve resume --agent {status.agent}"))
+    return rows
+
+
+def _generation_rows(generation: Generation) -> list[tuple[str, str]]:
+    return [(name, _text(value)) for name, value in _flat(generation_data(generation)).items()]
+
+
+def _difference_rows(found: Difference) -> list[tuple[str, str]]:
+    return [
+        ("fitness", f"{found.fitness:+.3f}"),
+        *((axis, f"{change:+.3f}") for axis, change in found.axes.items()),
+        *((name, "added") for name in found.providers_added),
+        *((name, "removed") for name in found.providers_removed),
+        *((gain.provider, f"brings {gain.faculty}") for gain in found.gained),
+        *((loss.provider, f"no longer brings {loss.faculty}") for loss in found.lost),
+        ("policy", "changed" if found.policy_changed else "the same"),
+        ("catalogue", "changed" if found.catalogue_changed else "the same"),
+    ]
+
+
+def _say_rolled_back(evaluation: Evaluation, wanted: int) -> None:
+    restore = evaluation.restore
+    if restore is None:
+        say(f"{evaluation.agent} is stopped: {evaluation.stopped}; run: prowess evolve resume")
+        return
+    told = next(event.data for event in evaluation.events if event.type == "EvolutionRollback")
+    target = told["to_generation"]
+    further = f" (generation {wanted} was brought back three times already)" if target != wanted else ""
+    say(f"generation {evaluation.generation} brings back generation {target}{further}")
+    for provider in restore.off:
+        way_back = f"prowess provider on {provider} --agent {evaluation.agent}"
+        say(f"{provider} is off for {evaluation.agent}; to have it back, run: {way_back}")
+    for provider in restore.on:
+        say(f"{provider} is on for {evaluation.agent}")
+
+
+def _told(evaluation: Evaluation) -> str:
+    said = ", ".join(event.type for event in evaluation.events)
+    line = f"{evaluation.agent}  gen {evaluation.generation}  {evaluation.trigger or '-'}  {said}"
+    return printable(line)
+
+
+# --- reading ---------------------------------------------------------------------------------
+
+
+def _read_params(file: Path) -> Params:
+    try:
+        text = file.read_text(encoding="utf-8")
+        data = tomllib.loads(text) if file.suffix == ".toml" else msgspec.json.decode(text)
+    except (OSError, ValueError) as failure:
+        remedy = "give a file of parameters as JSON or TOML; see: prowess evolve params --json"
+        raise EvolutionError(str(file), f"cannot be read ({failure})", remedy) from None
+    return parse_params(data, place=str(file))
+
+
+def _assignments(changes: Sequence[str]) -> dict[str, Json]:
+    """`alpha=0.2` and `weights.safety=0.3` as an object."""
+    found: dict[str, Json] = {}
+    for change in changes:
+        name, equals, text = change.partition("=")
+        if not equals:
+            raise EvolutionError(change, "is no assignment", "write --set name=value")
+        group, _, part = name.strip().rpartition(".")
+        (found.setdefault(group, {}) if group else found)[part] = _value(text.strip())
+    return found
+
+
+def _value(text: str) -> Json:
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text
+
+
+def _flat(data: Json, prefix: str = "") -> dict[str, Json]:
+    found: dict[str, Json] = {}
+    for name, value in data.items():
+        found |= _flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {f"{prefix}{name}": value}
+    return found
+
+
+def _text(value: Json) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

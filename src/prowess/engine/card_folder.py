@@ -1,0 +1,142 @@
+"""Cards of a folder without a store: for a first look, and for checking them before they are used."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from prowess.config import CardsConfig
+from prowess.context.card_guard import guard_card
+from prowess.context.card_triggers import is_time
+from prowess.context.cards import Card, Guard, card_of
+from prowess.context.injection import BootstrapFile, Injection, baseline_warnings, fitted, place, told
+from prowess.context.relevance import Embedder, Meanings, Relevance
+from prowess.context.scorers import Scoring, keyword, one_by_one
+from prowess.context.selection import Skipped, select
+from prowess.engine.card_rules import check_names, recent, rules_for, why_held_back
+from prowess.errors import EncoderUnavailable, SourceError
+from prowess.sources.cards import Cards
+from prowess.tokens import counter
+from prowess.types import Draft, Problem, Reading, Turn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedCard:
+    """What is wrong with one card, for people and for CI."""
+
+    id: str
+    path: str
+    ok: bool
+    neutralised: bool = False
+    reasons: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def read_folder(folder: str) -> Reading:
+    """The cards of a folder; raises when there is no such folder to read."""
+    reading = Cards(name="cards", paths=(folder,)).read({})
+    missing = [p for p in reading.problems if p.place == folder and not reading.entries]
+    if missing:
+        raise SourceError(folder, missing[0].what, missing[0].remedy)
+    return reading
+
+
+def inject_from(
+    folder: str, files: Sequence[BootstrapFile], turn: Turn, config: CardsConfig, now: datetime
+) -> Injection:
+    """What the cards of a folder add to the files of a turn; nothing is recorded."""
+    check_names(config, {"relevance": None, "keyword": None})
+    if not config.enabled:
+        return Injection(files=tuple(files))
+    reading = read_folder(folder)
+    count = counter().count
+    cards = [card_of(d.capability, d.detail.content or "", guard_card, count) for d in _drafts(reading)]
+    rules = rules_for(config, turn)
+    read = recent(turn, config.messages)
+    chosen = select(cards, read, _scoring(config.scorer, cards), rules, turn.at or now)
+    selection, text = fitted(chosen, rules.budget, count)
+    injection = told(selection, text, why_held_back(config, turn, is_stopped=False))
+    unread = (Skipped(_id_of(p), p.what) for p in reading.problems if p.severity == "error")
+    return replace(
+        injection,
+        files=place(files, injection.text),
+        skipped=(*unread, *injection.skipped),
+        warnings=(*baseline_warnings(files), *map(str, reading.problems)),
+        mode=config.mode,
+        variant=config.scorer,
+    )
+
+
+def _drafts(reading: Reading) -> list[Draft]:
+    """Of two cards with one id, the first."""
+    first: dict[str, Draft] = {}
+    for entry in reading.entries:
+        for draft in entry.drafts or ():
+            first.setdefault(draft.capability.id, draft)
+    return list(first.values())
+
+
+def _scoring(name: str, cards: Sequence[Card]) -> Scoring:
+    if name == "relevance":
+        return Relevance(cards, Meanings(_encoder()))
+    return one_by_one(keyword, lambda id, why: None)
+
+
+def _encoder() -> Embedder | None:
+    try:
+        from prowess.discovery.encoder import Encoder  # loaded only where it is used
+
+        return Encoder.open()
+    except EncoderUnavailable:
+        return None
+
+
+def check_folder(folder: str, guard: Guard = guard_card) -> tuple[CheckedCard, ...]:
+    """Every card of a folder with what is wrong with it, in order of path."""
+    reading = read_folder(folder)
+    count = counter().count
+    found = [_refused(problem) for problem in reading.problems if problem.severity == "error"]
+    noted: dict[str, list[str]] = {}
+    for problem in reading.problems:
+        if problem.severity == "warning":
+            noted.setdefault(problem.place, []).append(f"{problem.what}; {problem.remedy}")
+    for draft in (draft for entry in reading.entries for draft in entry.drafts or ()):
+        card = card_of(draft.capability, draft.detail.content or "", guard, count)
+        path = draft.capability.source_ref.place
+        found.append(_checked(card, path, noted.get(path, [])))
+    return tuple(sorted(_without_doubles(found), key=lambda one: (one.path, one.id)))
+
+
+def _refused(problem: Problem) -> CheckedCard:
+    reasons = (f"{problem.what}; {problem.remedy}",)
+    return CheckedCard(id=_id_of(problem), path=problem.place, ok=False, reasons=reasons)
+
+
+def _id_of(problem: Problem) -> str:
+    """A card that cannot be read goes by the name of its file."""
+    return f"card:{Path(problem.place).stem}"
+
+
+def _checked(card: Card, path: str, notes: Sequence[str]) -> CheckedCard:
+    times = [f"time_of_day {time!r} is no time" for time in card.times_of_day if not is_time(time)]
+    return CheckedCard(
+        id=card.id,
+        path=path,
+        ok=not card.rejected,
+        neutralised=card.neutralised,
+        reasons=card.rejected,
+        warnings=(*card.warnings, *notes, *times),
+    )
+
+
+def _without_doubles(found: Sequence[CheckedCard]) -> list[CheckedCard]:
+    """Of two cards with one id only the first is ever used, so the second is a mistake."""
+    first: dict[str, str] = {}
+    checked: list[CheckedCard] = []
+    for one in sorted(found, key=lambda one: one.path):
+        before = first.setdefault(one.id, one.path) if one.ok else one.path
+        if before != one.path:
+            reason = f"{before} has the same id; give one of them another"
+            one = replace(one, ok=False, reasons=(*one.reasons, reason))
+        checked.append(one)
+    return checked

@@ -1,0 +1,135 @@
+"""What happened with cards: every selection in the journal, the rate of the last day, what people said.
+
+Above: `carding`. Below: the store. The rate is kept by the minute, so that the kill switch sums at most
+1,440 rows whatever the traffic; the journal holds every turn by itself.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import timedelta
+from typing import NamedTuple
+
+import msgspec
+
+from prowess.context.relevance import Weights
+from prowess.errors import NotFound
+from prowess.journal import Clock, Journal, stamp
+from prowess.sources.stored_cards import drop, keep
+from prowess.store.database import Database, Transaction
+from prowess.types import JournalEntry, JsonObject
+
+SELECTED = "cards.selected"
+MINUTE = 16
+"""How much of a time as text names its minute."""
+LOOKED_THROUGH = 10_000
+
+
+class Standing(NamedTuple):
+    """How many turns there were in the window and how many got a card, and the weights of the last fit."""
+
+    turns: int = 0
+    injecting: int = 0
+    weights: Weights | None = None
+
+    def is_stopped(self, threshold: float, fewest: int) -> bool:
+        """Whether so many turns got a card that something must be wrong."""
+        return self.turns >= fewest and self.injecting > threshold * self.turns
+
+
+class CardHistory:
+    def __init__(self, database: Database, journal: Journal, clock: Clock) -> None:
+        self._database = database
+        self.journal = journal
+        self._clock = clock
+
+    def standing(self, hours: int) -> Standing:
+        since = stamp(self._clock() - timedelta(hours=hours))[:MINUTE]
+        with self._database.reading() as transaction:
+            rate = transaction.one(
+                "SELECT COALESCE(SUM(turns), 0), COALESCE(SUM(injecting), 0)"
+                " FROM card_rate WHERE minute > :since",
+                since=since,
+            )
+            fitted = transaction.one("SELECT weights FROM card_fit ORDER BY number DESC LIMIT 1")
+        turns, injecting = rate or (0, 0)
+        weights = msgspec.json.decode(fitted[0], type=Weights) if fitted else None
+        return Standing(int(turns), int(injecting), weights)
+
+    def record(self, data: JsonObject, agent: str, is_counted: bool) -> None:
+        """Journal a selection; unless it was only watched, it counts for the rate."""
+        minute = stamp(self._clock())[:MINUTE]
+        with self._database.writing() as transaction:
+            if is_counted:
+                _count(transaction, minute, bool(data["injected"]))
+            self.journal.append(transaction, SELECTED, data, agent)
+
+    def resume(self) -> None:
+        """Start the rate anew; the journal keeps what was."""
+        with self._database.writing() as transaction:
+            transaction.run("DELETE FROM card_rate")
+            self.journal.append(transaction, "cards.resumed", {})
+
+    def selections(self, limit: int = LOOKED_THROUGH) -> tuple[JournalEntry, ...]:
+        return self.journal.latest(limit, type=SELECTED)
+
+    def outcomes(self) -> tuple[JournalEntry, ...]:
+        return self.journal.latest(LOOKED_THROUGH, type="outcome")
+
+    def selection(self, id: str) -> JsonObject:
+        entries = self.selections()
+        found = [entry.data for entry in entries if str(entry.data["selection"]).startswith(id)]
+        if not id or len(found) != 1:
+            known = [str(entry.data["selection"]) for entry in entries]
+            raise NotFound("selection", id, known, "see: prowess cards review")
+        return found[0]
+
+    def review(self, selection: str, card: str, relevant: bool) -> None:
+        """Remember what a person said; a second opinion takes the place of the first."""
+        at = stamp(self._clock())
+        with self._database.writing() as transaction:
+            transaction.run(
+                "INSERT INTO card_review (selection, card, relevant, at)"
+                " VALUES (:selection, :card, :relevant, :at)"
+                " ON CONFLICT (selection, card) DO UPDATE SET relevant = excluded.relevant, at = excluded.at",
+                selection=selection, card=card, relevant=int(relevant), at=at,
+            )  # fmt: skip
+            data = {"selection": selection, "card": card, "relevant": relevant}
+            self.journal.append(transaction, "cards.reviewed", data)
+
+    def reviews(self) -> Mapping[tuple[str, str], bool]:
+        """(selection, card) -> whether a person found the card relevant."""
+        with self._database.reading() as transaction:
+            rows = transaction.all("SELECT selection, card, relevant FROM card_review")
+        return {(selection, card): bool(relevant) for selection, card, relevant in rows}
+
+    def keep_card(self, text: str) -> str:
+        at = stamp(self._clock())
+        with self._database.writing() as transaction:
+            name = keep(transaction, text, at)
+            self.journal.append(transaction, "cards.kept", {"card": name})
+        return name
+
+    def drop_card(self, name: str) -> None:
+        with self._database.writing() as transaction:
+            drop(transaction, name)
+            self.journal.append(transaction, "cards.dropped", {"card": name})
+
+    def keep_weights(self, weights: Weights, labels: int) -> None:
+        text = msgspec.json.encode(weights).decode()
+        at = stamp(self._clock())
+        with self._database.writing() as transaction:
+            transaction.run(
+                "INSERT INTO card_fit (number, at, weights, labels)"
+                " SELECT COALESCE(MAX(number), 0) + 1, :at, :weights, :labels FROM card_fit",
+                at=at, weights=text, labels=labels,
+            )  # fmt: skip
+            self.journal.append(transaction, "cards.fitted", {"weights": asdict(weights), "labels": labels})
+
+
+def _count(transaction: Transaction, minute: str, injecting: bool) -> None:
+    transaction.run(
+        "INSERT INTO card_rate (minute, turns, injecting) VALUES (:minute, 1, :injecting)"
+        " ON CONFLICT (minute) DO UPDATE SET turns = card_rate.turns + 1,"
+        " injecting = card_rate.injecting + excluded.injecting",
+        minute=minute, injecting=int(injecting),
+    )  # fmt: skip

@@ -1,0 +1,165 @@
+"""Step 12 of a turn through the engine: what changed, and was it good.
+
+`Evolving` is what the engine holds as `engine.evolution`. Each method that writes is one
+transaction: the generation, the providers a rollback switches and the events happen together.
+"""
+
+from collections.abc import Callable
+
+from prowess.catalogue.catalogue import Catalogue
+from prowess.catalogue.view import View
+from prowess.errors import NotFound
+from prowess.evolution.counting import count
+from prowess.evolution.encoding import params_data
+from prowess.evolution.fitness import scores_from
+from prowess.evolution.generations import Generations
+from prowess.evolution.history import Difference, Fitness, Status
+from prowess.evolution.params import Params
+from prowess.evolution.records import Evaluation, Generation, Setting
+from prowess.evolution.scores import Scores
+from prowess.evolution.snapshot import Snapshot, snapshot_of
+from prowess.journal import Journal
+from prowess.store.database import Database, Transaction
+from prowess.types import DEFAULT_AGENT, JsonObject
+
+JOURNAL_WINDOW = 1000
+
+
+class Evolving:
+    def __init__(
+        self,
+        database: Database,
+        journal: Journal,
+        catalogue: Catalogue,
+        now: Callable[[], str],
+        view: Callable[[], View],
+        revision: Callable[[], str],
+    ) -> None:
+        self._database = database
+        self._journal = journal
+        self._catalogue = catalogue
+        self._now = now
+        self._view = view
+        self._revision = revision
+        self._generations = Generations()
+
+    def evaluate(
+        self, agent: str, scores: Scores | None = None, snapshot: Snapshot | None = None
+    ) -> Evaluation:
+        """Scores as given or as the journal has them; the snapshot as given or of what is active."""
+        scores = scores or self._scores(agent)
+        setting = self._setting(agent, snapshot)
+        with self._database.writing() as transaction:
+            evaluation = self._generations.evaluate(transaction, agent, scores, setting)
+            self._carry_out(transaction, evaluation)
+        return evaluation
+
+    def trigger(self, agent: str, trigger: str, reason: str, by: str) -> Evaluation:
+        """A transition that a system outside asks for; the caller has checked that it may."""
+        setting = self._setting(agent, None)
+        with self._database.writing() as transaction:
+            evaluation = self._generations.trigger(transaction, agent, trigger, reason, setting)
+            data = {"trigger": trigger, "reason": reason, "by": by}
+            self._journal.append(transaction, "evolution.triggered", data, agent)
+            self._carry_out(transaction, evaluation)
+        return evaluation
+
+    def rollback(self, agent: str, to: int, by: str = "a person") -> Evaluation:
+        setting = self._setting(agent, None)
+        with self._database.writing() as transaction:
+            evaluation = self._generations.roll_back(transaction, agent, to, setting)
+            self._journal.append(transaction, "evolution.ordered", {"rollback_to": to, "by": by}, agent)
+            self._carry_out(transaction, evaluation)
+        return evaluation
+
+    def resume(self, agent: str, by: str = "a person") -> None:
+        with self._database.writing() as transaction:
+            was = self._generations.resume(transaction, agent)
+            self._journal.append(transaction, "evolution.resumed", {"was": was, "by": by}, agent)
+
+    def release(self, transaction: Transaction, agent: str, provider: str) -> None:
+        """Somebody is switching a provider on; call it before the catalogue does."""
+        self._generations.release(transaction, agent, provider)
+
+    def set_params(self, agent: str, changes: JsonObject, by: str = "a person") -> Params:
+        with self._database.writing() as transaction:
+            params = self._generations.set_params(transaction, agent, changes)
+            data = {"params": params_data(params), "by": by}
+            self._journal.append(transaction, "evolution.params", data, agent)
+        return params
+
+    def params(self, agent: str = DEFAULT_AGENT) -> Params:
+        with self._database.reading() as transaction:
+            return self._generations.params(transaction, agent)
+
+    def status(self, agent: str = DEFAULT_AGENT) -> Status:
+        with self._database.reading() as transaction:
+            return self._generations.status(transaction, agent)
+
+    def stopped(self, agent: str) -> str:
+        with self._database.reading() as transaction:
+            return self._generations.stopped(transaction, agent)
+
+    def history(self, agent: str = DEFAULT_AGENT, limit: int = 50) -> tuple[Generation, ...]:
+        with self._database.reading() as transaction:
+            return self._generations.history(transaction, agent, limit)
+
+    def rollbacks(self, agent: str = DEFAULT_AGENT, limit: int = 50) -> tuple[Generation, ...]:
+        with self._database.reading() as transaction:
+            return self._generations.rollbacks(transaction, agent, limit)
+
+    def fitness(self, agent: str = DEFAULT_AGENT, limit: int = 100) -> tuple[Fitness, ...]:
+        with self._database.reading() as transaction:
+            return self._generations.fitness(transaction, agent, limit)
+
+    def generation(self, agent: str, number: int) -> Generation:
+        with self._database.reading() as transaction:
+            return self._generations.generation(transaction, agent, number)
+
+    def difference(self, agent: str, before: int, after: int) -> Difference:
+        with self._database.reading() as transaction:
+            return self._generations.difference(transaction, agent, before, after)
+
+    def _carry_out(self, transaction: Transaction, evaluation: Evaluation) -> None:
+        """Switch what a rollback names and journal what happened, in the evaluation's transaction."""
+        if evaluation.restore:
+            for provider in evaluation.restore.off:
+                self._switch(transaction, evaluation, provider, "provider.off")
+            for provider in evaluation.restore.on:
+                self._switch(transaction, evaluation, provider, "provider.on")
+        for event in evaluation.events:
+            self._journal.append(transaction, event.type, event.data, evaluation.agent)
+
+    def _switch(self, transaction: Transaction, evaluation: Evaluation, provider: str, type: str) -> None:
+        why = evaluation.restore.why if evaluation.restore else ""
+        off = why if type == "provider.off" else None
+        try:
+            changed = self._catalogue.switch(transaction, provider, evaluation.agent, off)
+        except NotFound:
+            return  # it has left the catalogue since, so there is nothing to switch
+        if changed:
+            self._journal.append(transaction, type, {"provider": provider, "reason": why}, evaluation.agent)
+
+    def _setting(self, agent: str, snapshot: Snapshot | None) -> Setting:
+        view = self._view()
+        return Setting(
+            snapshot=snapshot or self._snapshot(view, agent),
+            at=self._now(),
+            registry={p.name: p.faculties for p in view.providers.values()} if snapshot else {},
+            policy_revision=self._revision(),
+            catalogue_version=view.version,
+        )
+
+    def _snapshot(self, view: View, agent: str) -> Snapshot:
+        active = [p for p in view.providers.values() if not view.off(p.name, agent)]
+        tools: tuple[str, ...] = ()
+        if self.params(agent).tool_acquisition:
+            tools = tuple(id for id, c in view.active(agent).items() if c.kind == "tool")
+        return snapshot_of((p.name for p in active), {p.name: p.faculties for p in active}, tools)
+
+    def _scores(self, agent: str) -> Scores:
+        with self._database.reading() as transaction:
+            latest = self._generations.history(transaction, agent, 1)
+        since = latest[-1].at if latest else ""
+        entries = self._journal.latest(JOURNAL_WINDOW, agent)
+        return scores_from(count(entry for entry in entries if entry.at > since))

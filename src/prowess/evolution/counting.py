@@ -1,0 +1,43 @@
+"""From journal entries to the counts that scores are computed from."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from prowess.evolution.fitness import Counts
+from prowess.types import JournalEntry
+
+
+def count(entries: Iterable[JournalEntry]) -> Counts:
+    """What an agent did, as these entries of its chain say.
+
+    Every outcome is a request that was answered; a use that policy denied is one that was not. A
+    person steps in where policy asks for one.
+    """
+    found = Counter(name for entry in entries for name in _counted(entry))
+    return Counts(
+        requests=found["requests"],
+        responses=found["responses"],
+        errors=found["errors"],
+        permissions_requested=found["permissions_requested"],
+        permissions_approved=found["permissions_approved"],
+        human_interventions=found["human_interventions"],
+        safety_violations=found["safety_violations"],
+    )
+
+
+def _counted(entry: JournalEntry) -> Iterator[str]:
+    verdict = entry.data.get("verdict")
+    if entry.type == "outcome":
+        yield from ("requests", "responses")
+        if not entry.data.get("ok"):
+            yield "errors"
+    elif entry.type == "decision" and verdict == "deny":
+        yield from ("requests", "permissions_requested")
+    elif entry.type == "decision" and verdict == "ask":
+        yield from ("permissions_requested", "human_interventions")
+    elif entry.type.startswith("approval.") and entry.data.get("state") == "approved":
+        yield "permissions_approved"
+    elif entry.type == "intervention":
+        yield "human_interventions"
+    elif entry.type == "violation":
+        yield "safety_violations"

@@ -1,0 +1,249 @@
+"""The generations of every agent in the store: the only part of evolution that touches it.
+
+Above: the engine, which opens the transaction, switches the providers a rollback names and
+journals the events, all in that one transaction. Below: the store and the pure `transition`.
+Each method that writes locks the agent's row first, so two processes that evaluate one agent
+come one after the other, and agents never wait for each other.
+"""
+
+from dataclasses import replace
+
+from prowess.errors import EvolutionError, NotFound
+from prowess.evolution.drift import Drift
+from prowess.evolution.encoding import (
+    DecodeScores,
+    DecodeStanding,
+    generation_from,
+    generation_text,
+    params_from,
+    snapshot_from,
+    standing_text,
+)
+from prowess.evolution.history import TREND_WINDOW, Difference, Fitness, Status, difference, status
+from prowess.evolution.params import Params, parse_params
+from prowess.evolution.records import Evaluation, Generation, Moment, Recall, Setting, Standing, Step
+from prowess.evolution.scores import Scores
+from prowess.evolution.snapshot import Snapshot, digest
+from prowess.evolution.transition import impose, roll_back, step
+from prowess.evolution.triggers import EXTERNAL
+from prowess.journal import canonical
+from prowess.store.database import Transaction
+from prowess.types import Json
+
+
+class Generations:
+    # --- moving on ---------------------------------------------------------------------------
+
+    def evaluate(self, transaction: Transaction, agent: str, scores: Scores, setting: Setting) -> Evaluation:
+        """Evaluate once: record what follows, and say what the engine must switch and journal."""
+        standing, params = _lock(transaction, agent, setting.snapshot)
+        made = step(standing, Moment(agent, scores, setting), params, _recall(transaction, agent))
+        transaction.run(
+            "INSERT INTO evolution_fitness (agent, evaluation, at, scores, fitness)"
+            " VALUES (:agent, :evaluation, :at, :scores, :fitness)",
+            agent=agent, evaluation=made.standing.evaluations, at=setting.at,
+            scores=canonical(scores), fitness=made.evaluation.fitness,
+        )  # fmt: skip
+        return _keep(transaction, agent, standing, made)
+
+    def trigger(
+        self, transaction: Transaction, agent: str, trigger: str, reason: str, setting: Setting
+    ) -> Evaluation:
+        """Carry out a transition that a system outside asks for."""
+        known = {str(name): name for name in EXTERNAL}
+        if trigger not in known:
+            raise NotFound("trigger", trigger, known, f"known: {', '.join(known)}")
+        standing, params = _lock(transaction, agent, setting.snapshot)
+        moment = Moment(agent, _scores(agent, standing), setting)
+        made = impose(standing, moment, (known[trigger], reason), params, _recall(transaction, agent))
+        return _keep(transaction, agent, standing, made)
+
+    def roll_back(self, transaction: Transaction, agent: str, to: int, setting: Setting) -> Evaluation:
+        """Bring a generation back because a person says so."""
+        standing, params = _lock(transaction, agent, setting.snapshot)
+        moment = Moment(agent, _scores(agent, standing), setting)
+        made = roll_back(standing, moment, to, params, _recall(transaction, agent))
+        return _keep(transaction, agent, standing, made)
+
+    def resume(self, transaction: Transaction, agent: str) -> str:
+        """Let a stopped agent run again, its rollbacks forgiven; returns why it was stopped."""
+        standing, _ = _lock(transaction, agent, Snapshot())
+        if not standing.stopped:
+            raise EvolutionError(agent, "is not stopped", "see: prowess evolve status")
+        transaction.run(
+            "UPDATE evolution_generation SET rollbacks = 0 WHERE agent = :agent AND rollbacks > 0",
+            agent=agent,
+        )
+        fresh = replace(standing, stopped="", recent=(), drift=standing.drift.forgiven())
+        _save(transaction, agent, fresh)
+        return standing.stopped
+
+    def release(self, transaction: Transaction, agent: str, provider: str) -> None:
+        """Somebody switched on a provider that a rollback had switched off."""
+        if provider not in self.standing(transaction, agent).withheld:
+            return
+        standing, _ = _lock(transaction, agent, Snapshot())
+        kept = {name: gone for name, gone in standing.withheld.items() if name != provider}
+        _save(transaction, agent, replace(standing, withheld=kept))
+
+    def set_params(self, transaction: Transaction, agent: str, changes: Json) -> Params:
+        """Change an agent's parameters; the level that drift is measured against is found anew."""
+        standing, params = _lock(transaction, agent, Snapshot())
+        changed = parse_params(changes, params)
+        transaction.run(
+            "UPDATE evolution_agent SET params = :params WHERE agent = :agent",
+            params=canonical(changed), agent=agent,
+        )  # fmt: skip
+        _save(transaction, agent, replace(standing, recent=(), drift=Drift()))
+        return changed
+
+    # --- looking back ------------------------------------------------------------------------
+
+    def params(self, transaction: Transaction, agent: str) -> Params:
+        row = transaction.one("SELECT params FROM evolution_agent WHERE agent = :agent", agent=agent)
+        return params_from(row[0] if row else "")
+
+    def standing(self, transaction: Transaction, agent: str) -> Standing:
+        """Where the agent stands, without the configuration it was last seen with."""
+        row = transaction.one("SELECT standing FROM evolution_agent WHERE agent = :agent", agent=agent)
+        return DecodeStanding.decode(row[0]) if row else Standing()
+
+    def stopped(self, transaction: Transaction, agent: str) -> str:
+        """Why the agent is stopped; empty while it runs."""
+        return self.standing(transaction, agent).stopped
+
+    def status(self, transaction: Transaction, agent: str) -> Status:
+        log = self.fitness(transaction, agent, TREND_WINDOW)
+        return status(agent, self.standing(transaction, agent), self.params(transaction, agent), log)
+
+    def generation(self, transaction: Transaction, agent: str, number: int) -> Generation:
+        found = _recall(transaction, agent)(number)
+        if found is None:
+            raise NotFound("generation", str(number), see=f"see: prowess evolve history --agent {agent}")
+        return found
+
+    def history(self, transaction: Transaction, agent: str, limit: int = 50) -> tuple[Generation, ...]:
+        """The newest generations, oldest first."""
+        rows = transaction.all(
+            "SELECT g.record, s.snapshot, g.rollbacks FROM evolution_generation g"
+            " JOIN evolution_snapshot s ON s.digest = g.snapshot"
+            " WHERE g.agent = :agent ORDER BY g.number DESC LIMIT :limit",
+            agent=agent, limit=limit,
+        )  # fmt: skip
+        return tuple(generation_from(*row) for row in reversed(rows))
+
+    def rollbacks(self, transaction: Transaction, agent: str, limit: int = 50) -> tuple[Generation, ...]:
+        """The newest generations that a rollback made, oldest first."""
+        rows = transaction.all(
+            "SELECT g.record, s.snapshot, g.rollbacks FROM evolution_generation g"
+            " JOIN evolution_snapshot s ON s.digest = g.snapshot"
+            " WHERE g.agent = :agent AND g.restored > 0 ORDER BY g.number DESC LIMIT :limit",
+            agent=agent, limit=limit,
+        )  # fmt: skip
+        return tuple(generation_from(*row) for row in reversed(rows))
+
+    def fitness(self, transaction: Transaction, agent: str, limit: int = 100) -> tuple[Fitness, ...]:
+        """The newest evaluations, oldest first."""
+        rows = transaction.all(
+            "SELECT evaluation, at, scores, fitness FROM evolution_fitness"
+            " WHERE agent = :agent ORDER BY evaluation DESC LIMIT :limit",
+            agent=agent, limit=limit,
+        )  # fmt: skip
+        return tuple(Fitness(n, at, DecodeScores.decode(s), value) for n, at, s, value in reversed(rows))
+
+    def difference(self, transaction: Transaction, agent: str, before: int, after: int) -> Difference:
+        return difference(
+            self.generation(transaction, agent, before), self.generation(transaction, agent, after)
+        )
+
+
+def _lock(transaction: Transaction, agent: str, snapshot: Snapshot) -> tuple[Standing, Params]:
+    """Read where the agent stands; its row stays locked until the transaction ends."""
+    take = "UPDATE evolution_agent SET agent = agent WHERE agent = :agent RETURNING standing, seen, params"
+    row = transaction.one(take, agent=agent)
+    if row is None:
+        transaction.run(
+            "INSERT INTO evolution_agent (agent, standing, seen, params)"
+            " VALUES (:agent, :standing, '', '') ON CONFLICT DO NOTHING",
+            agent=agent, standing=standing_text(Standing()),
+        )  # fmt: skip
+        row = transaction.one(take, agent=agent)
+    assert row is not None, "the row was inserted above"
+    text, seen, params = row
+    known = snapshot if seen == digest(snapshot.text) else _snapshot(transaction, seen)
+    return replace(DecodeStanding.decode(text), seen=known), params_from(params)
+
+
+def _snapshot(transaction: Transaction, seen: str) -> Snapshot:
+    row = transaction.one("SELECT snapshot FROM evolution_snapshot WHERE digest = :digest", digest=seen)
+    return snapshot_from(row[0]) if row else Snapshot()
+
+
+def _recall(transaction: Transaction, agent: str) -> Recall:
+    def recall(number: int) -> Generation | None:
+        row = transaction.one(
+            "SELECT g.record, s.snapshot, g.rollbacks FROM evolution_generation g"
+            " JOIN evolution_snapshot s ON s.digest = g.snapshot"
+            " WHERE g.agent = :agent AND g.number = :number",
+            agent=agent, number=number,
+        )  # fmt: skip
+        return generation_from(*row) if row else None
+
+    return recall
+
+
+def _keep(transaction: Transaction, agent: str, before: Standing, made: Step) -> Evaluation:
+    if made.recorded:
+        _record(transaction, agent, made.recorded)
+    if made.standing.seen == before.seen and before.generation:
+        _save(transaction, agent, made.standing)
+    else:
+        transaction.run(
+            "UPDATE evolution_agent SET standing = :standing, seen = :seen WHERE agent = :agent",
+            standing=standing_text(made.standing),
+            seen=_save_snapshot(transaction, made.standing.seen),
+            agent=agent,
+        )
+    return made.evaluation
+
+
+def _save(transaction: Transaction, agent: str, standing: Standing) -> None:
+    transaction.run(
+        "UPDATE evolution_agent SET standing = :standing WHERE agent = :agent",
+        standing=standing_text(standing), agent=agent,
+    )  # fmt: skip
+
+
+def _save_snapshot(transaction: Transaction, snapshot: Snapshot) -> str:
+    text = snapshot.text
+    name = digest(text)
+    transaction.run(
+        "INSERT INTO evolution_snapshot (digest, snapshot) VALUES (:digest, :snapshot)"
+        " ON CONFLICT DO NOTHING",
+        digest=name, snapshot=text,
+    )  # fmt: skip
+    return name
+
+
+def _record(transaction: Transaction, agent: str, generation: Generation) -> None:
+    transaction.run(
+        "INSERT INTO evolution_generation (agent, number, snapshot, record, restored, rollbacks)"
+        " VALUES (:agent, :number, :snapshot, :record, :restored, 0)",
+        agent=agent,
+        number=generation.number,
+        snapshot=_save_snapshot(transaction, generation.snapshot),
+        record=generation_text(generation),
+        restored=generation.restored,
+    )
+    if generation.restored:
+        transaction.run(
+            "UPDATE evolution_generation SET rollbacks = rollbacks + 1"
+            " WHERE agent = :agent AND number = :number",
+            agent=agent, number=generation.restored,
+        )  # fmt: skip
+
+
+def _scores(agent: str, standing: Standing) -> Scores:
+    if standing.previous is None:
+        raise EvolutionError(agent, "has no generation yet", "evaluate it once first")
+    return standing.previous

@@ -1,0 +1,132 @@
+"""The values evolution keeps: where an agent stands, and the generations behind it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from prowess.evolution.drift import Drift
+from prowess.evolution.events import Event
+from prowess.evolution.fitness import Ranking
+from prowess.evolution.scores import Scores
+from prowess.evolution.snapshot import Faculties, Snapshot
+from prowess.evolution.triggers import Trigger
+
+MOST_ROLLBACKS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Grace:
+    """Time to recover from a mild regression before it is undone."""
+
+    started: int
+    """The evaluation it began with."""
+    length: int
+    baseline: float
+    """Fitness before the drop: reaching it again is recovery."""
+    axis: str
+    direction: str = "regression"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where an agent stands between two evaluations. Its size does not depend on its history."""
+
+    evaluations: int = 0
+    generation: int = 0
+    """The latest one; 0 before the first evaluation."""
+    generation_at: int = 0
+    """The evaluation that recorded it."""
+    good: int = 0
+    """The last good generation: the one a rollback restores."""
+    previous: Scores | None = None
+    ranking: Ranking = ()
+    recent: tuple[float, ...] = ()
+    """Fitness of the newest evaluations of the latest generation."""
+    grace: Grace | None = None
+    drift: Drift = field(default_factory=Drift)
+    stopped: str = ""
+    """Why the agent is stopped; empty while it runs."""
+    withheld: Mapping[str, bool] = field(default_factory=dict)
+    """Providers a rollback switched off -> whether a snapshot has been without them since."""
+    seen: Snapshot = field(default_factory=Snapshot)
+    """The configuration last seen, so that every change is reported once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What surrounds a transition: what is active, when, and under which policy and catalogue."""
+
+    snapshot: Snapshot
+    at: str
+    registry: Faculties = field(default_factory=dict)
+    """Faculties of providers that a snapshot is silent about."""
+    policy_revision: str = ""
+    catalogue_version: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One evaluation as it comes in."""
+
+    agent: str
+    scores: Scores
+    setting: Setting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generation:
+    """A recorded transition."""
+
+    number: int
+    trigger: Trigger
+    at: str
+    interactions: int
+    scores: Scores
+    delta: Mapping[str, float]
+    fitness: float
+    fitness_delta: float
+    snapshot: Snapshot
+    parent: int
+    """The last good generation when this one was recorded: further back from here."""
+    restored: int = 0
+    """The generation this one brings back, if a rollback made it."""
+    rollbacks: int = 0
+    """How often this one was brought back."""
+    reason: str = ""
+    policy_revision: str = ""
+    catalogue_version: int = 0
+
+
+Recall: TypeAlias = Callable[[int], Generation | None]
+"""An agent's generation by its number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """What makes a rollback real: providers to switch off and on for the agent, and why."""
+
+    off: tuple[str, ...]
+    on: tuple[str, ...]
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """What one evaluation came to."""
+
+    agent: str
+    trigger: Trigger | None
+    generation: int
+    events: tuple[Event, ...]
+    fitness: float
+    restore: Restore | None = None
+    stopped: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A move from one standing to the next, with the generation it recorded, if any."""
+
+    standing: Standing
+    evaluation: Evaluation
+    recorded: Generation | None = None

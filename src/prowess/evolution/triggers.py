@@ -1,0 +1,163 @@
+"""Why a transition happens. Pure, in two halves that know nothing of each other.
+
+`check_triggers` compares numbers, `detect_capability_changes` compares sets, and `resolve` weighs
+one against the other: what defends comes before what grows, and a change of structure explains
+growth better than the growth itself.
+"""
+
+from collections.abc import Collection, Sequence
+from itertools import chain, compress
+from operator import ne
+from typing import Literal, NamedTuple, TypeAlias
+
+from prowess.evolution.fitness import (
+    Measured,
+    Ranking,
+    growth_threshold,
+    ranking,
+    regression_threshold,
+    settled_ranking,
+)
+from prowess.evolution.params import Params
+from prowess.evolution.snapshot import Faculties, Snapshot
+
+Trigger: TypeAlias = Literal[
+    "SafetyBreach",
+    "Regression",
+    "CapabilityGain",
+    "CapabilityLoss",
+    "ToolAcquisition",
+    "AutonomyUpgrade",
+    "Rebalance",
+    "Evolution",
+    "Rollback",
+]
+"""In order of priority; `Rollback` is the one a person orders and no evaluation finds."""
+
+EXTERNAL: tuple[Trigger, ...] = (
+    "SafetyBreach",
+    "Regression",
+    "CapabilityGain",
+    "CapabilityLoss",
+    "ToolAcquisition",
+    "AutonomyUpgrade",
+    "Rebalance",
+    "Evolution",
+)
+DEFENSIVE: frozenset[str] = frozenset({"SafetyBreach", "Regression"})
+UNKNOWN = "unknown"
+NO_REGISTRY: Faculties = {}
+
+
+class CapabilityChange(NamedTuple):
+    """One faculty that a provider brings and did not bring before."""
+
+    provider: str
+    faculty: str
+    severity: Literal["major", "minor"]
+
+
+class Loss(NamedTuple):
+    """One faculty that a provider brought and brings no longer."""
+
+    provider: str
+    faculty: str
+
+
+def check_triggers(
+    current: Measured, previous: Measured, interactions: int, params: Params, held: Ranking = ()
+) -> Trigger | None:
+    """What the numbers say; `held` is the ranking so far, unless it is that of the previous scores."""
+    scores = current.scores
+    if scores.safety < params.safety_floor:
+        return "SafetyBreach"
+    if interactions < params.min_interactions:
+        return None
+    change = current.fitness - previous.fitness
+    if change <= -regression_threshold(previous.fitness, params):
+        return "Regression"
+    if scores.autonomy > previous.scores.autonomy:
+        return "AutonomyUpgrade"
+    before = held or ranking(previous.scores)
+    if settled_ranking(before, scores, params.rebalance_margin) != before:
+        return "Rebalance"
+    return "Evolution" if change >= growth_threshold(previous.fitness, params) else None
+
+
+def detect_capability_changes(
+    previous: Snapshot, current: Snapshot, registry: Faculties = NO_REGISTRY
+) -> tuple[CapabilityChange, ...]:
+    """What was gained, by provider and faculty, in order of provider.
+
+    A faculty nobody brought before is major for the first that brings it; the registry answers
+    only where a snapshot is silent about a provider.
+    """
+    before, after = previous.provider_faculties, current.provider_faculties
+    were_active, active = set(previous.active_providers), current.active_providers
+    # Written without a loop, because it runs over every provider at every evaluation.
+    touched = set(active) - were_active
+    if were_active:
+        touched.update(compress(active, map(ne, map(after.get, active), map(before.get, active))))
+    if not touched:
+        return ()
+    known = _known(previous, registry)
+    changes: list[CapabilityChange] = []
+    # Providers mostly come in order, and sorting what is in order costs next to nothing.
+    for provider in sorted(filter(touched.__contains__, active)):
+        gained: Sequence[str] = after.get(provider) or registry.get(provider, ())
+        if provider in were_active:
+            had = _brings(previous, provider, registry)
+            gained = [faculty for faculty in gained if faculty not in had]
+        elif not gained:
+            changes.append(CapabilityChange(provider, UNKNOWN, "minor"))
+        for faculty in gained:
+            changes.append(CapabilityChange(provider, faculty, "minor" if faculty in known else "major"))
+            known.add(faculty)
+    return tuple(changes)
+
+
+def detect_losses(
+    previous: Snapshot, current: Snapshot, registry: Faculties = NO_REGISTRY
+) -> tuple[Loss, ...]:
+    """The inverse: what went, with its provider or from it."""
+    stays = set(current.active_providers)
+    lost: list[Loss] = []
+    for provider in previous.active_providers:
+        gone = provider not in stays
+        had = _brings(previous, provider, registry) or ((UNKNOWN,) if gone else ())
+        has = () if gone else _brings(current, provider, registry) or had
+        lost += (Loss(provider, faculty) for faculty in had if faculty not in has)
+    return tuple(lost)
+
+
+def detect_tools(previous: Snapshot, current: Snapshot) -> tuple[str, ...]:
+    """The tools that came (layer 1)."""
+    return tuple(sorted(set(current.tools) - set(previous.tools)))
+
+
+def resolve(
+    metric: Trigger | None,
+    changes: Sequence[CapabilityChange],
+    losses: Collection[Loss] = (),
+    tools: Collection[str] = (),
+) -> Trigger | None:
+    """The one trigger that labels the transition."""
+    if metric in DEFENSIVE:
+        return metric
+    if changes:
+        return "CapabilityGain"
+    if losses:
+        return "CapabilityLoss"
+    return "ToolAcquisition" if tools else metric
+
+
+def _brings(snapshot: Snapshot, provider: str, registry: Faculties) -> tuple[str, ...]:
+    return snapshot.provider_faculties.get(provider) or registry.get(provider, ())
+
+
+def _known(snapshot: Snapshot, registry: Faculties) -> set[str]:
+    said, active = snapshot.provider_faculties, snapshot.active_providers
+    known = set(chain.from_iterable(filter(None, map(said.get, active))))
+    if registry:
+        known.update(*(registry.get(provider, ()) for provider in active if not said.get(provider)))
+    return known

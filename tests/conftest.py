@@ -13,6 +13,7 @@ from prowess.engine.ways import Ways
 from prowess.store.database import Database
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource, word_embedder
+from prowess.types import Trust
 from tests.postgres import running_postgres
 
 
@@ -84,10 +85,13 @@ def open_engine(store_url: str, tmp_path: Path, clock: SteppingClock) -> Iterato
         environment: dict[str, str] | None = None,
         policy: str = OWNER,
         shipped_encoder: bool = False,
+        trust: dict[str, Trust] | None = None,
     ) -> Engine:
         file = tmp_path / "policy.yaml"
         file.write_text(policy)
-        ways = Ways(policy_files=(file,), embedder=None if shipped_encoder else word_embedder)
+        ways = Ways(
+            policy_files=(file,), embedder=None if shipped_encoder else word_embedder, trust=trust or {}
+        )
         engine = Engine(open_database(store_url, tmp_path), sources, clock, environment or {}, ways)
         opened.append(engine)
         return engine

@@ -54,6 +54,7 @@ FOR_PEOPLE = {
     ),
     *("explain", "check", "record", "sync", "watch", "activate", "deactivate", "close"),
     *("agents", "bind", "spawn", "retire", "approvals", "answer", "review", "evaluate", "trigger"),
+    *("quarantined", "approve", "reject", "approved_version"),
 }
 
 COMMANDS_AS_AGENT = {
@@ -63,7 +64,7 @@ COMMANDS_AS_AGENT = {
 }
 COMMANDS_FOR_PEOPLE = {
     *("init", "sync", "show", "graph", "lint", "sources", "policy", "agent", "approval", "why", "bench"),
-    *("provider", "import", "log", "doctor", "version", "evolve"),
+    *("provider", "import", "log", "doctor", "version", "evolve", "quarantine"),
 }
 
 

@@ -59,6 +59,7 @@ def ways_of(settings: Settings, environment: Mapping[str, str], discovery: Mappi
     return Ways(
         discovery=chosen,
         presets={preset.name: preset.capabilities for preset in settings.config.preset},
+        trust={source.name: source.trust for source in settings.config.source if source.trust},
         policy_files=tuple(settings.path(file) for file in settings.config.policy.files),
         embedder=open_embedder,
     )

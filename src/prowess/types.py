@@ -131,6 +131,21 @@ class Reading:
     """Why the whole source could not be read; what it offered before is then kept as unavailable."""
 
 
+Trust: TypeAlias = Literal["full", "pinned", "none"]
+"""How far a source is trusted: always; what it offers at first sight; only what a person approved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A capability that is held back until a person has looked at it, or was rejected by one."""
+
+    id: str
+    digest: str
+    reason: str
+    state: str
+    since: str
+
+
 @dataclass(frozen=True, slots=True)
 class Changes:
     """What a sync did to the catalogue, as sorted ids."""

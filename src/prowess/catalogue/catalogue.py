@@ -6,17 +6,18 @@ exactly what the sources offer, remembers every text a capability ever had, and 
 change, so that an open process learns of another's sync by reading one number.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
 
+from prowess.catalogue import quarantine
 from prowess.catalogue.merge import Row, Wanted, compare, merge, moved_only
 from prowess.catalogue.view import View
 from prowess.errors import NotFound
 from prowess.journal import canonical
 from prowess.store.database import Database, Transaction
-from prowess.types import Capability, Changes, Detail, Problem, Provider, Reading
+from prowess.types import Capability, Changes, Detail, Held, Problem, Provider, Reading, Trust
 
 DecodeAll = msgspec.json.Decoder(list[Capability])
 DecodeDetail = msgspec.json.Decoder(Detail)
@@ -49,6 +50,7 @@ class Catalogue:
                 version=_version(transaction),
                 capabilities=_capabilities(transaction, known),
                 providers=_providers(transaction),
+                quarantined=quarantine.held(transaction),
                 switched_off={
                     (provider, agent): reason
                     for provider, agent, reason in transaction.all(
@@ -95,12 +97,16 @@ class Catalogue:
         return tuple(DecodeProblem.decode(row[0]) for row in rows)
 
     def apply(
-        self, transaction: Transaction, readings: Mapping[str, Reading], configured: Sequence[str], now: str
+        self,
+        transaction: Transaction,
+        readings: Mapping[str, Reading],
+        configured: Mapping[str, Trust],
+        now: str,
     ) -> Changes:
         """Make the catalogue hold exactly what these sources offer now.
 
         Sources that are configured but were not read keep what they have; sources that are no
-        longer configured lose everything.
+        longer configured lose everything. What a source that is not fully trusted changes is held back.
         """
         version = _lock(transaction)
         current = _rows(transaction)
@@ -109,12 +115,38 @@ class Catalogue:
         moved = moved_only(current, wanted)
         _write_capabilities(transaction, wanted, [*changes.added, *changes.changed, *moved], version + 1, now)
         transaction.many("DELETE FROM capability WHERE id = :id", ({"id": id} for id in changes.removed))
+        held = quarantine.update(transaction, changes, current, wanted, configured, now)
         _write_stamps(transaction, wanted.stamps, readings, configured)
         touched = _write_providers(transaction, readings, wanted, configured)
         _write_problems(transaction, wanted.problems, readings, configured)
-        if changes or touched or moved:
-            transaction.run("UPDATE catalogue_version SET version = version + 1 WHERE one = 1")
+        if changes or touched or moved or held:
+            _changed(transaction)
         return changes
+
+    def approve(self, transaction: Transaction, id: str, by: str, now: str) -> Held:
+        """A person lets a held capability go, with exactly the content it has now."""
+        found = quarantine.approve(transaction, id, by, now)
+        _changed(transaction)
+        return found
+
+    def reject(self, transaction: Transaction, id: str) -> Held:
+        """A person keeps a capability out until its content changes."""
+        found = quarantine.reject(transaction, id)
+        _changed(transaction)
+        return found
+
+    def hold(self, transaction: Transaction, id: str, digest: str, reason: str, now: str) -> bool:
+        """Hold a capability back for a reason that reading alone does not show."""
+        done = quarantine.hold(transaction, id, digest, reason, now)
+        if done:
+            _changed(transaction)
+        return done
+
+    def approved_version(self, id: str) -> Version | None:
+        """The text that was approved last, to compare a changed one with."""
+        with self._database.reading() as transaction:
+            digest = quarantine.last_approved(transaction, id)
+        return next((version for version in self.history(id) if version.digest == digest), None)
 
     def switch(self, transaction: Transaction, provider: str, agent: str, why_off: str | None) -> bool:
         """Switch a provider off (with the reason) or on, for one agent or for all (empty)."""
@@ -133,7 +165,7 @@ class Catalogue:
             )  # fmt: skip
         changed = bool(touched) != (why_off is not None)
         if changed:
-            transaction.run("UPDATE catalogue_version SET version = version + 1 WHERE one = 1")
+            _changed(transaction)
         return changed
 
 
@@ -155,6 +187,10 @@ def _capabilities(transaction: Transaction, known: View | None) -> dict[str, Cap
         left = {row[0] for row in transaction.all("SELECT id FROM capability")}
         together = {id: c for id, c in together.items() if id in left}
     return dict(sorted(together.items()))
+
+
+def _changed(transaction: Transaction) -> None:
+    transaction.run("UPDATE catalogue_version SET version = version + 1 WHERE one = 1")
 
 
 def _lock(transaction: Transaction) -> int:
@@ -224,7 +260,7 @@ def _write_stamps(
     transaction: Transaction,
     stamps: Mapping[tuple[str, str], str],
     readings: Mapping[str, Reading],
-    configured: Sequence[str],
+    configured: Collection[str],
 ) -> None:
     held = {
         (source, place): stamp
@@ -245,7 +281,7 @@ def _write_stamps(
 
 
 def _write_providers(
-    transaction: Transaction, readings: Mapping[str, Reading], wanted: Wanted, configured: Sequence[str]
+    transaction: Transaction, readings: Mapping[str, Reading], wanted: Wanted, configured: Collection[str]
 ) -> bool:
     """Bring the providers in line; true when any of them changed."""
     held = _providers(transaction)
@@ -294,7 +330,7 @@ def _write_problems(
     transaction: Transaction,
     problems: Mapping[str, Sequence[Problem]],
     readings: Mapping[str, Reading],
-    configured: Sequence[str],
+    configured: Collection[str],
 ) -> None:
     for (source,) in transaction.all("SELECT DISTINCT source FROM problem"):
         if source in readings or source not in configured:

@@ -56,7 +56,7 @@ def digest(draft: Draft) -> str:
     return hashlib.sha256(canonical([content, draft.detail]).encode()).hexdigest()
 
 
-def merge(current: Mapping[str, Row], readings: Mapping[str, Reading], configured: Sequence[str]) -> Wanted:
+def merge(current: Mapping[str, Row], readings: Mapping[str, Reading], configured: Iterable[str]) -> Wanted:
     """Go through the sources in order; of two that define one id, the first wins."""
     held: dict[str, dict[str, list[str]]] = {}
     for id, row in current.items():

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from prowess.errors import NotFound
-from prowess.types import Capability, Provider
+from prowess.types import Capability, Held, Provider
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,7 @@ class View:
     providers: Mapping[str, Provider]
     switched_off: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """(provider, agent) -> why; the agent is empty where it holds for everybody."""
+    quarantined: Mapping[str, Held] = field(default_factory=dict)
 
     def off(self, provider: str, agent: str) -> bool:
         return (provider, "") in self.switched_off or (provider, agent) in self.switched_off
@@ -25,11 +26,15 @@ class View:
         return self.switched_off.get((provider, ""), "") or self.switched_off.get((provider, agent), "")
 
     def active(self, agent: str) -> Mapping[str, Capability]:
-        """What exists for this agent: everything whose provider is not switched off."""
-        if not self.switched_off:
-            return self.capabilities
+        """What exists for this agent: everything that is neither switched off nor held back."""
         off = {name for name in self.providers if self.off(name, agent)}
-        return {id: c for id, c in self.capabilities.items() if c.provider not in off}
+        if not off and not self.quarantined:
+            return self.capabilities
+        return {
+            id: c
+            for id, c in self.capabilities.items()
+            if c.provider not in off and id not in self.quarantined
+        }
 
     def get(self, id: str) -> Capability:
         found = self.capabilities.get(id)

@@ -26,6 +26,7 @@ COMMANDS = {
     "why": "Why an agent may use something and would be offered it, or not.",
     "bench": "How well discovery finds what is right, on labelled requests.",
     "evolve": "What changed in an agent, whether it was good, and the way back.",
+    "quarantine": "What is held back until a person has looked at it.",
     "provider": "Switch providers on and off.",
     "import": "Take over the MCP servers of another client's configuration.",
     "log": "What happened, and whether the record is intact.",

@@ -9,7 +9,7 @@ from prowess.types import Hit, LeftOut
 
 NEAREST = 20
 
-OFF, DENIED = "switched off", "denied"
+OFF, DENIED, HELD = "switched off", "denied", "quarantined"
 UNAVAILABLE, NO_ROOM, BELOW = "unavailable", "no room in the budget", "below the threshold"
 
 
@@ -25,7 +25,7 @@ class Absence:
     @classmethod
     def of(cls, everything: View, visible: View, agent: str) -> "Absence":
         hidden = {
-            id: OFF if everything.off(c.provider, agent) else DENIED
+            id: HELD if id in everything.quarantined else OFF if everything.off(c.provider, agent) else DENIED
             for id, c in everything.capabilities.items()
             if id not in visible.capabilities
         }

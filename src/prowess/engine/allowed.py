@@ -76,6 +76,8 @@ class WhatIsAllowed(WhatExists):
             return tuple(steps)
         if view.off(capability.provider, agent):
             steps.append(_off(view, capability.provider, agent))
+        if id in view.quarantined:
+            steps.append(f"quarantined: {view.quarantined[id].reason}")
         return (*steps, *(f"unavailable: {reason}" for reason in capability.unavailable))
 
     def diagnose(self) -> tuple[Problem, ...]:
@@ -150,11 +152,13 @@ class WhatIsAllowed(WhatExists):
 
 
 def _if_off(view: View, agent: str, id: str) -> Settled | None:
-    """What is switched off is denied before policy is asked, so that nobody is asked to approve it."""
+    """What is off or held back is denied before policy is asked, so that nobody is asked to approve it."""
     capability = view.capabilities.get(id)
-    if capability is None or not view.off(capability.provider, agent):
-        return None
-    return Settled(Decision(verdict="deny", reason=_off(view, capability.provider, agent)))
+    if capability and id in view.quarantined:
+        return Settled(Decision(verdict="deny", reason=f"quarantined: {view.quarantined[id].reason}"))
+    if capability and view.off(capability.provider, agent):
+        return Settled(Decision(verdict="deny", reason=_off(view, capability.provider, agent)))
+    return None
 
 
 def _without_denied_names(

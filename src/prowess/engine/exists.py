@@ -13,7 +13,9 @@ from prowess.errors import JournalBroken, NotFound
 from prowess.journal import Clock, Journal, stamp
 from prowess.sources.source import Source
 from prowess.store.database import Database
-from prowess.types import Capability, Detail, Problem, Provider, SyncReport
+from prowess.types import Capability, Detail, Held, Problem, Provider, SyncReport, Trust
+
+SERVED = ("mcp", "openapi")
 
 
 class WhatExists:
@@ -84,6 +86,30 @@ class WhatExists:
         """Switch a provider off, for everybody or for one agent: what it brings is in no answer."""
         self._switch(provider, agent, reason)
 
+    def quarantined(self) -> tuple[Held, ...]:
+        """What is held back until a person has looked at it."""
+        return tuple(self.view().quarantined.values())
+
+    def approve(self, id: str, by: str) -> Held:
+        """A person lets a held capability go, with exactly the content it has now."""
+        with self._database.writing() as transaction:
+            held = self._catalogue.approve(transaction, id, by, stamp(self._clock()))
+            data = {"capability": id, "digest": held.digest, "by": by, "was": held.reason}
+            self.journal.append(transaction, "quarantine.approved", data)
+        return held
+
+    def reject(self, id: str, by: str) -> Held:
+        """A person keeps a capability out until its content changes."""
+        with self._database.writing() as transaction:
+            held = self._catalogue.reject(transaction, id)
+            data = {"capability": id, "digest": held.digest, "by": by, "was": held.reason}
+            self.journal.append(transaction, "quarantine.rejected", data)
+        return held
+
+    def approved_version(self, id: str) -> Version | None:
+        """The text of a capability that was approved last, to compare a changed one with."""
+        return self._catalogue.approved_version(id)
+
     def _switch(self, provider: str, agent: str, why_off: str | None) -> None:
         with self._database.writing() as transaction:
             if self._catalogue.switch(transaction, provider, agent, why_off):
@@ -94,7 +120,7 @@ class WhatExists:
         """Read the sources, and make the catalogue hold exactly what they offer."""
         chosen = [self._source(name) for name in names] or self.sources
         readings = read_all(chosen, self._catalogue.known(), progress)
-        configured = [source.name for source in self.sources]
+        configured = {source.name: self._trust(source) for source in self.sources}
         with self._database.writing() as transaction:
             changes = self._catalogue.apply(transaction, readings, configured, stamp(self._clock()))
             if changes:
@@ -106,6 +132,11 @@ class WhatExists:
             version=view.version,
             total=len(view.capabilities),
         )
+
+    def _trust(self, source: Source) -> Trust:
+        """What is read from this machine is trusted; what others serve is pinned, unless told otherwise."""
+        usual: Trust = "pinned" if source.kind in SERVED else "full"
+        return self._ways.trust.get(source.name, usual)
 
     def _source(self, name: str) -> Source:
         for source in self.sources:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from prowess.config import DiscoveryConfig
+from prowess.types import Trust
 
 if TYPE_CHECKING:
     from prowess.discovery.ranking import Embed
@@ -22,6 +23,7 @@ def new_id() -> str:
 class Ways:
     discovery: DiscoveryConfig = field(default_factory=DiscoveryConfig)
     presets: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    trust: Mapping[str, Trust] = field(default_factory=dict)
     policy_files: tuple[Path, ...] = ()
     embedder: "OpenEmbedder | None" = None
     exact_tokens: bool = True

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prowess.discovery.corpus import Corpus, CorpusState, Mask
-from prowess.discovery.dense import Matrix
+from prowess.discovery.dense import Matrix, blended
 from prowess.discovery.fusion import Calibration
 from prowess.discovery.graph import Graph
 from prowess.discovery.lexical import LexicalState
@@ -69,6 +69,7 @@ class Index:
         self._held: dict[str, Capability] = {}
         self._followed: Mapping[str, Capability] | None = None
         self._examples: Examples = {}
+        self._unencoded_examples: set[str] = set()
         self._embedder: tuple[str, Embed] | None = None
         self._asked: OrderedDict[str, Matrix] = OrderedDict()
         self._masks: list[tuple[Collection[str], Mask]] = []
@@ -85,20 +86,22 @@ class Index:
             if capabilities is self._followed and shown == self._examples:
                 return False
             if self._corpus is None:
-                self._corpus = self._opened(capabilities)
+                self._corpus = self._opened(capabilities, shown)
             changed = [c for id, c in capabilities.items() if not _same(self._held.get(id), c)]
-            changed += [
+            reads_otherwise = [
                 capabilities[id]
-                for id in shown.keys() | self._examples.keys()
+                for id in sorted(shown.keys() | self._examples.keys())
                 if id in capabilities and shown.get(id) != self._examples.get(id)
             ]
+            changed += reads_otherwise
             gone = [id for id in self._held if id not in capabilities]
             self._corpus.drop(gone)
             self._corpus.put(changed, shown)
             self._masks = []
             self._held, self._examples, self._followed = dict(capabilities), dict(shown), capabilities
+            self._unencoded_examples &= self._examples.keys() & self._held.keys()
             self._unwritten += len(changed) + len(gone)
-            self._give_known_vectors(changed)
+            self._give_known_vectors(changed, {each.id for each in reads_otherwise})
             return True
 
     @property
@@ -163,6 +166,8 @@ class Index:
 
     def is_encoded(self, version: int) -> bool:
         """Whether everything in this catalogue version has its vector: one query, no loading."""
+        if self._unencoded_examples:
+            return False
         with self._database.reading() as transaction:
             row = transaction.one(
                 "SELECT version FROM encoding WHERE collection = :collection", collection=self._collection
@@ -178,6 +183,7 @@ class Index:
             wanting: dict[str, list[Capability]] = {}
             for capability in self._current.without_vectors():
                 wanting.setdefault(embedding_text(capability), []).append(capability)
+            self._want_examples(wanting)
         texts = list(wanting)
         for start in range(0, len(texts), BATCH):
             progress(start, len(texts))
@@ -185,7 +191,9 @@ class Index:
             vectors = encoder[1](batch).astype(np.float16)
             made = {_key(text): vector for text, vector in zip(batch, vectors, strict=True)}
             self._keep(encoder[0], made)
-            self._give(made, [c for text in batch for c in wanting[text]])
+            plain = [c for text in batch for c in wanting[text] if c.id not in self._examples]
+            self._give(made, plain)
+        self._give_known_vectors([c for each in wanting.values() for c in each if c.id in self._examples])
         progress(len(texts), len(texts))
         self._finish(encoder[0], version, len(texts))
         return len(texts)
@@ -198,7 +206,15 @@ class Index:
                 ({"model": model, "text": key, "vector": v.tobytes()} for key, v in vectors.items()),
             )
 
+    def _want_examples(self, wanting: dict[str, list[Capability]]) -> None:
+        """Requests that were shown to work and have no vector yet, with the capabilities they belong to."""
+        for id in sorted(self._unencoded_examples & self._held.keys()):
+            for text in (embedding_text(self._held[id]), *self._examples.get(id, ())):
+                wanting.setdefault(text, []).append(self._held[id])
+
     def _finish(self, model: str, version: int, made: int) -> None:
+        if not self._collection:
+            return
         self._unwritten += made
         if self._unwritten >= WORTH_WRITING:
             self._write(model)
@@ -209,9 +225,11 @@ class Index:
                 collection=self._collection, version=version,
             )  # fmt: skip
 
-    def _give_known_vectors(self, changed: Sequence[Capability]) -> None:
+    def _give_known_vectors(
+        self, changed: Sequence[Capability], again: Collection[str] = frozenset()
+    ) -> None:
         """Vectors made earlier, by this process or another, for texts that are here now."""
-        without = {c.id for c in self._current.without_vectors()}
+        without = {c.id for c in self._current.without_vectors()}.union(again, self._unencoded_examples)
         wanting = [c for c in changed if c.id in without]
         encoder = self._encoder() if wanting else None
         if encoder is None:
@@ -221,16 +239,28 @@ class Index:
         self._give({text: np.frombuffer(vector, np.float16) for text, vector in rows}, wanting)
 
     def _give(self, vectors: Mapping[str, Half], wanting: Iterable[Capability]) -> None:
-        found = {c.id: vectors.get(_key(embedding_text(c))) for c in wanting}
         with self._lock:
+            found = {c.id: self._vector(c, vectors) for c in wanting}
             # Half precision in memory too: a process that encodes answers like one that reopens.
             self._current.give_vectors({id: v.astype(np.float32) for id, v in found.items() if v is not None})
+
+    def _vector(self, capability: Capability, vectors: Mapping[str, Half]) -> Half | None:
+        """What a capability says, drawn towards the requests that it was shown to answer."""
+        own = vectors.get(_key(embedding_text(capability)))
+        shown = [vectors.get(_key(text)) for text in self._examples.get(capability.id, ())]
+        known = [vector for vector in shown if vector is not None]
+        if len(known) < len(shown):
+            self._unencoded_examples.add(capability.id)
+        else:
+            self._unencoded_examples.discard(capability.id)
+        return own if own is None or not known else blended(own, np.stack(known)).astype(np.float16)
 
     # --- writing down and reading back -------------------------------------------------------
 
     def _write(self, model: str) -> None:
         with self._lock:
-            written = msgspec.msgpack.encode(_written(self._current.state(), self._held, model))
+            marks = {id: _mark(each, self._examples) for id, each in self._held.items()}
+            written = msgspec.msgpack.encode(_written(self._current.state(), marks, model))
             self._unwritten = 0
         with self._database.writing() as transaction:
             transaction.run(
@@ -239,7 +269,7 @@ class Index:
                 collection=self._collection, state=written,
             )  # fmt: skip
 
-    def _opened(self, capabilities: Mapping[str, Capability]) -> Corpus:
+    def _opened(self, capabilities: Mapping[str, Capability], shown: Examples) -> Corpus:
         """The corpus as it was written down, less what changed since; a new one if that is of no use."""
         with self._database.reading() as transaction:
             row = transaction.one(
@@ -255,9 +285,10 @@ class Index:
         same = {
             id: capabilities[id]
             for id, digest in zip(written.ids, written.digests, strict=True)
-            if id in capabilities and capabilities[id].digest == digest
+            if id in capabilities and _mark(capabilities[id], shown) == digest
         }
         self._held = dict(same)
+        self._examples = {id: shown[id] for id in same if id in shown}
         return Corpus.restored(_state(written), same, self._presets)
 
 
@@ -271,12 +302,18 @@ def _key(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
-def _written(state: CorpusState, held: Mapping[str, Capability], model: str) -> _Written:
+def _mark(capability: Capability, examples: Examples) -> str:
+    """What a row was made from; without examples, just the capability."""
+    shown = examples.get(capability.id, ())
+    return f"{capability.digest}+{_key(chr(0).join(shown))}" if shown else capability.digest
+
+
+def _written(state: CorpusState, marks: Mapping[str, str], model: str) -> _Written:
     return _Written(
         format=FORMAT,
         model=model,
         ids=list(state.ids),
-        digests=[held[id].digest for id in state.ids],
+        digests=[marks[id] for id in state.ids],
         vocabulary=list(state.lexical.vocabulary),
         starts=state.lexical.starts.astype("<i8").tobytes(),
         terms=state.lexical.terms.astype("<i4").tobytes(),

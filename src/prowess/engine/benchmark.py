@@ -4,7 +4,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from prowess.engine.engine import Engine
@@ -12,6 +12,7 @@ from prowess.engine.ways import Ways
 from prowess.errors import SourceError
 from prowess.journal import Clock
 from prowess.measure import LabelledSet, Measurement, measure, read_set, sampled
+from prowess.sources.names import display_name
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource
 
@@ -61,9 +62,9 @@ def benchmark(
 def _engine(labelled: LabelledSet, place: Path, ways: Ways, clock: Clock) -> Engine:
     policy = place / "policy.yaml"
     policy.write_text(EVERYTHING, encoding="utf-8")
-    source = StaticSource(
-        labelled.name, capabilities=list(labelled.capabilities), details=dict(labelled.details)
-    )
+    # As a server's tools are read: their names in words too.
+    tools = [replace(tool, display_name=display_name(tool.name)) for tool in labelled.capabilities]
+    source = StaticSource(labelled.name, capabilities=tools, details=dict(labelled.details))
     own = Ways(discovery=ways.discovery, policy_files=(policy,), embedder=ways.embedder)
     return Engine(open_database("store.db", place), (source,), clock, {}, own)
 

@@ -10,10 +10,12 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from prowess.errors import ConfigError, nearest
+from prowess.types import Trust
 
 FILE = "prowess.toml"
 DEFAULT_STORE = "sqlite:.prowess/prowess.db"
@@ -39,6 +41,7 @@ class SourceConfig(_Section, frozen=True):
     digest: str = ""
     faculties: list[str] | None = None
     timeout: float = 30.0
+    trust: Trust | None = None
 
 
 class PolicyConfig(_Section, frozen=True):
@@ -62,6 +65,67 @@ class DiscoveryConfig(_Section, frozen=True):
     only_available: bool = True
 
 
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Whole = Annotated[int, msgspec.Meta(ge=0)]
+Positive = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class CardProfileConfig(_Section, frozen=True):
+    """One `[cards.profiles.NAME]`: what is different for the agents that have it."""
+
+    max_tokens: Whole | None = None
+    confidence_threshold: Share | None = None
+    force_include: list[str] | None = None
+    exclude: list[str] | None = None
+    only: list[str] | None = None
+
+
+class CardsConfig(_Section, frozen=True):
+    """`[cards]`; keys may also be written in camelCase."""
+
+    enabled: bool = True
+    max_tokens: Whole = 1500
+    confidence_threshold: Share | None = None
+    force_include: list[str] = []
+    exclude: list[str] = []
+    log_level: Literal["none", "summary", "detailed"] = "summary"
+    mode: Literal["monitor", "sessions", "full"] = "full"
+    sessions: list[str] = []
+    messages: Positive = 5
+    workspace: bool = False
+    scorer: str = "relevance"
+    experiment: dict[str, Annotated[float, msgspec.Meta(gt=0)]] = {}
+    tokens_per_message: Whole = 0
+    most_tokens: Whole = 3000
+    profile: str = "full"
+    profiles: dict[str, CardProfileConfig] = {}
+    agents: dict[str, str] = {}
+    auto_disable_threshold: Share = 0.3
+    auto_disable_window_hours: Positive = 24
+    reference: tuple[str, ...] = ("docs/SYSTEM_ARCHITECTURE.md",)
+
+
+class GatewayConfig(_Section, frozen=True):
+    """`[gateway]`: what `prowess serve mcp` allows its clients and its servers."""
+
+    max_result_characters: Positive = 100_000
+    concurrency: Positive = 32
+    timeout: Annotated[float, msgspec.Meta(gt=0)] = 120.0
+    poll: Annotated[float, msgspec.Meta(ge=0)] = 300.0
+    rate: Whole = 1200
+    hosts: list[str] = []
+
+
+class LearningConfig(_Section, frozen=True):
+    """`[learning]`: whether skills are gathered from use, and what it takes to rely on one."""
+
+    mode: Literal["off", "accumulate"] = "off"
+    min_gain: Share = 0.01
+    judges: Literal["others", "anyone"] = "others"
+    benchmark: str = ""
+    auto: bool = False
+
+
 class PresetConfig(_Section, frozen=True):
     name: str
     capabilities: list[str]
@@ -73,6 +137,9 @@ class Config(_Section, frozen=True):
     preset: list[PresetConfig] = []
     policy: PolicyConfig = PolicyConfig()
     discovery: DiscoveryConfig = DiscoveryConfig()
+    cards: CardsConfig = CardsConfig()
+    learning: LearningConfig = LearningConfig()
+    gateway: GatewayConfig = GatewayConfig()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +180,35 @@ def parse(text: str, place: str = FILE) -> Config:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as failure:
         raise ConfigError(place, f"is not TOML: {failure}", "mend that line") from None
+    if isinstance(data.get("cards"), dict):
+        data["cards"] = _cards_in_snake_case(data["cards"], place)
     try:
         return msgspec.convert(data, Config)
     except msgspec.ValidationError as failure:
         raise _explain(str(failure), text, place) from None
+
+
+def _cards_in_snake_case(section: dict[str, Any], place: str) -> dict[str, Any]:
+    """`[cards]` as the system it follows wrote it, too; the names of profiles stay as they are."""
+    keys = _snake_keys(section, place)
+    profiles = keys.get("profiles")
+    if isinstance(profiles, dict):
+        keys["profiles"] = {
+            name: _snake_keys(profile, place) if isinstance(profile, dict) else profile
+            for name, profile in profiles.items()
+        }
+    return keys
+
+
+def _snake_keys(values: dict[str, Any], place: str) -> dict[str, Any]:
+    renamed: dict[str, Any] = {}
+    for key, value in values.items():
+        name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key).lower()
+        name = "workspace" if name == "allow_workspace_cards" else name
+        if name in renamed:
+            raise ConfigError(place, f"{name!r} is given twice in [cards]", "keep one of them")
+        renamed[name] = value
+    return renamed
 
 
 def _explain(message: str, text: str, place: str) -> ConfigError:
@@ -144,7 +236,12 @@ def _known_keys(where: str) -> tuple[str, ...]:
         "preset": PresetConfig,
         "policy": PolicyConfig,
         "discovery": DiscoveryConfig,
+        "cards": CardsConfig,
+        "learning": LearningConfig,
+        "gateway": GatewayConfig,
     }
+    if where.startswith("cards.profiles"):
+        return CardProfileConfig.__struct_fields__
     return sections.get(where.partition("[")[0], Config).__struct_fields__
 
 

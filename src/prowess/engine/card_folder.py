@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 
 from prowess.config import CardsConfig
-from prowess.context.card_guard import guard_card
+from prowess.context.card_guard import shipped_guard
 from prowess.context.card_triggers import is_time
 from prowess.context.cards import Card, Guard, card_of
 from prowess.context.injection import BootstrapFile, Injection, baseline_warnings, fitted, place, told
@@ -49,8 +49,8 @@ def inject_from(
     if not config.enabled:
         return Injection(files=tuple(files))
     reading = read_folder(folder)
-    count = counter().count
-    cards = [card_of(d.capability, d.detail.content or "", guard_card, count) for d in _drafts(reading)]
+    count, guard = counter().count, shipped_guard()
+    cards = [card_of(d.capability, d.detail.content or "", guard, count) for d in _drafts(reading)]
     rules = rules_for(config, turn)
     read = recent(turn, config.messages)
     chosen = select(cards, read, _scoring(config.scorer, cards), rules, turn.at or now)
@@ -91,10 +91,10 @@ def _encoder() -> Embedder | None:
         return None
 
 
-def check_folder(folder: str, guard: Guard = guard_card) -> tuple[CheckedCard, ...]:
+def check_folder(folder: str, guard: Guard | None = None) -> tuple[CheckedCard, ...]:
     """Every card of a folder with what is wrong with it, in order of path."""
     reading = read_folder(folder)
-    count = counter().count
+    count, guard = counter().count, guard or shipped_guard()
     found = [_refused(problem) for problem in reading.problems if problem.severity == "error"]
     noted: dict[str, list[str]] = {}
     for problem in reading.problems:

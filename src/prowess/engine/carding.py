@@ -15,7 +15,7 @@ import msgspec
 
 from prowess.config import CardsConfig
 from prowess.context.card_fitting import Labelled, agreement, fit
-from prowess.context.card_guard import guard_card
+from prowess.context.card_guard import shipped_guard
 from prowess.context.card_texts import baseline, capability_list
 from prowess.context.cards import Card, Guard, card_of
 from prowess.context.injection import (
@@ -75,7 +75,7 @@ class CardWays:
     detail_of: Callable[[str], Detail]
     embed: Callable[[], Embedder | None] = lambda: None
     """Opens the encoder, at the first selection."""
-    guard: Guard = guard_card
+    guard: Guard = field(default_factory=shipped_guard)
     scorers: Mapping[str, Scorer] = field(default_factory=dict)
     session_type_of: Callable[[str], str] | None = None
     messages_of: Callable[[str, int], Sequence[Message]] | None = None

@@ -10,6 +10,7 @@ import msgspec
 
 from prowess.catalogue.view import View
 from prowess.config import DiscoveryConfig
+from prowess.context.clean import clean_capability
 from prowess.engine.absence import NEAREST, Absence
 from prowess.engine.allowed import WhatIsAllowed
 from prowess.engine.reading import SyncProgress, no_progress
@@ -106,7 +107,7 @@ class WhatIsNeeded(WhatIsAllowed):
         """Answer a call of `discover_capabilities`."""
         visible = self.visible(agent).capabilities
         hits = self.find(query, agent, kind=kind, category=category, only_available=False)
-        found = [discovered(visible[hit.id], hit) for hit in hits]
+        found = [discovered(clean_capability(visible[hit.id]), hit) for hit in hits]
         return {"capabilities": found, "total_indexed": len(visible)}
 
     def related(self, id: str) -> "tuple[Edge, ...]":

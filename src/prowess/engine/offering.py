@@ -11,7 +11,9 @@ import msgspec
 
 from prowess.catalogue.view import View
 from prowess.config import DiscoveryConfig
+from prowess.context.clean import clean_capability, clean_detail
 from prowess.context.render import DISCOVER_TOOL, tool_definition, tool_names
+from prowess.context.sanitise import Prompt, admit
 from prowess.context.tiers import Tier, tier0, tier1, tier2
 from prowess.discovery.index import Index
 from prowess.discovery.ranking import Options
@@ -19,13 +21,14 @@ from prowess.tokens import Counter
 from prowess.types import Capability, Detail, Hit, JsonObject, Tokens
 
 CALLABLE = ("tool", "event")
+REMEMBERED = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
     """What the model gets, before it is recorded: three tiers of text, and tools."""
 
-    text: str
+    text: Prompt
     tools: tuple[JsonObject, ...]
     tool_ids: Mapping[str, str]
     tokens: Tokens
@@ -39,6 +42,8 @@ class Offering:
         self._counter = counter
         self._detail_of = detail_of
         self._maps: dict[tuple[int, str, int], Tier] = {}
+        self._cleaned: dict[tuple[object, ...], Capability] = {}
+        self._details: dict[tuple[str, str], Detail] = {}
 
     def find(self, request: str, allowed: Collection[str], settings: DiscoveryConfig) -> tuple[Hit, ...]:
         """What fits a request, best first, among what is allowed."""
@@ -59,16 +64,16 @@ class Offering:
         """Fit the hits into the budgets: the map first, then lines, tools, and whole pages."""
         purse = _Purse(budget)
         purse.spend(self.cost_of_tool(DISCOVER_TOOL))  # always there, whatever else fits
-        known = visible.capabilities
-        chosen = [known[id] for id in dict.fromkeys([*pinned, *(hit.id for hit in hits)])]
+        ids = dict.fromkeys([*pinned, *(hit.id for hit in hits)])
+        known = {id: self._clean(visible.capabilities[id]) for id in ids}
         map_of_all = self._map(visible, scope, purse.most(settings.tier0_token_budget))
         purse.spend(map_of_all.tokens)
-        lines = tier1(chosen, purse.most(settings.tier1_token_budget), self._counter.count)
+        lines = tier1(list(known.values()), purse.most(settings.tier1_token_budget), self._counter.count)
         purse.spend(lines.tokens)
         tools, tool_ids = self._tools([known[id] for id in lines.shown], purse)
         best = [hit.id for hit in hits if hit.id in lines.shown][: settings.tier2_top_k]
         pages = tier2(
-            [(known[id], self._detail_of(id)) for id in best],
+            [(known[id], self._clean_detail(known[id])) for id in best],
             purse.most(settings.tier2_token_budget),
             self._counter.count,
         )
@@ -80,7 +85,14 @@ class Offering:
             tools=sum(self.cost_of_tool(tool) for tool in tools),
             counter=self._counter.name,
         )
-        return Shown("\n\n".join(texts), tools, tool_ids, tokens, frozenset(lines.shown), lines.no_room)
+        return Shown(
+            admit("\n\n".join(texts), "result"),
+            tools,
+            tool_ids,
+            tokens,
+            frozenset(lines.shown),
+            lines.no_room,
+        )
 
     def _map(self, visible: View, scope: str, budget: int) -> Tier:
         """Tier 0, kept while neither the catalogue nor what the agent may see changes."""
@@ -88,8 +100,30 @@ class Offering:
         if key not in self._maps:
             if len(self._maps) > 1000:
                 self._maps.clear()
-            self._maps[key] = tier0(visible.capabilities, budget, self._counter.count)
+            self._maps[key] = self._admitted(tier0(visible.capabilities, budget, self._counter.count), budget)
         return self._maps[key]
+
+    def _admitted(self, tier: Tier, budget: int) -> Tier:
+        """The map holds names that others gave; should the door make it too long, there is none."""
+        text = admit(tier.text, "result")
+        tokens = self._counter.count(text)
+        return Tier(text, tokens) if tokens <= budget else Tier()
+
+    def _clean(self, capability: Capability) -> Capability:
+        key = (capability.digest, capability.unavailable, capability.required_tools)
+        if key not in self._cleaned:
+            if len(self._cleaned) >= REMEMBERED:
+                self._cleaned.clear()
+            self._cleaned[key] = clean_capability(capability)
+        return self._cleaned[key]
+
+    def _clean_detail(self, capability: Capability) -> Detail:
+        key = (capability.id, capability.digest)
+        if key not in self._details:
+            if len(self._details) >= REMEMBERED:
+                self._details.clear()
+            self._details[key] = clean_detail(capability.kind, self._detail_of(capability.id))
+        return self._details[key]
 
     def _tools(
         self, capabilities: Sequence[Capability], purse: "_Purse"
@@ -99,7 +133,7 @@ class Offering:
         ids: dict[str, str] = {}
         callable_ones = [c for c in capabilities if c.kind in CALLABLE]
         for capability, name in zip(callable_ones, tool_names(callable_ones), strict=True):
-            tool = tool_definition(capability, self._detail_of(capability.id), name)
+            tool = tool_definition(capability, self._clean_detail(capability), name)
             if purse.affords(self.cost_of_tool(tool)):
                 purse.spend(self.cost_of_tool(tool))
                 tools.append(tool)

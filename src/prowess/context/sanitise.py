@@ -1,0 +1,263 @@
+"""The door: nothing reaches a prompt but through here.
+
+Two jobs, kept apart. `neutralise` changes a text so that nothing in it can pass for another voice, and
+leaves honest text as it is. `judge` changes nothing and says what a text tries to do, for quarantine and
+people to act on. Above stand cards, tiers and every face; below are the readers beside this file.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, Self
+
+from prowess.context.characters import fold
+from prowess.context.classifier import Classifier, Mark
+from prowess.context.encodings import encoded_blocks
+from prowess.context.hidden import Hidden, hidden
+from prowess.context.quoting import Shown, shown, without_frontmatter
+from prowess.context.roles import flatten, forgeries, silence
+from prowess.context.secrets import secrets
+from prowess.context.signals import Signal, heaviest, signals
+from prowess.context.unseen import CONTROL, INVISIBLE, uncover
+
+Channel = Literal["tool_description", "schema_field", "card", "skill", "result"]
+Provenance = Literal["approved", "known", "unapproved", "changed"]
+Severity = Literal["low", "medium", "high"]
+Outcome = Literal["pass", "warn", "reject"]
+
+DOCUMENTS: tuple[Channel, ...] = ("card", "skill")
+"""Channels whose texts are files with frontmatter; in a result, frontmatter is data."""
+
+ROUNDS = 4
+"""How often mending may uncover something new before the text is flattened."""
+
+ENOUGH = 3
+"""The weight at which signals near one another reject a text."""
+SHOWN_ENOUGH = 10
+"""The same for what stands in code or quotation marks: a whole forged conversation, not an example."""
+
+LONGEST = 100_000
+"""How many characters of one text are judged; all of it is neutralised."""
+MOST_HIDDEN = 4000
+
+FORBIDDEN = re.compile(
+    r"ignore (?:all )?(?:previous|prior|all|above|the above) (?:instructions|prompts|context)"
+    r"|disregard[^\n]{0,200}? above(?= ?(?:$|\n|[.,;:!)]|and\b|instructions|text|prompt))"
+    r"|disregard (?:everything|all|previous|prior) (?:above|instructions)"
+    r"|new instructions:|system:\s{0,8}you are now|forget (?:everything|all) (?:you know|about)"
+)
+
+REMOVED = "[encoded text removed]"
+
+
+class Prompt(str):
+    """Text that went through the door. Made by `admit` alone; asking for one elsewhere fails."""
+
+    __slots__ = ()
+
+    def __new__(cls, text: str, seal: object = None) -> Self:
+        if seal is not _SEAL:
+            raise TypeError("a Prompt is made by prowess.context.sanitise.admit, from any text")
+        return super().__new__(cls, text)
+
+
+_SEAL = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Neutralised:
+    text: Prompt
+    changed: bool
+    """Whether anything but the frontmatter was taken out or rewritten."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    family: str
+    place: int
+    reason: str
+    severity: Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    verdict: Outcome
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def reason(self) -> str:
+        """The gravest finding in words; empty when there is none."""
+        worst = sorted(self.findings, key=lambda finding: SEVERITIES.index(finding.severity))
+        return worst[0].reason if worst else ""
+
+
+SEVERITIES: tuple[Severity, ...] = ("high", "medium", "low")
+
+
+def admit(text: str, channel: Channel = "card") -> Prompt:
+    """The only way to make text for a prompt."""
+    return neutralise(text, channel).text
+
+
+def neutralise(text: str, channel: Channel = "card") -> Neutralised:
+    """The text without anything that could pass for another voice; the same however often it is done."""
+    body = without_frontmatter(text) if channel in DOCUMENTS else text
+    mended = body
+    for _ in range(ROUNDS):
+        before = mended
+        mended = _mend(before, channel)
+        if mended == before:
+            return Neutralised(Prompt(mended, _SEAL), mended != body)
+    return Neutralised(Prompt(_settled(flatten(mended), channel), _SEAL), True)
+
+
+def _mend(text: str, channel: Channel) -> str:
+    mended = _without_encoded_voices(silence(uncover(text)))
+    return without_frontmatter(mended) if channel in DOCUMENTS else mended
+
+
+def _settled(text: str, channel: Channel) -> str:
+    """A flattened text has no signs left to rejoin; what mending still finds in it goes the same way."""
+    return flatten(_mend(text, channel))
+
+
+def _without_encoded_voices(text: str) -> str:
+    """Take out encoded stretches that decode to a role marker, a tag, a token or an override."""
+    parts: list[str] = []
+    at = 0
+    for found in encoded_blocks(text):
+        if found.start >= at and _speaks(found.said):
+            parts += [text[at : found.start], REMOVED]
+            at = found.end
+    return "".join([*parts, text[at:]])
+
+
+def _speaks(said: str) -> bool:
+    if forgeries(said):
+        return True
+    return any(signal.family == "override" and signal.weight >= ENOUGH for signal in _signals(said, Shown()))
+
+
+def _signals(text: str, excused: Shown) -> tuple[Signal, ...]:
+    latin = fold(text).text
+    plain = latin if text.isascii() else fold(text, look_alikes=False).text
+    return signals(plain, latin, excused)
+
+
+def judge(
+    text: str, channel: Channel, provenance: Provenance = "unapproved", classifier: Classifier | None = None
+) -> Judgement:
+    """What a text tries to do, and whether it may be shown. Works without a classifier, less sharply."""
+    body = without_frontmatter(text) if channel in DOCUMENTS else text
+    reading = read(_bounded(body))
+    findings = [*_secrets(body), *_voices(body), *_unseen(body), *_said(reading), *_hidden(reading)]
+    if channel == "card":
+        findings += _forbidden(body)
+    if classifier is not None:
+        findings += _learned(reading, findings, classifier, channel)
+    offset = len(text) - len(body)
+    findings = [replace(finding, place=finding.place + offset) for finding in findings]
+    if offset:
+        # Values of frontmatter stand in quotation marks without being quotations.
+        front = _bounded(text[:offset])
+        findings += _said(Read(front, _signals(front, Shown()), ()))
+    weighed = tuple(_weighed(findings, channel, provenance))
+    return Judgement(_verdict(weighed), weighed)
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A text as the rules read it, once for all who ask."""
+
+    text: str
+    signals: tuple[Signal, ...]
+    hidden: tuple[Hidden, ...]
+
+    def marks(self) -> tuple[Mark, ...]:
+        """Where the rules found something, in the form the classifier reads."""
+        said = [Mark(s.place, f"{'shown ' if s.shown else ''}{s.family} {s.weight}") for s in self.signals]
+        return (*said, *(Mark(one.place, f"hidden {one.weight}") for one in self.hidden))
+
+
+def read(text: str) -> Read:
+    return Read(text, _signals(text, shown(fold(text).text)), hidden(text))
+
+
+def _bounded(text: str) -> str:
+    """What is judged of a text: all of it, or the beginning and the end of one that is very long."""
+    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]}\n{text[-LONGEST // 2 :]}"
+
+
+def _verdict(findings: Iterable[Finding]) -> Outcome:
+    severities = {finding.severity for finding in findings}
+    return "reject" if "high" in severities else "warn" if severities else "pass"
+
+
+def _weighed(findings: Iterable[Finding], channel: Channel, provenance: Provenance) -> Iterator[Finding]:
+    """A text a person approved is only reported on, except for secrets; results hold secrets lawfully."""
+    for finding in findings:
+        lawful = finding.family == "secret" and channel == "result"
+        approved = finding.family != "secret" and provenance == "approved"
+        excused = finding.severity == "high" and (lawful or approved)
+        yield replace(finding, severity="medium") if excused else finding
+
+
+def _secrets(text: str) -> Iterator[Finding]:
+    for secret in secrets(text):
+        yield Finding("secret", secret.place, f"carries {secret.what}", "high")
+
+
+def _forbidden(text: str) -> Iterator[Finding]:
+    """Sayings no card may have unless it plainly quotes them."""
+    folded = fold(text).text
+    excused = shown(folded)
+    for match in FORBIDDEN.finditer(folded):
+        if not excused.all.hold(match.start(), match.end()):
+            yield Finding("override", match.start(), f"says {match[0][:60]!r}", "high")
+
+
+def _voices(text: str) -> Iterator[Finding]:
+    for forgery in forgeries(text)[:20]:
+        reason = f"speaks in another voice: {forgery.name[:40]}"
+        yield Finding(f"role {forgery.form}", forgery.start, reason, "low")
+
+
+def _unseen(text: str) -> Iterator[Finding]:
+    if len(uncover(text)) < len(text):
+        first = INVISIBLE.search(text) or CONTROL.search(text)
+        yield Finding("characters", first.start() if first else 0, "has characters nobody sees", "medium")
+
+
+def _said(reading: Read) -> list[Finding]:
+    """What is said in the open, weighed where it stands close together."""
+    weight, carrying = heaviest(signal for signal in reading.signals if not signal.shown)
+    quoted_weight, quoted = heaviest(reading.signals)
+    if weight < ENOUGH and quoted_weight >= SHOWN_ENOUGH and any(s.family == "structure" for s in quoted):
+        weight, carrying = ENOUGH, quoted
+    severity: Severity = "high" if weight >= ENOUGH else "medium" if weight == ENOUGH - 1 else "low"
+    return [Finding(signal.family, signal.place, signal.reason, severity) for signal in carrying]
+
+
+def _hidden(reading: Read) -> Iterator[Finding]:
+    """What is said where nobody looks: the hiding counts, and so does what is hidden."""
+    open_weight, _ = heaviest(reading.signals)
+    for one in reading.hidden:
+        weight, carrying = heaviest(_signals(one.said[:MOST_HIDDEN], Shown()))
+        if one.weight == 0 and weight <= open_weight:
+            continue
+        if weight or one.weight >= ENOUGH:
+            why = ", ".join(signal.reason for signal in carrying[:2])
+            severity: Severity = "high" if one.weight + weight >= ENOUGH else "low"
+            yield Finding("hidden", one.place, f"{one.reason}: {why}" if why else one.reason, severity)
+
+
+def _learned(
+    reading: Read, findings: Sequence[Finding], classifier: Classifier, channel: Channel
+) -> Iterator[Finding]:
+    """A second opinion: it needs a finding of the rules to speak at all, and a grave one to speak easily."""
+    if not findings:
+        return
+    grave = any(finding.severity != "low" for finding in findings)
+    found = classifier.read(reading.text, reading.marks(), channel)
+    if found.score >= (classifier.low if grave else classifier.high):
+        yield Finding("learned", found.place, "reads like known attacks", "high")

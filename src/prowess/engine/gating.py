@@ -1,0 +1,194 @@
+"""Run the gates of skills: replay what worked, with and without them, and judge by requests of others.
+
+Above: learning in the engine, which keeps the results. Below: trials. Several skills may be gated in one
+batch: each is judged by its own requests, and one that costs others theirs is taken out and the rest
+are run again.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from prowess.engine.trial import Trial
+from prowess.learning.grouping import alike, distinct, normalised
+from prowess.learning.promotion import Gated, Row, SuiteResult, benchmark_result, tests_result
+from prowess.learning.skills import Skill
+
+FEWEST_JUDGES = 2
+MOST_ROUNDS = 8
+HARDLY = 1e-6
+
+Progress = Callable[[int, int], None]
+MakeTrial = Callable[[Sequence[Skill]], Trial]
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """A request with what is known to be right for it, and by whom; no agent for a labelled set."""
+
+    request: str
+    expected: tuple[str, ...]
+    agent: str
+    told_by: str
+    """The agent whose use says so; empty where people labelled it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Court:
+    """Everything a gate needs: what worked before, who judges, and how much must be gained."""
+
+    judges: tuple[Judge, ...]
+    stable: tuple[Skill, ...]
+    top_k: int
+    min_gain: float
+    others_only: bool
+    command: str
+    at: str
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True)
+class _Replay:
+    """One request under both: relevance where it is offered, rank and NDCG where it is ranked."""
+
+    before: float
+    after: float
+    ranked_before: tuple[str, ...]
+    ranked_after: tuple[str, ...]
+
+
+def gate(skills: Sequence[Skill], court: Court, make: MakeTrial) -> tuple[Gated, ...]:
+    """Gate these skills together; what is taken out on the way keeps the result that took it out."""
+    tried = {skill.id: replace(skill, examples=skill.examples or skill.spans) for skill in skills}
+    rest = [skill for skill in court.stable if skill.id not in tried]
+    without = make(rest)
+    verdicts: dict[str, SuiteResult] = {}
+    running = dict(tried)
+    for _ in range(MOST_ROUNDS):
+        results = _benchmark(tuple(running.values()), court, without, make([*rest, *running.values()]))
+        verdicts |= results
+        running = {id: skill for id, skill in running.items() if results[id].clears}
+        if len(running) == len(results) or not running:
+            break
+    else:
+        # What never came to rest is not proven.
+        verdicts |= {id: replace(verdicts[id], why="the batch did not settle; gate it alone") for id in running}
+    tests = _regressions(tried, running, court, without, make([*rest, *(running or tried).values()]))
+    return tuple(Gated(id, tests[id], verdicts[id]) for id in tried)
+
+
+# --- the benchmark ---------------------------------------------------------------------------
+
+
+def _benchmark(
+    skills: Sequence[Skill], court: Court, without: Trial, with_them: Trial
+) -> dict[str, SuiteResult]:
+    replays = {
+        number: _ranked(judge, without, with_them) for number, judge in enumerate(_watched(court))
+    }
+    losses = {n: r for n, r in replays.items() if _lost(court.judges[n], r, court.top_k, with_them)}
+    blamed = {n: _to_blame(court.judges[n], r, skills) for n, r in losses.items()}
+    results = {}
+    for skill in skills:
+        judging = [n for n, judge in enumerate(court.judges) if _judges(judge, skill, court.others_only)]
+        judged = [_row(court.judges[n], replays[n].before, replays[n].after) for n in judging]
+        lost = [_row(court.judges[n], losses[n].before, losses[n].after) for n in losses if skill.id in blamed[n]]
+        bar = (court.min_gain, FEWEST_JUDGES)
+        results[skill.id] = benchmark_result(judged, lost, bar, court.command, court.at)
+    return results
+
+
+def _watched(court: Court) -> Iterable[Judge]:
+    for number, judge in enumerate(court.judges):
+        court.progress(number, len(court.judges))
+        yield judge
+    court.progress(len(court.judges), len(court.judges))
+
+
+def _ranked(judge: Judge, without: Trial, with_them: Trial) -> _Replay:
+    before = without.ranked(judge.request, judge.agent)
+    after = with_them.ranked(judge.request, judge.agent)
+    scores = without.score(before, judge.expected), with_them.score(after, judge.expected)
+    return _Replay(*scores, tuple(before), tuple(after))
+
+
+def _lost(judge: Judge, replay: _Replay, top_k: int, with_them: Trial) -> bool:
+    """Whether a request that worked before, all of it within what is offered, fails now."""
+    covered = {
+        step
+        for id in replay.ranked_after[:top_k]
+        for step in (id, *(with_them.skills[id].steps if id in with_them.skills else ()))
+    }
+    return set(judge.expected) <= set(replay.ranked_before[:top_k]) and not set(judge.expected) <= covered
+
+
+def _to_blame(judge: Judge, replay: _Replay, skills: Sequence[Skill]) -> set[str]:
+    """The skills whose method passed what was right; all of them where none did."""
+    last = max((replay.ranked_after.index(id) for id in judge.expected if id in replay.ranked_after), default=99)
+    above = {id for id in replay.ranked_after[:last] if id not in judge.expected}
+    passed = {skill.id for skill in skills if skill.method in above and not _stood_above(skill, judge, replay)}
+    return passed or {skill.id for skill in skills}
+
+
+def _stood_above(skill: Skill, judge: Judge, replay: _Replay) -> bool:
+    before = list(replay.ranked_before)
+    right = [before.index(id) for id in judge.expected if id in before]
+    return skill.method in before and bool(right) and before.index(skill.method) < min(right)
+
+
+def _judges(judge: Judge, skill: Skill, others_only: bool) -> bool:
+    """Whether a request may judge a skill: not learned from, not taught by, and about the same thing."""
+    if others_only and judge.told_by and judge.told_by in skill.agents:
+        return False
+    if normalised(judge.request) in {normalised(span) for span in (*skill.examples, *skill.spans)}:
+        return False
+    concerned = set(skill.steps or (skill.method,)) <= set(judge.expected)
+    return concerned or (not skill.steps and any(alike(judge.request, span) for span in skill.examples))
+
+
+# --- the regression suite --------------------------------------------------------------------
+
+
+def _regressions(
+    tried: dict[str, Skill], running: dict[str, Skill], court: Court, without: Trial, with_them: Trial
+) -> dict[str, SuiteResult]:
+    """Every skill's own requests, and once for all what worked before; replayed through `offer`."""
+    worked = [judge for judge in court.judges if judge.told_by]
+    others = list(_still_offered(worked, without, with_them))
+    results = {}
+    for number, skill in enumerate(tried.values()):
+        court.progress(number, len(tried))
+        own = [_own(skill, span, without, with_them) for span in distinct(skill.examples)]
+        removed = [replace(row, after=row.before, ok=row.before >= row.after - HARDLY) for row in own]
+        results[skill.id] = tests_result(own, others, removed, court.command, court.at)
+    court.progress(len(tried), len(tried))
+    return results
+
+
+def _still_offered(judges: Sequence[Judge], without: Trial, with_them: Trial) -> Iterable[Row]:
+    for judge in judges:
+        before = without.offered(judge.request, judge.agent)
+        if set(judge.expected) <= before.keys():
+            after = with_them.offered(judge.request, judge.agent)
+            least = min(after.get(id, 0.0) for id in judge.expected)
+            row = _row(judge, min(before[id] for id in judge.expected), least)
+            yield replace(row, ok=_covered(judge.expected, after, with_them))
+
+
+def _covered(expected: Sequence[str], offered: dict[str, float], by: Trial) -> bool:
+    steps = {step for id in offered for step in (id, *(by.skills[id].steps if id in by.skills else ()))}
+    return set(expected) <= steps
+
+
+def _own(skill: Skill, span: str, without: Trial, with_them: Trial) -> Row:
+    agent = skill.agents[0] if skill.agents else "default"
+    before = without.offered(span, agent).get(skill.method, 0.0)
+    after = with_them.offered(span, agent).get(skill.method, 0.0)
+    ok = after > 0 and after >= before - HARDLY
+    return Row(request=span, agent=agent, expected=skill.method, before=before, after=after, ok=ok)
+
+
+def _row(judge: Judge, before: float, after: float) -> Row:
+    return Row(
+        request=judge.request, agent=judge.agent, expected=", ".join(judge.expected),
+        before=before, after=after, ok=after >= before - HARDLY,
+    )  # fmt: skip

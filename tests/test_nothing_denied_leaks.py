@@ -35,6 +35,7 @@ AS_AGENT: dict[str, Answer] = {
     "rank": lambda engine, request: engine.rank(request, AGENT),
     "discover": lambda engine, request: engine.discover(request, agent=AGENT),
     "offer": lambda engine, request: model_side(engine, request),
+    "inject": lambda engine, request: engine.inject((), turn(request)),
     "tools": lambda engine, request: engine.tools(engine.offer(turn(request))),
     "cost_of_everything": lambda engine, request: engine.cost_of_everything(AGENT),
 }
@@ -65,6 +66,7 @@ COMMANDS_AS_AGENT = {
 COMMANDS_FOR_PEOPLE = {
     *("init", "sync", "show", "graph", "lint", "sources", "policy", "agent", "approval", "why", "bench"),
     *("provider", "import", "log", "doctor", "version", "evolve", "quarantine"),
+    *("inject", "cards", "guard"),
 }
 
 

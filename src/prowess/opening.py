@@ -40,9 +40,9 @@ def open(
     environment = os.environ if environment is None else environment
     file = Path(config) if config else configuration.find(environment, Path.cwd())
     settings = configuration.load(file, Path.cwd())
-    if sources is None:
-        sources = configured_sources(settings, environment)
     url = store or environment.get("PROWESS_STORE") or settings.config.store
+    if sources is None:
+        sources = configured_sources(settings, {**environment, "PROWESS_STORE": url})
     ways = ways_of(settings, environment, discovery)
     return Engine(open_database(url, settings.root), sources, clock, environment, ways)
 
@@ -62,4 +62,6 @@ def ways_of(settings: Settings, environment: Mapping[str, str], discovery: Mappi
         trust={source.name: source.trust for source in settings.config.source if source.trust},
         policy_files=tuple(settings.path(file) for file in settings.config.policy.files),
         embedder=open_embedder,
+        cards=settings.config.cards,
+        root=settings.root,
     )

@@ -20,7 +20,7 @@ from prowess.opening import now, ways_of
 @click.option("--limit", default=2000, show_default=True, help="At most this many queries a set.")
 @click.option("--no-needs", is_flag=True, help="Do not split a request into its needs.")
 @click.option("--min-ndcg", type=float, help="Exit 1 when the mean NDCG@10 is below this.")
-@click.option("--run", "run_file", type=click.Path(), help="Write what was ranked; FILE.NAME for several sets.")
+@click.option("--run", "run_file", type=click.Path(), help="Write what was ranked; FILE.NAME per set.")
 @json_option
 def command(
     folder: tuple[str, ...], split: str, limit: int, no_needs: bool, min_ndcg: float | None,

@@ -35,6 +35,7 @@ FOLDED = re.compile(
 SPELLED = re.compile(r"(?:(?<![\w])\w(?: {2,3}|[ ._*-])){10,400}\w?")
 SPLIT = re.compile("(?<=\\w)[\u00a0\u2000-\u200a\u202f](?=\\w)")
 EMPHASISED = re.compile(r"(?<=\w)(?:\*\*|__|\*|~~|\u200b|<b>|</b>|<i>|</i>)(?=\w)")
+JOINING = re.compile(r"concatenat|combine|put together|join (?:these|the|them)", re.IGNORECASE)
 JOINED = re.compile(r"(?<=[\"'])\s?(?:\+|,|\.|\|\|)\s?(?=[\"'])")
 LEET = str.maketrans("0134579$@!|", "oieastgsail")
 LEET_WORD = re.compile(r"\b(?=\w*[a-z])(?=\w*[013457@$])[\w@$]{4,14}\b")
@@ -131,7 +132,7 @@ def _in_spelling(text: str) -> Iterator[Hidden]:
         yield Hidden("spells it letter by letter", said, match.start(), 2 if len(words) > 3 else 0)
     if len(EMPHASISED.findall(text)) >= 3:
         yield Hidden("breaks words with markup", EMPHASISED.sub("", text), 0, 0)
-    if len(JOINED.findall(text)) >= 2:
+    if len(JOINED.findall(text)) >= 2 and JOINING.search(text):
         yield Hidden("is put together from pieces", re.sub(r"[\"']", "", JOINED.sub("", text)), 0, 1)
     if len(LEET_WORD.findall(text.lower())) >= 2:
         yield Hidden("writes digits for letters", text.lower().translate(LEET), 0, 0)

@@ -55,6 +55,9 @@ class Injection:
     files: tuple[BootstrapFile, ...]
     injected: tuple[Injected, ...] = ()
     tokens_used: int = 0
+    """What the cards cost."""
+    file_tokens: int = 0
+    """What the whole text costs, its heading included."""
     truncated: bool = False
     skipped: tuple[Skipped, ...] = ()
     warnings: tuple[str, ...] = ()

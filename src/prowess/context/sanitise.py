@@ -23,6 +23,7 @@ from prowess.context.unseen import CONTROL, INVISIBLE, uncover
 Channel = Literal["tool_description", "schema_field", "card", "skill", "result"]
 Provenance = Literal["approved", "known", "unapproved", "changed"]
 Severity = Literal["low", "medium", "high"]
+Gravity = Literal["none", "light", "grave"]
 Outcome = Literal["pass", "warn", "reject"]
 
 DOCUMENTS: tuple[Channel, ...] = ("card", "skill")
@@ -35,6 +36,8 @@ ENOUGH = 3
 """The weight at which signals near one another reject a text."""
 SHOWN_ENOUGH = 10
 """The same for what stands in code or quotation marks: a whole forged conversation, not an example."""
+
+VOICES = ("role marker", "role tag", "role token")
 
 LONGEST = 100_000
 """How many characters of one text are judged; all of it is neutralised."""
@@ -255,9 +258,15 @@ def _learned(
     reading: Read, findings: Sequence[Finding], classifier: Classifier, channel: Channel
 ) -> Iterator[Finding]:
     """A second opinion: it needs a finding of the rules to speak at all, and a grave one to speak easily."""
-    if not findings:
+    weight = gravity(findings)
+    if weight == "none":
         return
-    grave = any(finding.severity != "low" for finding in findings)
     found = classifier.read(reading.text, reading.marks(), channel)
-    if found.score >= (classifier.low if grave else classifier.high):
+    if found.score >= (classifier.low if weight == "grave" else classifier.high):
         yield Finding("learned", found.place, "reads like known attacks", "high")
+
+
+def gravity(findings: Iterable[Finding]) -> Gravity:
+    """How much the rules found, apart from voices, which neutralising takes away."""
+    severities = {finding.severity for finding in findings if finding.family not in VOICES}
+    return "grave" if severities - {"low"} else "light" if severities else "none"

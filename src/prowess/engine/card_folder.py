@@ -60,6 +60,7 @@ def inject_from(
     return replace(
         injection,
         files=place(files, injection.text),
+        file_tokens=count(injection.text),
         skipped=(*unread, *injection.skipped),
         warnings=(*baseline_warnings(files), *map(str, reading.problems)),
         mode=config.mode,

@@ -137,16 +137,20 @@ class Carding:
         read = recent(turn, self._config.messages)
         variant = variant_of(self._config, read, session)
         deck = self._deck(turn, standing.weights)
+        if not deck.cards:
+            return Injection(files=tuple(files), id=id, warnings=baseline_warnings(files))
         errors: list[str] = []
         scoring = self._scoring(variant, deck, lambda card, why: errors.append(f"{card}: {why}"))
         chosen = select(deck.cards, read, scoring, rules, turn.at or self._ways.clock())
         selection, text = fitted(chosen, rules.budget, self._ways.counter.count)
         held_back = why_held_back(self._config, turn, self._is_stopped(standing))
+        placed = told(selection, text, held_back)
         injection = replace(
-            told(selection, text, held_back),
+            placed,
             id=id,
             files=tuple(files),
             warnings=(*baseline_warnings(files), *errors),
+            file_tokens=self._ways.counter.count(placed.text),
             mode=self._config.mode,
             variant=variant,
             milliseconds=round((self._ways.timer() - start) * 1000, 3),

@@ -1,10 +1,11 @@
 """What exists? The part of the engine that keeps the catalogue in step with its sources."""
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from prowess.catalogue.catalogue import Catalogue, Version
+from prowess.catalogue.merge import digest
 from prowess.catalogue.view import View, with_availability
 from prowess.engine.reading import SyncProgress, read_all
 from prowess.engine.records import sync_data
@@ -12,8 +13,8 @@ from prowess.engine.ways import Ways
 from prowess.errors import JournalBroken, NotFound
 from prowess.journal import Clock, Journal, stamp
 from prowess.sources.source import Source
-from prowess.store.database import Database
-from prowess.types import Capability, Detail, Held, Problem, Provider, SyncReport, Trust
+from prowess.store.database import Database, Transaction
+from prowess.types import Capability, Detail, Held, Problem, Provider, Reading, SyncReport, Trust
 
 SERVED = ("mcp", "openapi")
 
@@ -72,11 +73,12 @@ class WhatExists:
 
     def diagnose(self) -> tuple[Problem, ...]:
         """Everything that is wrong with this installation, for `prowess doctor`."""
+        found = [*self.problems(), *(_waiting(held) for held in self.quarantined())]
         try:
             self.journal.verify()
         except JournalBroken as broken:
-            return (*self.problems(), Problem("journal", self.store, broken.message, broken.remedy))
-        return self.problems()
+            found.append(Problem("journal", self.store, broken.message, broken.remedy))
+        return tuple(found)
 
     def activate(self, provider: str, agent: str = "") -> None:
         """Switch a provider on again, for everybody or for one agent."""
@@ -125,6 +127,7 @@ class WhatExists:
             changes = self._catalogue.apply(transaction, readings, configured, stamp(self._clock()))
             if changes:
                 self.journal.append(transaction, "catalogue.synced", sync_data(changes))
+                self._hold_unsafe(transaction, readings, {*changes.added, *changes.changed})
         view = self.view()
         return SyncReport(
             changes=changes,
@@ -132,6 +135,31 @@ class WhatExists:
             version=view.version,
             total=len(view.capabilities),
         )
+
+    def _hold_unsafe(
+        self, transaction: Transaction, readings: Mapping[str, Reading], new: Collection[str]
+    ) -> None:
+        """Judge what servers now say, in the transaction that would show it."""
+        suspects = [
+            draft
+            for source in self.sources
+            if source.name in readings and self._trust(source) != "full"
+            for entry in readings[source.name].entries
+            for draft in entry.drafts or ()
+            if draft.capability.id in new
+        ]
+        if not suspects:
+            return
+        # The classifier brings numpy: loaded when something is to be judged, not at the first import.
+        from prowess.context.classifier import Classifier
+        from prowess.engine.guarding import unsafe
+
+        classifier = Classifier.open()
+        for draft in suspects:
+            reason = unsafe(draft, classifier)
+            id, now = draft.capability.id, stamp(self._clock())
+            if reason and self._catalogue.hold(transaction, id, digest(draft), reason, now):
+                self.journal.append(transaction, "quarantine.held", {"capability": id, "reason": reason})
 
     def _trust(self, source: Source) -> Trust:
         """What is read from this machine is trusted; what others serve is pinned, unless told otherwise."""
@@ -149,3 +177,8 @@ class WhatExists:
 
     def _secrets_changed(self, view: View) -> bool:
         return self._secrets(view) != self._secrets_set
+
+
+def _waiting(held: Held) -> Problem:
+    remedy = f"look at it: prowess quarantine show {held.id}"
+    return Problem("quarantine", held.id, f"held back: {held.reason}", remedy, "warning")

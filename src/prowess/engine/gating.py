@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from prowess.engine.trial import Trial
 from prowess.learning.grouping import alike, distinct, normalised
-from prowess.learning.promotion import Gated, Row, SuiteResult, benchmark_result, tests_result
+from prowess.learning.promotion import Gated, Row, SuiteResult, benchmark_result, regression_result
 from prowess.learning.skills import Skill
 
 FEWEST_JUDGES = 2
@@ -61,17 +61,19 @@ def gate(skills: Sequence[Skill], court: Court, make: MakeTrial) -> tuple[Gated,
     tried = {skill.id: replace(skill, examples=skill.examples or skill.spans) for skill in skills}
     rest = [skill for skill in court.stable if skill.id not in tried]
     without = make(rest)
+    before = [without.ranked(judge.request, judge.agent) for judge in _watched(court)]
     verdicts: dict[str, SuiteResult] = {}
     running = dict(tried)
     for _ in range(MOST_ROUNDS):
-        results = _benchmark(tuple(running.values()), court, without, make([*rest, *running.values()]))
+        results = _benchmark(tuple(running.values()), court, before, make([*rest, *running.values()]))
         verdicts |= results
         running = {id: skill for id, skill in running.items() if results[id].clears}
         if len(running) == len(results) or not running:
             break
     else:
         # What never came to rest is not proven.
-        verdicts |= {id: replace(verdicts[id], why="the batch did not settle; gate it alone") for id in running}
+        unsettled = "the batch did not settle; gate it alone"
+        verdicts |= {id: replace(verdicts[id], why=unsettled) for id in running}
     tests = _regressions(tried, running, court, without, make([*rest, *(running or tried).values()]))
     return tuple(Gated(id, tests[id], verdicts[id]) for id in tried)
 
@@ -80,18 +82,21 @@ def gate(skills: Sequence[Skill], court: Court, make: MakeTrial) -> tuple[Gated,
 
 
 def _benchmark(
-    skills: Sequence[Skill], court: Court, without: Trial, with_them: Trial
+    skills: Sequence[Skill], court: Court, before: Sequence[Sequence[str]], with_them: Trial
 ) -> dict[str, SuiteResult]:
-    replays = {
-        number: _ranked(judge, without, with_them) for number, judge in enumerate(_watched(court))
-    }
+    replays = {n: _replayed(judge, before[n], with_them) for n, judge in enumerate(_watched(court))}
     losses = {n: r for n, r in replays.items() if _lost(court.judges[n], r, court.top_k, with_them)}
     blamed = {n: _to_blame(court.judges[n], r, skills) for n, r in losses.items()}
     results = {}
     for skill in skills:
-        judging = [n for n, judge in enumerate(court.judges) if _judges(judge, skill, court.others_only)]
+        may_judge = _jury(skill, court.others_only)
+        judging = [n for n, judge in enumerate(court.judges) if may_judge(judge)]
         judged = [_row(court.judges[n], replays[n].before, replays[n].after) for n in judging]
-        lost = [_row(court.judges[n], losses[n].before, losses[n].after) for n in losses if skill.id in blamed[n]]
+        lost = [
+            _row(court.judges[n], loss.before, loss.after)
+            for n, loss in losses.items()
+            if skill.id in blamed[n]
+        ]
         bar = (court.min_gain, FEWEST_JUDGES)
         results[skill.id] = benchmark_result(judged, lost, bar, court.command, court.at)
     return results
@@ -104,10 +109,10 @@ def _watched(court: Court) -> Iterable[Judge]:
     court.progress(len(court.judges), len(court.judges))
 
 
-def _ranked(judge: Judge, without: Trial, with_them: Trial) -> _Replay:
-    before = without.ranked(judge.request, judge.agent)
+def _replayed(judge: Judge, before: Sequence[str], with_them: Trial) -> _Replay:
     after = with_them.ranked(judge.request, judge.agent)
-    scores = without.score(before, judge.expected), with_them.score(after, judge.expected)
+    # What stood for steps before is stable and stands for them still.
+    scores = with_them.score(before, judge.expected), with_them.score(after, judge.expected)
     return _Replay(*scores, tuple(before), tuple(after))
 
 
@@ -123,10 +128,12 @@ def _lost(judge: Judge, replay: _Replay, top_k: int, with_them: Trial) -> bool:
 
 def _to_blame(judge: Judge, replay: _Replay, skills: Sequence[Skill]) -> set[str]:
     """The skills whose method passed what was right; all of them where none did."""
-    last = max((replay.ranked_after.index(id) for id in judge.expected if id in replay.ranked_after), default=99)
-    above = {id for id in replay.ranked_after[:last] if id not in judge.expected}
-    passed = {skill.id for skill in skills if skill.method in above and not _stood_above(skill, judge, replay)}
-    return passed or {skill.id for skill in skills}
+    now = replay.ranked_after
+    missing = not set(judge.expected) <= set(now)
+    last = len(now) if missing else max(now.index(id) for id in judge.expected)
+    above = [s for s in skills if s.method in now[:last] and s.method not in judge.expected]
+    passed = {skill.id for skill in above if not _stood_above(skill, judge, replay)}
+    return passed or {skill.id for skill in above} or {skill.id for skill in skills}
 
 
 def _stood_above(skill: Skill, judge: Judge, replay: _Replay) -> bool:
@@ -135,14 +142,20 @@ def _stood_above(skill: Skill, judge: Judge, replay: _Replay) -> bool:
     return skill.method in before and bool(right) and before.index(skill.method) < min(right)
 
 
-def _judges(judge: Judge, skill: Skill, others_only: bool) -> bool:
-    """Whether a request may judge a skill: not learned from, not taught by, and about the same thing."""
-    if others_only and judge.told_by and judge.told_by in skill.agents:
-        return False
-    if normalised(judge.request) in {normalised(span) for span in (*skill.examples, *skill.spans)}:
-        return False
-    concerned = set(skill.steps or (skill.method,)) <= set(judge.expected)
-    return concerned or (not skill.steps and any(alike(judge.request, span) for span in skill.examples))
+def _jury(skill: Skill, others_only: bool) -> Callable[[Judge], bool]:
+    """Which requests may judge a skill: not learned from, not taught by, and about the same thing."""
+    learned_from = {normalised(span) for span in skill.examples}
+    wanted = set(skill.steps or (skill.method,))
+
+    def may_judge(judge: Judge) -> bool:
+        if others_only and judge.told_by and judge.told_by in skill.agents:
+            return False
+        if wanted <= set(judge.expected):
+            return normalised(judge.request) not in learned_from
+        # What others had answered otherwise speaks against a skill that claims the same words.
+        return bool(judge.told_by) and any(alike(judge.request, span) for span in skill.examples)
+
+    return may_judge
 
 
 # --- the regression suite --------------------------------------------------------------------
@@ -159,7 +172,7 @@ def _regressions(
         court.progress(number, len(tried))
         own = [_own(skill, span, without, with_them) for span in distinct(skill.examples)]
         removed = [replace(row, after=row.before, ok=row.before >= row.after - HARDLY) for row in own]
-        results[skill.id] = tests_result(own, others, removed, court.command, court.at)
+        results[skill.id] = regression_result(own, others, removed, court.command, court.at)
     court.progress(len(tried), len(tried))
     return results
 

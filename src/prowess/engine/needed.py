@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,6 +12,7 @@ import msgspec
 from prowess.catalogue.view import View
 from prowess.config import DiscoveryConfig
 from prowess.context.clean import clean_capability
+from prowess.context.sanitise import admit
 from prowess.engine.absence import NEAREST, Absence
 from prowess.engine.allowed import WhatIsAllowed
 from prowess.engine.reading import SyncProgress, no_progress
@@ -33,8 +35,10 @@ from prowess.types import (
 )
 
 if TYPE_CHECKING:
+    from prowess.context.injection import Files, Injection
     from prowess.discovery.graph import Edge
     from prowess.discovery.lint import Finding
+    from prowess.engine.carding import Carding
     from prowess.engine.offering import Offering, Shown
 
 DEEPEST = 200
@@ -75,14 +79,18 @@ class WhatIsNeeded(WhatIsAllowed):
         hits, mode = self._found(asked.text, visible, chosen, on_failure)
         pinned = [id for id in self.policy.pinned(asked.agent, self.view()) if id in visible.capabilities]
         shown = offering.show(hits, pinned, visible, self._scope(asked), asked.budget, chosen)
+        id = self._ways.ids()
+        left = None if asked.budget is None else max(0, asked.budget - shown.tokens.total)
+        cards = self.cards.select(replace(asked, budget=left), id=id)
         offer = Offer(
-            id=self._ways.ids(),
+            id=id,
             agent=asked.agent,
-            text=shown.text,
+            text=admit("\n\n".join(part for part in (shown.text, cards.text) if part), "result"),
+            cards=tuple(card.id for card in cards.injected),
             hits=tuple(hit for hit in hits if hit.id in shown.shown),
             tools=shown.tools,
             tool_ids=shown.tool_ids,
-            tokens=shown.tokens,
+            tokens=replace(shown.tokens, cards=cards.file_tokens),
             left_out=self._left_out(asked, shown, visible, chosen),
             catalogue_version=visible.version,
             policy_revision=self.policy.revision,
@@ -90,6 +98,31 @@ class WhatIsNeeded(WhatIsAllowed):
         )
         self.journal.record("offer", offer_data(asked, offer), asked.agent)
         return offer
+
+    @cached_property
+    def cards(self) -> "Carding":
+        """Just-in-time cards: what is injected, how that went, and what people say about it."""
+        # numpy comes with these: loaded at the first use, not at the first import
+        from prowess.discovery.embedders import shipped
+        from prowess.engine.card_history import CardHistory
+        from prowess.engine.carding import Carding, CardWays
+
+        ways = CardWays(
+            clock=self._clock,
+            counter=counter(self._ways.exact_tokens),
+            visible=lambda agent, authenticated: self.visible(agent, authenticated).capabilities,
+            detail_of=self._catalogue.detail,
+            embed=lambda: (self._ways.embedder or shipped)()[1],
+            ids=self._ways.ids,
+            root=self._ways.root,
+            **self._ways.card_ways,
+        )
+        return Carding(CardHistory(self._database, self.journal, self._clock), self._ways.cards, ways)
+
+    def inject(self, files: "Files", turn: Turn | str, session: str = "", **settings: Any) -> "Injection":
+        """The files an agent starts with, and the cards this turn needs; `settings` are keys of [cards]."""
+        asked = Turn(messages=(Message("user", turn),)) if isinstance(turn, str) else turn
+        return self.cards.having(**settings).inject(files, asked, session)
 
     def rank(
         self, request: str, agent: str = DEFAULT_AGENT, depth: int = 100, split: bool = True

@@ -15,7 +15,7 @@ from prowess.journal import Journal, stamp
 from prowess.learning.skills import Skill
 from prowess.learning.use import REPLAYED
 from prowess.measure import ndcg
-from prowess.sources.learnt import Procedure, draft
+from prowess.sources.learnt import NAME, Procedure, draft
 from prowess.store.database import Transaction
 from prowess.types import Capability, JournalEntry, JsonObject, Message, Turn
 
@@ -26,7 +26,7 @@ Lessons = Mapping[str, tuple[str, ...]]
 
 MOST_EXAMPLES = 32
 DEPTH = 10
-MADE_FOR_ONE = ("_search", "_visible", "_absences", "learning")
+MADE_FOR_ONE = ("_search", "_visible", "_absences", "policy", "learning")
 """Parts of an engine that hold what belongs to its own lessons."""
 
 
@@ -101,5 +101,5 @@ def with_procedures(
     capabilities: Mapping[str, Capability], procedures: Mapping[str, Capability]
 ) -> dict[str, Capability]:
     """What exists, with skills of several steps on trial, and without those that are not."""
-    kept = {id: c for id, c in capabilities.items() if c.category != "learnt" or id in procedures}
+    kept = {id: c for id, c in capabilities.items() if c.provider != NAME or id in procedures}
     return {**kept, **procedures}

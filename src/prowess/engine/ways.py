@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from prowess.config import DiscoveryConfig
+from prowess.config import CardsConfig, DiscoveryConfig
 from prowess.types import Trust
 
 if TYPE_CHECKING:
@@ -28,3 +28,7 @@ class Ways:
     embedder: "OpenEmbedder | None" = None
     exact_tokens: bool = True
     ids: Callable[[], str] = new_id
+    cards: CardsConfig = field(default_factory=CardsConfig)
+    card_ways: Mapping[str, Any] = field(default_factory=dict)
+    """Further fields of `CardWays` that user code sets: scorers, session_type_of, messages_of, guard."""
+    root: Path = field(default_factory=Path)

@@ -17,14 +17,18 @@ from prowess.sources.manifests import Manifests, default_paths
 from prowess.sources.mcp import McpSource
 from prowess.sources.openapi import OpenApiSource
 from prowess.sources.plugins import Plugins
+from prowess.sources.remote_cards import RemoteCards
 from prowess.sources.skills import Skills
 from prowess.sources.source import Source
+from prowess.sources.stored_cards import StoredCards
+from prowess.store.opening import open_database
 
 Environment = Mapping[str, str]
 Build = Callable[[SourceConfig, Settings, Environment], Source]
 
 SKILL_FOLDERS = (".prowess/skills", ".agents/skills", ".claude/skills")
 CARD_FOLDER = "docs/capabilities"
+WORKSPACE_CARDS = ".prowess/cards"
 
 
 def configured_sources(settings: Settings, environment: Environment) -> tuple[Source, ...]:
@@ -45,7 +49,7 @@ def configured_sources(settings: Settings, environment: Environment) -> tuple[So
             )
         names.add(made.name)
         sources.append(made)
-    return tuple(sources)
+    return (*sources, *workspace_cards(settings))
 
 
 def default_sources(root: Path) -> list[SourceConfig]:
@@ -92,7 +96,31 @@ def _skills(source: SourceConfig, settings: Settings, environment: Environment) 
 
 
 def _cards(source: SourceConfig, settings: Settings, environment: Environment) -> Source:
+    if source.url:
+        return RemoteCards(
+            name=source.name or "remote-cards",
+            url=source.url,
+            digest=source.digest,
+            faculties=_faculties(source),
+            timeout=source.timeout,
+        )
     return Cards(name=source.name or "cards", paths=_folder(source, settings), faculties=_faculties(source))
+
+
+def _stored_cards(source: SourceConfig, settings: Settings, environment: Environment) -> Source:
+    url = source.url or environment.get("PROWESS_STORE") or settings.config.store
+    return StoredCards(
+        name=source.name or "stored-cards",
+        open=lambda: open_database(url, settings.root),
+        faculties=_faculties(source),
+    )
+
+
+def workspace_cards(settings: Settings) -> tuple[Source, ...]:
+    """A workspace's own cards: only when configured, marked as such, and after all others."""
+    if not settings.config.cards.workspace:
+        return ()
+    return (Cards(name="workspace-cards", paths=(str(settings.path(WORKSPACE_CARDS)),), origin="workspace"),)
 
 
 def _catalogue(source: SourceConfig, settings: Settings, environment: Environment) -> Source:
@@ -143,6 +171,7 @@ BUILDERS: Mapping[str, Build] = {
     "manifests": _manifests,
     "skills": _skills,
     "cards": _cards,
+    "stored-cards": _stored_cards,
     "catalogue": _catalogue,
     "plugins": _plugins,
     "functions": _functions,

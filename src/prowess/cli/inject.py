@@ -1,0 +1,87 @@
+"""`prowess inject`"""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from prowess.cli.session import config_file, emit, json_option, opened, printable, say
+from prowess.config import CardsConfig, load
+from prowess.context.injection import BootstrapFile, Injection, audit_text
+from prowess.engine.card_folder import inject_from
+from prowess.errors import ConfigError
+from prowess.sources.files import read_text
+from prowess.types import DEFAULT_AGENT, Message, Turn
+
+LARGEST_FILE = 1024 * 1024
+
+
+@click.command()
+@click.option("--cards", "folder", type=click.Path(), help="A folder of cards; without it, the catalogue's.")
+@click.option("--messages", "messages_file", type=click.Path(), required=True,
+              help='JSON lines {"role", "text"}, the oldest first.')  # fmt: skip
+@click.option("--files", "files_folder", type=click.Path(), help="The folder with AGENTS.md and the like.")
+@click.option("--session-type", default="main", show_default=True)
+@click.option("--budget", type=click.IntRange(min=0), help="The most tokens the cards may cost.")
+@click.option("--scorer", help="keyword, or relevance (the default).")
+@click.option("--agent", default=DEFAULT_AGENT, show_default=True, help="As this agent.")
+@json_option
+def command(messages_file: str, as_json: bool, **given: Any) -> None:
+    """Which cards a conversation gets, and the files with them in it."""
+    turn = Turn(
+        messages=read_messages(messages_file), agent=given["agent"], session_type=given["session_type"]
+    )
+    files = read_files(given["files_folder"]) if given["files_folder"] else ()
+    changes: dict[str, Any] = {"max_tokens": given["budget"], "scorer": given["scorer"]}
+    changes = {key: value for key, value in changes.items() if value is not None}
+    if given["folder"]:
+        config = msgspec.structs.replace(_cards_config(), **changes)
+        injection = inject_from(given["folder"], files, turn, config, datetime.now(UTC))
+    else:
+        with opened() as engine:
+            injection = engine.cards.having(**changes).inject(files, turn)
+    _print(injection, as_json)
+
+
+def _cards_config() -> CardsConfig:
+    return load(config_file(), Path.cwd()).config.cards
+
+
+def read_messages(file: str) -> tuple[Message, ...]:
+    """The messages of a file, one JSON object in each line."""
+    place = Path(file)
+    text = read_text(str(place.parent), place.name)
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip():
+            try:
+                found.append(msgspec.json.decode(line, type=Message))
+            except msgspec.MsgspecError as failure:
+                remedy = 'write {"role": "user", "text": "..."}'
+                raise ConfigError(f"{file}, line {number}", f"is no message ({failure})", remedy) from None
+    return tuple(found)
+
+
+def read_files(folder: str) -> tuple[BootstrapFile, ...]:
+    """The markdown files of a folder, in order of their names."""
+    place = Path(folder)
+    if not place.is_dir():
+        raise ConfigError(folder, "is not a folder", "name the folder with AGENTS.md")
+    names = sorted(path.name for path in place.iterdir() if path.suffix == ".md")
+    return tuple(BootstrapFile(name, read_text(folder, name, LARGEST_FILE)) for name in names)
+
+
+def _print(injection: Injection, as_json: bool) -> None:
+    if as_json:
+        keys = ("files", "injected", "tokens_used", "truncated", "skipped", "warnings", "mode", "held_back")
+        emit({key: getattr(injection, key) for key in keys})
+        return
+    if injection.text:
+        click.echo("\n".join(printable(line) for line in injection.text.splitlines()))
+    say(printable_lines(audit_text(injection, "detailed")))
+
+
+def printable_lines(text: str) -> str:
+    return "\n".join(printable(line) for line in text.splitlines())

@@ -1,0 +1,41 @@
+"""What a sync reads from servers is judged before anybody can see it."""
+
+from collections.abc import Iterator, Mapping
+
+from prowess.context.classifier import Classifier
+from prowess.context.sanitise import Channel, judge
+from prowess.types import Draft, Json
+
+MOST_FIELDS = 200
+"""How many texts of one schema are judged."""
+
+
+def unsafe(draft: Draft, classifier: Classifier | None) -> str:
+    """Why a text may not be shown before a person has looked at it; empty when nothing speaks against it."""
+    for channel, text in _texts(draft):
+        judgement = judge(text, channel, classifier=classifier)
+        if judgement.verdict == "reject":
+            return f"its {channel.replace('_', ' ')} looks like an attack: {judgement.reason}"
+    return ""
+
+
+def _texts(draft: Draft) -> Iterator[tuple[Channel, str]]:
+    yield "tool_description", f"{draft.capability.display_name}\n{draft.capability.description}"
+    for number, text in enumerate(_fields(draft.detail.input_schema)):
+        if number < MOST_FIELDS:
+            yield "schema_field", text
+    if draft.detail.content:
+        yield "skill", draft.detail.content
+
+
+def _fields(value: Json) -> Iterator[str]:
+    """Every text in a schema that is longer than a name."""
+    waiting = [value]
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, str) and " " in found:
+            yield found
+        elif isinstance(found, Mapping):
+            waiting += found.values()
+        elif isinstance(found, list | tuple):
+            waiting += found

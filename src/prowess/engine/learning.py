@@ -1,0 +1,277 @@
+"""What should be kept, and what can still not be done: skills and gaps, gated and decided.
+
+Above: the engine and the faces. Below: the parts of learning. Every change is one transaction with its
+entry in the journal; nothing is promoted by itself.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from prowess.config import LearningConfig
+from prowess.engine.gating import Court, Judge, MakeTrial, Progress, gate
+from prowess.engine.lessons import Learnt, ledger_of, take_in
+from prowess.errors import LearningError, NotFound
+from prowess.journal import Journal, canonical, stamp
+from prowess.learning import curriculum, gates, memory, skills
+from prowess.learning.curriculum import Gap, ranked
+from prowess.learning.grouping import normalised
+from prowess.learning.ids import stable_id
+from prowess.learning.ledger import SkillLedger, SkillStatus, ledger_events
+from prowess.learning.promotion import Gated, SuiteResult, read_proposal
+from prowess.learning.redaction import redacted
+from prowess.learning.skills import Skill
+from prowess.measure import read_set, sampled
+from prowess.sources.source import silent
+from prowess.store.database import Database, Transaction
+from prowess.types import DEFAULT_AGENT
+
+ABANDONED_AFTER = timedelta(hours=1)
+MOST_JUDGES = 2000
+GATE_COMMAND = "prowess skills gate {}"
+
+
+class Learning:
+    def __init__(
+        self, database: Database, journal: Journal, config: LearningConfig, clock: Callable[[], datetime],
+        make_trial: MakeTrial, top_k: int,
+    ) -> None:  # fmt: skip
+        self._database = database
+        self._journal = journal
+        self._config = config
+        self._clock = clock
+        self._make_trial = make_trial
+        self._top_k = top_k
+
+    @property
+    def on(self) -> bool:
+        return self._config.mode == "accumulate"
+
+    def learn(self) -> Learnt:
+        """Read what happened since the last time; nothing at all while learning is off."""
+        if not self.on:
+            return Learnt()
+        before = stamp(self._clock() - ABANDONED_AFTER)
+        with self._database.writing() as transaction:
+            memory.lock(transaction)
+            entries = self._journal.after(memory.heads(transaction))
+            learnt = take_in(transaction, entries, before)
+            for ledger in learnt.ledgers:
+                for event in ledger_events(ledger):
+                    self._journal.append(transaction, event.kind, {"id": event.id, "payload": event.payload})
+        return learnt
+
+    def ledger(self, offer: str) -> SkillLedger:
+        """What one request demonstrated."""
+        self._needs_to_be_on()
+        with self._database.reading() as transaction:
+            found = ledger_of(transaction, offer)
+        if found is None:
+            raise NotFound("remembered offer", offer, (), "learn first: prowess skills learn")
+        return found
+
+    # --- looking -----------------------------------------------------------------------------
+
+    def skills(self, status: str = "") -> tuple[Skill, ...]:
+        with self._database.reading() as transaction:
+            return skills.every(transaction, status)
+
+    def skill(self, id: str) -> Skill:
+        with self._database.reading() as transaction:
+            return skills.get(transaction, id)
+
+    def results(self, id: str) -> tuple[SuiteResult, ...]:
+        """Everything the gates of a skill ever measured, oldest first."""
+        with self._database.reading() as transaction:
+            return gates.of_skill(transaction, skills.get(transaction, id).id)
+
+    def gaps(self, closed: bool = False) -> tuple[Gap, ...]:
+        """What was needed and not answered, the most worth closing first."""
+        with self._database.reading() as transaction:
+            return ranked(curriculum.every(transaction, closed), self._clock())
+
+    def gap(self, id: str) -> Gap:
+        with self._database.reading() as transaction:
+            return curriculum.get(transaction, id)
+
+    def close_gap(self, id: str, by: str) -> Gap:
+        """A person says that a gap needs nothing more; met again, it opens again."""
+        with self._database.writing() as transaction:
+            gap = curriculum.get(transaction, id)
+            closed = replace(gap, closed_by=by, closed_at=stamp(self._clock()))
+            curriculum.keep(transaction, closed)
+            self._journal.append(transaction, "curriculum.closed", {"gap": gap.id, "by": by})
+        return closed
+
+    # --- gates -------------------------------------------------------------------------------
+
+    def propose(self, document: bytes, place: str, by: str) -> Skill:
+        """Take a suggestion from outside; it starts where every skill starts, and proves nothing."""
+        self._needs_to_be_on()
+        proposal = read_proposal(document, place)
+        spans = tuple(redacted(span) for span in proposal.spans if span.strip())[: skills.MOST_SPANS]
+        id = stable_id("skill", canonical([proposal.method, normalised(spans[0])]))
+        with self._database.writing() as transaction:
+            known = skills.find(transaction, id)
+            at = stamp(self._clock())
+            made = known or Skill(
+                id=id, method=proposal.method, spans=spans, since=at, last_seen=at, reason=f"proposed by {by}"
+            )
+            skills.keep(transaction, made)
+            self._journal.append(transaction, "skill.proposed", {"skill": id, "by": by})
+        return made
+
+    def gate(self, *ids: str, progress: Progress = silent) -> tuple[Gated, ...]:
+        """Really run the gates of these skills, together, and keep what they measured."""
+        self._needs_to_be_on()
+        with self._database.reading() as transaction:
+            chosen = [skills.get(transaction, id) for id in ids]
+            stable = skills.every(transaction, "stable")
+            judges = self._judges(transaction)
+        fresh = [replace(skill, examples=skill.spans) for skill in chosen]
+        results = gate(fresh, self._court(judges, stable, ids, progress), self._make_trial)
+        with self._database.writing() as transaction:
+            for skill, result in zip(fresh, results, strict=True):
+                self._keep(transaction, skill, result)
+        return results
+
+    def _court(
+        self, judges: tuple[Judge, ...], stable: tuple[Skill, ...], ids: Sequence[str], progress: Progress
+    ) -> Court:
+        return Court(
+            judges=judges,
+            stable=stable,
+            top_k=self._top_k,
+            min_gain=self._config.min_gain,
+            others_only=self._config.judges == "others",
+            command=GATE_COMMAND.format(" ".join(ids) if len(ids) < 4 else "--all"),
+            at=stamp(self._clock()),
+            progress=progress,
+        )
+
+    def _keep(self, transaction: Transaction, skill: Skill, result: Gated) -> None:
+        current = skills.get(transaction, skill.id)
+        for suite in (result.tests, result.benchmark):
+            gates.keep(transaction, skill.id, suite)
+        gated = replace(
+            current,
+            has_tests=result.tests.clears,
+            has_benchmark_delta=result.benchmark.clears,
+            # A stable skill keeps teaching what it was promoted with until it is promoted anew.
+            examples=current.examples if current.status == "stable" else skill.examples,
+        )
+        skills.keep(transaction, gated)
+        said = {s.suite: {"clears": s.clears, "digest": s.digest, "verdict": s.verdict} for s in
+                (result.tests, result.benchmark)}  # fmt: skip
+        self._journal.append(transaction, "skill.gated", {"skill": skill.id, **said})
+
+    def _judges(self, transaction: Transaction) -> tuple[Judge, ...]:
+        """Requests whose right answer is known: from a labelled set, and from what worked."""
+        found = [
+            Judge(query.text, query.gold, DEFAULT_AGENT, "")
+            for query in (
+                sampled(read_set(Path(self._config.benchmark)).queries, "train", MOST_JUDGES)
+                if self._config.benchmark
+                else ()
+            )
+        ]
+        stepped = {
+            (span, agent): steps
+            for span, agent, skill in memory.worked_in_steps(transaction, MOST_JUDGES)
+            if (steps := self._steps(transaction, skill))
+        }
+        found += [Judge(span, steps, agent, agent) for (span, agent), steps in stepped.items()]
+        found += [
+            Judge(span, (method,), agent, agent)
+            for span, agent, method in memory.worked(transaction, MOST_JUDGES)
+            if (span, agent) not in stepped
+        ]
+        return tuple({(j.request, j.agent, j.expected): j for j in found}.values())
+
+    def _steps(self, transaction: Transaction, id: str) -> tuple[str, ...]:
+        skill = skills.find(transaction, id)
+        return skill.steps if skill else ()
+
+    # --- deciding ----------------------------------------------------------------------------
+
+    def promote(self, id: str, by: str) -> Skill:
+        """Rely on a skill from the next sync on; only a person may say so, and only after its gates."""
+        self._needs_to_be_on()
+        with self._database.writing() as transaction:
+            skill = skills.get(transaction, id)
+            if not skill.gate.satisfied:
+                lacking = "tests" if not skill.has_tests else "a benchmark delta"
+                raise LearningError(skill.id, f"it has not shown {lacking}", f"run: prowess skills gate {id}")
+            if skill.status == "stable":
+                return skill
+            return self._decide(transaction, skill, "stable", f"promoted by {by}", by)
+
+    def promote_all(self) -> tuple[Skill, ...]:
+        """Promote whatever has passed its gates, where the configuration says that nobody need be asked."""
+        if not self._config.auto:
+            remedy = "set auto = true in [learning], or name the skill: prowess skills promote ID"
+            raise LearningError("promotion", "nothing is promoted without a person here", remedy)
+        ready = [skill for skill in self.skills("proposed") if skill.promotable]
+        return tuple(self.promote(skill.id, "the auto policy") for skill in ready)
+
+    def deprecate(self, id: str, by: str, reason: str = "") -> Skill:
+        """Rely on a skill no more; it may be gated and promoted again."""
+        return self._withdraw(id, "deprecated", by, reason)
+
+    def retire(self, id: str, by: str, reason: str = "") -> Skill:
+        """Withdraw a skill for good; its history stays."""
+        return self._withdraw(id, "retired", by, reason)
+
+    def _withdraw(self, id: str, status: SkillStatus, by: str, reason: str) -> Skill:
+        with self._database.writing() as transaction:
+            skill = skills.get(transaction, id)
+            why = reason or skill.proposal or f"{status} by {by}"
+            fallen = replace(skill, has_tests=False, has_benchmark_delta=False)
+            return self._decide(transaction, fallen, status, why, by)
+
+    def _decide(
+        self, transaction: Transaction, skill: Skill, status: SkillStatus, reason: str, by: str
+    ) -> Skill:
+        if skill.status == "retired" and status != "retired":
+            raise LearningError(skill.id, "it is retired", "propose it anew")
+        decided = replace(skill, status=status, reason=reason, proposal="")
+        skills.keep(transaction, decided)
+        data = {"skill": skill.id, "method": skill.method, "from": skill.status, "reason": reason, "by": by}
+        kinds = {"stable": "promoted", "deprecated": "deprecated", "retired": "retired"}
+        self._journal.append(transaction, f"skill.{kinds[status]}", data)
+        return decided
+
+    # --- what a sync takes in ----------------------------------------------------------------
+
+    def teach(self) -> tuple[Skill, ...]:
+        """Let what is stable now be what is taught; returns it."""
+        with self._database.writing() as transaction:
+            held = skills.every(transaction)
+            turned = [s for s in held if s.taught != (s.status == "stable")]
+            for skill in turned:
+                skills.keep(transaction, replace(skill, taught=skill.status == "stable"))
+            if turned:
+                memory.next_lesson(transaction)
+        return tuple(skill for skill in held if skill.status == "stable")
+
+    def lesson(self) -> int:
+        with self._database.reading() as transaction:
+            return memory.lesson(transaction)
+
+    def taught(self) -> tuple[Skill, ...]:
+        return tuple(skill for skill in self.skills("stable") if skill.taught)
+
+    def counts(self) -> tuple[dict[str, int], dict[str, Sequence[int]]]:
+        """By capability: how often it was offered; how often it was tried and worked."""
+        with self._database.reading() as transaction:
+            return memory.offered(transaction), memory.counts(transaction)
+
+    def _needs_to_be_on(self) -> None:
+        if not self.on:
+            raise LearningError("learning", "it is off", 'set mode = "accumulate" in [learning]')
+
+
+def plain(value: Skill | Gap | SuiteResult) -> dict[str, object]:
+    """A value of learning as JSON says it."""
+    return asdict(value)

@@ -1,0 +1,158 @@
+"""From the journal to skills and gaps: one reading, in one transaction.
+
+Above: learning in the engine. Below: the parts of learning, none of which knows the journal or the clock.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from prowess.learning import curriculum, memory, skills
+from prowess.learning.curriculum import Gap, gap_id
+from prowess.learning.ledger import SkillLedger
+from prowess.learning.memory import Requested, Seen
+from prowess.learning.settling import Attempt, Settled, evidence_of, settled, steps_of
+from prowess.learning.skills import FEWEST_OF_STEPS, Skill, skill_for, skill_of_steps, superseded
+from prowess.learning.use import Asked, Tried, use_of
+from prowess.store.database import Transaction
+from prowess.types import Head, JournalEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """What a reading changed: the ledger of each request that came to something, skills and gaps."""
+
+    ledgers: tuple[SkillLedger, ...] = ()
+    skills: tuple[Skill, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+
+
+@dataclass(slots=True)
+class _Changed:
+    skills: dict[str, Skill] = field(default_factory=dict)
+    gaps: dict[str, str] = field(default_factory=dict)
+
+
+def take_in(transaction: Transaction, entries: Sequence[JournalEntry], abandoned_before: str) -> Learnt:
+    """Read what happened since; what was asked long ago and came to nothing is given up."""
+    touched = _remember(transaction, entries)
+    given_up = memory.abandoned(transaction, abandoned_before)
+    changed = _Changed()
+    ledgers = []
+    for offer in dict.fromkeys([*touched, *given_up]):
+        known = memory.requested(transaction, offer)
+        if known is not None:  # an outcome may come before its offer; it waits
+            ledgers.append(_settle(transaction, offer, known, known.at < abandoned_before, changed))
+    kept = tuple(_count_skill(transaction, skill) for skill in changed.skills.values())
+    gaps = tuple(_count_gap(transaction, id, span) for id, span in changed.gaps.items())
+    memory.advance(transaction, _reached(entries))
+    memory.forget_the_oldest(transaction)
+    return Learnt(tuple(each for each in ledgers if each), tuple(s for s in kept if s), gaps)
+
+
+def ledger_of(transaction: Transaction, offer: str) -> SkillLedger | None:
+    """What one request demonstrated, as far as it is known."""
+    known = memory.requested(transaction, offer)
+    if known is None:
+        return None
+    needs = settled(known.needs, memory.attempts(transaction, offer), abandoned=False)
+    return SkillLedger.from_evidence(evidence_of(offer, needs))
+
+
+def _remember(transaction: Transaction, entries: Sequence[JournalEntry]) -> list[str]:
+    touched: list[str] = []
+    for entry in entries:
+        use = use_of(entry)
+        if isinstance(use, Asked):
+            memory.ask(transaction, use)
+            touched.append(use.offer)
+        elif isinstance(use, Tried):
+            memory.attempt(transaction, use)
+            touched.append(use.offer)
+        elif use is not None and (offer := memory.refuse(transaction, use)):
+            touched.append(offer)
+    return touched
+
+
+def _reached(entries: Iterable[JournalEntry]) -> list[Head]:
+    last = {entry.chain: entry.number for entry in sorted(entries, key=lambda entry: entry.number)}
+    return [Head(chain, number, "") for chain, number in last.items()]
+
+
+def _settle(
+    transaction: Transaction, offer: str, known: Requested, abandoned: bool, changed: _Changed
+) -> SkillLedger | None:
+    attempts = memory.attempts(transaction, offer)
+    needs = settled(known.needs, attempts, abandoned)
+    for number, need in enumerate(needs):
+        _note_gap(transaction, offer, number, need, changed)
+        for attempt in need.attempts:
+            _credit(transaction, offer, known, need, attempt, changed)
+    _credit_steps(transaction, offer, known, attempts, changed)
+    if any(need.status == "pending" for need in needs):
+        return None
+    return SkillLedger.from_evidence(evidence_of(offer, needs))
+
+
+def _note_gap(transaction: Transaction, offer: str, number: int, need: Settled, changed: _Changed) -> None:
+    before = memory.gap_of(transaction, offer, number)
+    open_now = need.status in ("blocked", "deferred")
+    gap = gap_id(need.need.span) if open_now else ""
+    memory.settle(transaction, offer, number, need, gap)
+    for id in (before, gap):
+        if id:
+            changed.gaps[id] = need.need.span
+
+
+def _credit(
+    transaction: Transaction, offer: str, known: Requested, need: Settled, attempt: Attempt, changed: _Changed
+) -> None:
+    if attempt.denied:
+        return
+    span = need.need.span
+    skill = _held(changed, attempt.capability, span) or skill_for(
+        transaction, attempt.capability, span, create=attempt.ok
+    )
+    if skill is not None:
+        memory.credit(
+            transaction, offer, attempt.capability, skill.id, Seen(attempt.ok, attempt.at, known.agent, span)
+        )
+        if skill.id not in changed.skills:
+            skills.keep(transaction, skill)  # so that the next request of this reading finds it
+            changed.skills[skill.id] = skill
+
+
+def _held(changed: _Changed, method: str, span: str) -> Skill | None:
+    return next((s for s in changed.skills.values() if s.method == method and span in s.spans), None)
+
+
+def _credit_steps(
+    transaction: Transaction, offer: str, known: Requested, attempts: Sequence[Attempt], changed: _Changed
+) -> None:
+    steps = steps_of(attempts)
+    if not steps:
+        return
+    skill = skill_of_steps(transaction, steps)
+    seen = Seen(True, known.at, known.agent, known.text)
+    before = memory.credit_steps(transaction, offer, skill.id, seen)
+    changed.skills.setdefault(skill.id, skill)
+    if before and before != skill.id and (other := skills.find(transaction, before)):
+        changed.skills.setdefault(before, other)
+
+
+def _count_skill(transaction: Transaction, skill: Skill) -> Skill | None:
+    current = skills.find(transaction, skill.id)
+    counted = skills.counted(current or skill, memory.demonstrations(transaction, skill.id))
+    if skill.steps and current is None and counted.successes < FEWEST_OF_STEPS:
+        return None  # seen too seldom to be a habit
+    if counted.status == "stable" and not counted.proposal:
+        counted = replace(counted, proposal=superseded(counted, skills.every(transaction)))
+    skills.keep(transaction, counted)
+    return counted
+
+
+def _count_gap(transaction: Transaction, id: str, span: str) -> Gap:
+    gap = curriculum.find(transaction, id) or Gap(id=id, span=span)
+    counted = curriculum.counted(gap, memory.meetings(transaction, id))
+    if counted.times or curriculum.find(transaction, id):
+        curriculum.keep(transaction, counted)
+    return counted

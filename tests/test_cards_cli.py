@@ -9,16 +9,11 @@ from click.testing import CliRunner, Result
 
 from prowess.cli.cards import command as cards_command
 from prowess.cli.inject import command as inject_command
-from prowess.cli.main import COMMANDS, prowess
-from prowess.engine import Engine
+from prowess.cli.main import prowess
 from tests.cards_support import text_of
 
 ECONOMY = text_of("token-economy", "[cost, tokens]", more="name: Token costs\npriority: 10\n")
 CALENDAR = text_of("calendar", "[meeting, appointment]", more="name: Calendar\n")
-
-over_a_store = pytest.mark.skipif(
-    not hasattr(Engine, "cards") or "cards" not in COMMANDS, reason="this engine holds no cards"
-)
 
 
 @pytest.fixture
@@ -100,20 +95,14 @@ def test_inject_reads_the_section_cards_of_a_configuration(empty: Path) -> None:
         (["--scorer", "keywrd"], "did you mean 'keyword'"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(
-    empty: Path, change: list[str], expected: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(COMMANDS, "inject", "")
+def test_what_is_wrong_is_said_in_one_line(empty: Path, change: list[str], expected: str) -> None:
     arguments = ["--cards", str(empty / "cards"), "--messages", str(empty / "messages.jsonl"), *change]
     result = CliRunner().invoke(prowess, ["inject", *arguments])
     assert result.exit_code == 1
     assert expected in result.stderr and len(result.stderr.splitlines()) == 1
 
 
-def test_a_line_that_is_no_message_is_named_with_its_number(
-    empty: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(COMMANDS, "inject", "")
+def test_a_line_that_is_no_message_is_named_with_its_number(empty: Path) -> None:
     (empty / "messages.jsonl").write_text('{"role": "user", "text": "hi"}\n\n{"role": 1}\n')
     arguments = ["--cards", str(empty / "cards"), "--messages", str(empty / "messages.jsonl")]
     result = CliRunner().invoke(prowess, ["inject", *arguments])
@@ -176,7 +165,6 @@ def run(*arguments: str, stdin: str = "") -> Result:
     return CliRunner().invoke(prowess, list(arguments), input=stdin)
 
 
-@over_a_store
 def test_inject_over_the_store_is_journalled_and_reported(synced: Path) -> None:
     messages = str(synced / "messages.jsonl")
     found = answer(run("inject", "--messages", messages, "--json"))
@@ -187,7 +175,6 @@ def test_inject_over_the_store_is_journalled_and_reported(synced: Path) -> None:
     assert "1 turns, 1 with cards (100.0%)" in words and "card:token-economy" in words
 
 
-@over_a_store
 def test_a_selection_is_reviewed_from_the_terminal(synced: Path) -> None:
     run("inject", "--messages", str(synced / "messages.jsonl"))
     shown = run("cards", "review").stdout
@@ -200,7 +187,6 @@ def test_a_selection_is_reviewed_from_the_terminal(synced: Path) -> None:
     assert "1 labels are too few" in run("cards", "fit").stderr
 
 
-@over_a_store
 def test_baseline_resume_keep_and_drop_work_from_the_terminal(synced: Path) -> None:
     block = run("cards", "baseline").stdout
     assert "Token costs, Calendar." in block and len(block) <= 500

@@ -4,12 +4,9 @@ from typing import Any
 
 import pytest
 
-from prowess.engine import Engine
 from prowess.types import Message, Turn
 from tests.cards_support import AGENTS, CALENDAR, ECONOMY, source
 from tests.conftest import OpenEngine
-
-pytestmark = pytest.mark.skipif(not hasattr(Engine, "inject"), reason="this engine holds no cards")
 
 ASKED = "How much do tokens cost?"
 

@@ -30,13 +30,13 @@ from prowess.types import JournalEntry
 from tests.evolution_support import FAIR, ORIGINAL, scores
 
 ROOT = Path(__file__).parent
-GOLDEN = [ROOT / "data/evolution/vectors.jsonl", ROOT.parent.parent / "shared/golden/exiv_calc.jsonl"]
+OURS = ROOT / "data/evolution/vectors.jsonl"
+RECORDED = ROOT.parent.parent / "shared/golden/exiv_calc.jsonl"
+GOLDEN = [OURS, RECORDED] if RECORDED.exists() else [OURS]
 
 
 @pytest.mark.parametrize("file", [pytest.param(file, id=file.stem) for file in GOLDEN])
 def test_every_golden_vector_comes_out_exactly_under_the_original_parameters(file: Path) -> None:
-    if not file.exists():
-        pytest.skip("the golden files lie outside the repository")
     for line in file.read_bytes().splitlines():
         want = msgspec.json.decode(line)
         now, before = measure(scores(*want["cur"]), ORIGINAL), measure(scores(*want["prev"]), ORIGINAL)

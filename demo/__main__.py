@@ -8,13 +8,17 @@ import click
 
 import prowess
 from prowess.engine import Engine
+from prowess.evolution.scores import Scores
 
 HERE = Path(__file__).parent
 REQUESTS = (
     "Search the web for AI news and summarize it",
     "list my open GitHub issues",
+    "is this getting expensive? how many tokens are left in the budget?",
     "thanks, that's all",
 )
+SAFE = Scores(cognitive=0.7, behavioral=0.7, safety=1.0, autonomy=3, meta_learning=0.5)
+UNSAFE = Scores(cognitive=0.7, behavioral=0.7, safety=0.3, autonomy=3, meta_learning=0.5)
 
 
 def title(text: str) -> None:
@@ -48,9 +52,23 @@ def what_is_offered(engine: Engine) -> None:
         for hit in offer.hits:
             score = click.style(f"{hit.score:.2f}", fg="green")
             click.echo(f"    {score}  {hit.id:24} {'; '.join(hit.reasons)}")
+        for card in offer.cards:
+            click.echo(f"    {click.style('card', fg='blue')}  {card}")
         saved = 1 - offer.tokens.total / everything
         cost = f"{offer.tokens.total} tokens instead of {everything}: {saved:.0%} saved"
         click.secho(f"    {cost} ({offer.tokens.counter})", fg="magenta")
+
+
+def what_changed(engine: Engine) -> None:
+    title("What changed, and was it good")
+    engine.deactivate("vision", "default", "not needed yet")
+    engine.evaluate("default", SAFE)
+    engine.activate("vision", "default")
+    after = engine.evaluate("default", UNSAFE)
+    for event in after.events:
+        click.echo(f"  {event.type}: {', '.join(str(value) for value in event.data.values())}")
+    sees = "tool:describe-image" in {c.id for c in engine.capabilities("default")}
+    click.echo(f"  vision is {'still there' if sees else 'switched off again for default'}")
 
 
 def what_happened(engine: Engine) -> None:
@@ -66,6 +84,7 @@ def main() -> None:
             what_exists(engine)
             what_is_allowed(engine)
             what_is_offered(engine)
+            what_changed(engine)
             what_happened(engine)
     click.echo()
 

@@ -32,7 +32,7 @@ def main(url: str, name: str) -> None:
             source.capabilities = [
                 capability(f"tool:{name}-{i}", f"round {number}", source="") for i in range(20)
             ]
-            engine.sync()
+            engine.sync(vectors=False)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.util import find_spec
 from typing import Any
 
 REMEMBERED = 4096
@@ -58,16 +59,18 @@ def estimate(text: str) -> int:
 
 def counter(exact: bool = True) -> Counter:
     """The exact counter where it is installed, else the estimate."""
-    count = _o200k() if exact else None
-    if count is None:
-        return Counter("estimate", lru_cache(REMEMBERED)(estimate))
-    return Counter("o200k", lru_cache(REMEMBERED)(count))
+    if exact and find_spec("rs_bpe"):
+        return Counter("o200k", lru_cache(REMEMBERED)(_o200k()))
+    return Counter("estimate", lru_cache(REMEMBERED)(estimate))
 
 
-def _o200k() -> Callable[[str], int] | None:
-    try:
+def _o200k() -> Callable[[str], int]:
+    """Count exactly; the vocabulary costs 50 MB and is read when the first text is counted."""
+
+    @cache
+    def encoding() -> Any:
         from rs_bpe.bpe import openai  # an extra, with its vocabulary inside
-    except ImportError:
-        return None
-    encoding: Any = openai.o200k_base()
-    return lambda text: int(encoding.count(text))
+
+        return openai.o200k_base()
+
+    return lambda text: int(encoding().count(text))

@@ -32,6 +32,8 @@ REMEMBERED_QUERIES = 512
 REMEMBERED_MASKS = 64
 # Below this, reading the changed ones again at the next opening is cheaper than writing everything.
 WORTH_WRITING = 256
+FEW = 200
+"""Up to here stored vectors are asked for one by one; beyond, all are read at once."""
 
 Examples = Mapping[str, Sequence[str]]
 Progress = Callable[[int, int], None]
@@ -234,9 +236,16 @@ class Index:
         encoder = self._encoder() if wanting else None
         if encoder is None:
             return
+        self._give(self._stored(encoder[0], [_key(embedding_text(c)) for c in wanting]), wanting)
+
+    def _stored(self, model: str, keys: Sequence[str]) -> dict[str, Half]:
         with self._database.reading() as transaction:
-            rows = transaction.all("SELECT text, vector FROM vector WHERE model = :model", model=encoder[0])
-        self._give({text: np.frombuffer(vector, np.float16) for text, vector in rows}, wanting)
+            if len(keys) > FEW:
+                rows = transaction.all("SELECT text, vector FROM vector WHERE model = :model", model=model)
+            else:
+                one = "SELECT text, vector FROM vector WHERE model = :model AND text = :text"
+                rows = [row for key in keys if (row := transaction.one(one, model=model, text=key))]
+        return {text: np.frombuffer(vector, np.float16) for text, vector in rows}
 
     def _give(self, vectors: Mapping[str, Half], wanting: Iterable[Capability]) -> None:
         with self._lock:

@@ -28,7 +28,7 @@ FIELD_WEIGHTS: Mapping[str, float] = {
     "parameters": 1.0,
     "provider": 1.0,
     "category": 0.3,
-    "examples": 0.2,
+    "examples": 0.1,
 }
 SATURATION = 1.2
 LENGTH_SHARE = 0.75

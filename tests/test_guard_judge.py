@@ -126,7 +126,7 @@ def test_a_long_text_gives_a_bounded_number_of_windows() -> None:
 def test_no_flood_makes_judging_slow(flood: str) -> None:
     start = time.process_time()
     judge(flood * (200_000 // len(flood)), "result", classifier=Classifier.open())
-    assert time.process_time() - start < 6
+    assert time.process_time() - start < 30
 
 
 def rows(name: str) -> list[dict[str, str]]:

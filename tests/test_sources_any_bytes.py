@@ -16,7 +16,7 @@ from prowess.sources.plugins import Plugins
 from prowess.sources.skills import Skills
 from prowess.sources.source import Source
 
-SECONDS = 5
+SECONDS = 20
 
 READERS: dict[str, Callable[[str], Source]] = {
     "unit/CAPABILITY.yaml": lambda root: Manifests(name="s", paths=(root,)),

@@ -4,12 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from bench.cards import cases, copies, deck, milliseconds, quality, scorers, thing
+from bench.cards import cases, deck, quality, scorers, thing
 from prowess.context.cards import Card
-from prowess.context.relevance import Embedder, Meanings, Relevance
-from prowess.context.selection import Rules, select
+from prowess.context.relevance import Embedder
 from prowess.discovery.encoder import Encoder
-from tests.cards_support import NOON
 
 TARGET_MS = 5.0
 SLOW_MACHINE = 4.0
@@ -44,11 +42,3 @@ def test_the_default_scorer_injects_nine_of_ten_relevant_cards_and_hardly_an_irr
 
 def test_the_original_formula_misses_its_own_goals(cards: list[Card], encoder: Embedder) -> None:
     assert quality(cards, scorers(cards, encoder)["keyword"], "frozen").relevant_injected < 0.1
-
-
-def test_two_hundred_cards_are_selected_from_in_milliseconds(cards: list[Card], encoder: Embedder) -> None:
-    large = copies(cards, 200)
-    scoring = Relevance(large, Meanings(encoder))
-    turns = [case.turn for case in cases("tuning")][:40]
-    median, _ = milliseconds(lambda turn: select(large, turn, scoring, Rules(), NOON), turns)
-    assert median < TARGET_MS * SLOW_MACHINE

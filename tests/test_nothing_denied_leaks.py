@@ -66,7 +66,7 @@ COMMANDS_AS_AGENT = {
 COMMANDS_FOR_PEOPLE = {
     *("init", "sync", "show", "graph", "lint", "sources", "policy", "agent", "approval", "why", "bench"),
     *("provider", "import", "log", "doctor", "version", "evolve", "quarantine"),
-    *("inject", "cards", "guard"),
+    *("inject", "cards", "guard", "serve"),
 }
 
 

@@ -1,8 +1,12 @@
 """`prowess agent`"""
 
+from dataclasses import asdict
+from datetime import timedelta
+
 import click
 
 from prowess.cli.session import emit, json_option, opened, say, table
+from prowess.gateway.caller import issue_token, revoke_token, token_list
 
 
 @click.group()
@@ -27,14 +31,20 @@ def show(as_json: bool) -> None:
 @click.argument("name")
 @click.option("--profile", required=True, help="What it may use.")
 @click.option("--parent", default="", help="The agent it descends from and never exceeds.")
+@click.option("--days", default=90, show_default=True, help="How long its token is valid; 0: no token.")
 @json_option
-def add(name: str, profile: str, parent: str, as_json: bool) -> None:
-    """Bind NAME to a profile."""
+def add(name: str, profile: str, parent: str, days: int, as_json: bool) -> None:
+    """Bind NAME to a profile, and print its token once."""
     with opened() as engine:
         agent = engine.spawn(parent, name, profile) if parent else engine.bind(name, profile)
+        issued = issue_token(engine, name, timedelta(days=days)) if days > 0 else None
     if as_json:
-        emit(agent)
+        emit({**asdict(agent), "token": issued.text if issued else ""})
+    elif issued:
+        click.echo(issued.text)
     say(f"{name} has profile {profile}{f' and parent {parent}' if parent else ''}")
+    if issued:
+        say(f"its token is shown this once and valid until {issued.token.expires_at}")
 
 
 @command.command()
@@ -47,3 +57,41 @@ def remove(name: str, as_json: bool) -> None:
     if as_json:
         emit({"removed": gone})
     say(f"removed {', '.join(gone)}")
+
+
+@command.group()
+def token() -> None:
+    """What agents present over HTTP to prove their names."""
+
+
+@token.command("list")
+@json_option
+def list_tokens(as_json: bool) -> None:
+    """Every token, without the token itself."""
+    with opened() as engine:
+        tokens = token_list(engine)
+    if as_json:
+        emit(tokens)
+        return
+    rows = [(t.id, t.agent, t.issued_at, t.expires_at, t.revoked_at or "-") for t in tokens]
+    table(("ID", "AGENT", "ISSUED", "VALID UNTIL", "REVOKED"), rows)
+
+
+@token.command("add")
+@click.argument("agent")
+@click.option("--days", default=90, show_default=True, help="How long it is valid.")
+def add_token(agent: str, days: int) -> None:
+    """Issue another token for AGENT, and print it once."""
+    with opened() as engine:
+        issued = issue_token(engine, agent, timedelta(days=days))
+    click.echo(issued.text)
+    say(f"shown this once, valid until {issued.token.expires_at}")
+
+
+@token.command()
+@click.argument("id")
+def revoke(id: str) -> None:
+    """Make a token worthless."""
+    with opened() as engine:
+        revoked = revoke_token(engine, id)
+    say(f"token {revoked.id} of {revoked.agent} is revoked")

@@ -12,6 +12,7 @@ from prowess.policy.agents import Agent
 from prowess.policy.approvals import Answer, Approval
 from prowess.policy.policy import Policy, Settled
 from prowess.policy.spawning import SPAWN
+from prowess.policy.tokens import Tokens
 from prowess.types import Capability, Decision, Problem, SyncReport
 
 REMEMBERED_AGENTS = 256
@@ -21,6 +22,11 @@ class WhatIsAllowed(WhatExists):
     @cached_property
     def policy(self) -> Policy:
         return Policy(self._database, self._clock, self._ways.policy_files)
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        """What proves over HTTP that somebody is an agent."""
+        return Tokens(self._database, self.journal, self._clock)
 
     @cached_property
     def _visible(self) -> dict[tuple[str, bool], tuple[object, View]]:

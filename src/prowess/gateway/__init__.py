@@ -1,0 +1,1 @@
+"""The MCP face: one server in front of all the others."""

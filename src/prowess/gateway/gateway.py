@@ -1,0 +1,57 @@
+"""The gateway: an engine, the servers behind it, and what keeps the two in step.
+
+Above: `server`, which speaks the protocol with clients. Below: the engine, called in worker threads.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+from anyio import CapacityLimiter, to_thread
+from mcp.server.subscriptions import InMemorySubscriptionBus
+
+from prowess.config import GatewayConfig
+from prowess.engine.engine import Engine
+from prowess.gateway.calling import Calls
+from prowess.gateway.following import Following
+from prowess.gateway.results import Remainders
+from prowess.gateway.routes import Routes
+from prowess.gateway.upstreams import Upstreams
+
+FIRST_SYNC = 8.0
+"""Seconds a first client waits for sources that were never read."""
+
+
+class Gateway:
+    def __init__(
+        self, engine: Engine, upstreams: Upstreams, environment: Mapping[str, str], config: GatewayConfig
+    ) -> None:
+        self.engine = engine
+        self.config = config
+        self.upstreams = upstreams
+        self.remainders = Remainders()
+        self.routes = Routes(engine, upstreams, environment, config.timeout)
+        # SQLite has one writer at a time; those in its own queue would sleep, those in ours wait their turn.
+        writers = CapacityLimiter(8 if engine.store.startswith("postgres") else 1)
+        self.calls = Calls(engine, self.routes, self.remainders, config.max_result_characters, writers)
+        self.bus = InMemorySubscriptionBus()
+        self._following = Following(engine, upstreams.names, self.bus, config.poll)
+        self._ready = False
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Servers are kept and the catalogue is current while this lasts."""
+        self.upstreams.changed = self._following.changed
+        async with self.upstreams.running() as portal, self._following.running(portal):
+            yield
+
+    async def ready(self) -> None:
+        """What was read before serves at once; a source that never was is waited for, once."""
+        if not self._ready:
+            view = await to_thread.run_sync(self.engine.view)
+            known = {provider.source for provider in view.providers.values()}
+            await self._following.synced(FIRST_SYNC, known)
+            self._ready = True
+
+    async def synced(self, seconds: float) -> None:
+        """Wait until every source was read once since the start."""
+        await self._following.synced(seconds)

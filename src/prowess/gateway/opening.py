@@ -1,0 +1,43 @@
+"""From a configuration to a gateway: the engine over sources that read through kept connections."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from prowess import config as configuration
+from prowess.engine.engine import Engine
+from prowess.gateway.gateway import Gateway
+from prowess.gateway.upstreams import Upstreams
+from prowess.opening import now, ways_of
+from prowess.sources.configured import configured_sources
+from prowess.store.database import Database
+from prowess.store.opening import driver
+from prowess.store.sqlite import SQLite
+
+
+class Unhurried(SQLite):
+    """The embedded store without a wait for the disk in every call.
+
+    What is committed survives the end of this process, however it ends; a power cut may take the last
+    moments with it, never a part of an entry.
+    """
+
+    def __init__(self, inner: SQLite) -> None:
+        super().__init__(inner._path)
+
+    def connect(self) -> Any:
+        connection = super().connect()
+        connection.execute("PRAGMA synchronous = NORMAL")
+        return connection
+
+
+@contextmanager
+def opened(file: Path | None, store: str | None, environment: Mapping[str, str]) -> Iterator[Gateway]:
+    settings = configuration.load(file, Path.cwd())
+    upstreams = Upstreams(configured_sources(settings, environment), settings.config.gateway)
+    chosen = driver(store or environment.get("PROWESS_STORE") or settings.config.store, settings.root)
+    database = Database(Unhurried(chosen) if isinstance(chosen, SQLite) else chosen)
+    ways = ways_of(settings, environment, {})
+    with Engine(database, upstreams.sources, now, environment, ways) as engine:
+        yield Gateway(engine, upstreams, environment, settings.config.gateway)

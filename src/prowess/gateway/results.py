@@ -1,0 +1,138 @@
+"""What goes back to a client: answers as the protocol writes them, and the rest of those too long.
+
+An answer passes through as it came unless its text is longer than is allowed; then its beginning is
+sent with a reference under which the rest can be read, by the same agent alone, for a while.
+"""
+
+import secrets
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import msgspec
+
+Answer: TypeAlias = dict[str, Any]
+"""The result of a tool call as it stands on the wire."""
+
+REFERENCE = "result:"
+MOST_KEPT = 128 * 1024 * 1024
+"""Characters of all remainders together; the oldest go first."""
+MOST_BINARY = 32 * 1024 * 1024
+BINARY = ("image", "audio")
+OWN_META = "io.modelcontextprotocol/"
+
+
+def said(text: str) -> Answer:
+    return {"content": [{"type": "text", "text": text}], "isError": False}
+
+
+def failed(text: str) -> Answer:
+    return {"content": [{"type": "text", "text": text}], "isError": True}
+
+
+def data(value: object) -> Answer:
+    """A value as JSON text: what a model reads, with nothing said twice."""
+    return said(msgspec.json.encode(value).decode())
+
+
+def passed(result: Mapping[str, Any]) -> Answer:
+    """An upstream's result without what it said about the connection between it and us."""
+    answer = dict(result)
+    meta = answer.pop("_meta", None)
+    kept = {k: v for k, v in meta.items() if not k.startswith(OWN_META)} if isinstance(meta, dict) else {}
+    return {**answer, "_meta": kept} if kept else answer
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    text: str
+    offset: int
+    total: int
+
+    @property
+    def rest(self) -> bool:
+        return self.offset + len(self.text) < self.total
+
+
+class Remainders:
+    """Whole texts whose beginning was sent."""
+
+    def __init__(self, most: int = MOST_KEPT) -> None:
+        self._texts: OrderedDict[tuple[str, str], str] = OrderedDict()
+        self._most = most
+        self._size = 0
+
+    def keep(self, agent: str, text: str) -> str:
+        """Keep a text for this agent; returns the reference to it."""
+        handle = secrets.token_hex(6)
+        self._texts[agent, handle] = text
+        self._size += len(text)
+        while self._size > self._most and len(self._texts) > 1:
+            _, oldest = self._texts.popitem(last=False)
+            self._size -= len(oldest)
+        return REFERENCE + handle
+
+    def read(self, agent: str, reference: str, offset: int, most: int) -> Piece | None:
+        text = self._texts.get((agent, reference.removeprefix(REFERENCE)))
+        if text is None:
+            return None
+        start = min(max(0, offset), len(text))
+        return Piece(text[start : start + most], start, len(text))
+
+
+def size(answer: Answer) -> int:
+    """How many characters of text an answer holds."""
+    return sum(map(len, _texts(answer))) + len(_structured(answer))
+
+
+def shortened(answer: Answer, most: int, agent: str, remainders: Remainders) -> Answer:
+    """The answer itself, or its beginning and where the rest is."""
+    texts, structured = _texts(answer), _structured(answer)
+    if sum(map(len, texts)) <= most and len(structured) <= most and _binary_size(answer) <= MOST_BINARY:
+        return answer
+    whole = "\n".join(texts)
+    # Structured content usually says what the text says; it is kept only where it says more.
+    if len(structured) > 2 * len(whole):
+        whole = f"{whole}\n{structured}".strip()
+    binary = [block for block in _blocks(answer) if block.get("type") in BINARY]
+    fitting = binary if _binary_size(answer) <= MOST_BINARY else []
+    first = [{"type": "text", "text": whole[:most]}, *fitting]
+    note = _note(whole, most, len(binary) - len(fitting), agent, remainders)
+    kept = {key: value for key, value in answer.items() if key not in ("content", "structuredContent")}
+    return {**kept, "content": [*first, {"type": "text", "text": note}]}
+
+
+def _note(whole: str, most: int, dropped: int, agent: str, remainders: Remainders) -> str:
+    notes = [f"[{dropped} images or sounds were too large and are left out]"] if dropped else []
+    if len(whole) > most:
+        reference = remainders.keep(agent, whole)
+        notes.append(
+            f"[{most} of {len(whole)} characters; go on with read_reference,"
+            f' reference "{reference}", offset {most}]'
+        )
+    return " ".join(notes)
+
+
+def _blocks(answer: Answer) -> list[dict[str, Any]]:
+    content = answer.get("content")
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def _texts(answer: Answer) -> list[str]:
+    found = []
+    for block in _blocks(answer):
+        resource = block.get("resource")
+        holder = resource if isinstance(resource, dict) else block
+        if isinstance(holder.get("text"), str):
+            found.append(holder["text"])
+    return found
+
+
+def _structured(answer: Answer) -> str:
+    value = answer.get("structuredContent")
+    return "" if value is None else msgspec.json.encode(value).decode()
+
+
+def _binary_size(answer: Answer) -> int:
+    return sum(len(block.get("data") or "") for block in _blocks(answer) if block.get("type") in BINARY)

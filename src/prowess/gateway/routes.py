@@ -1,0 +1,135 @@
+"""Where a call goes: to an MCP server, to Python, over HTTP, to a text, or back to the host program."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import anyio
+from anyio import CapacityLimiter, to_thread
+from mcp.shared.dispatcher import ProgressFnT
+from mcp_types import (
+    CallToolRequest,
+    CallToolRequestParams,
+    GetPromptRequest,
+    GetPromptRequestParams,
+    ReadResourceRequest,
+    ReadResourceRequestParams,
+    RequestParamsMeta,
+)
+
+from prowess.engine.engine import Engine
+from prowess.errors import SourceError
+from prowess.gateway.local import call_function
+from prowess.gateway.operation import call_operation
+from prowess.gateway.results import Answer, failed, passed, said
+from prowess.gateway.showing import TEXT_KINDS
+from prowess.gateway.upstream import Upstream
+from prowess.gateway.upstreams import Upstreams
+from prowess.sources.events import Events
+from prowess.sources.functions import Functions
+from prowess.types import Capability
+
+Arguments = Mapping[str, Any]
+Meta = Mapping[str, Any] | None
+
+SHORTEST_SECRET = 4
+
+
+class Routes:
+    def __init__(
+        self, engine: Engine, upstreams: Upstreams, environment: Mapping[str, str], timeout: float
+    ) -> None:
+        self._engine = engine
+        self._upstreams = upstreams
+        self._environment = environment
+        self._timeout = timeout
+        self._threads = CapacityLimiter(32)
+
+    async def go(
+        self, capability: Capability, arguments: Arguments, progress: ProgressFnT | None, meta: Meta
+    ) -> Answer:
+        """Carry out a call that was allowed. Raises `SourceError` when it cannot be done."""
+        if capability.kind in TEXT_KINDS:
+            return said(await self.text(capability))
+        match capability.source_ref.kind:
+            case "mcp":
+                return await self._over_mcp(capability, arguments, progress, meta)
+            case "functions" | "events":
+                return await self._in_time(capability, arguments)
+            case "openapi":
+                return await call_operation(capability, arguments, self._environment, self._timeout)
+        return failed(
+            f"{capability.id} is not called through this server: the host program must act on it."
+            " Tell it, or the person, what should be done."
+        )
+
+    async def text(self, capability: Capability) -> str:
+        detail = await to_thread.run_sync(self._engine.detail, capability.id)
+        return detail.content or capability.description
+
+    async def prompt(self, capability: Capability, arguments: Mapping[str, str]) -> dict[str, Any]:
+        params = GetPromptRequestParams(name=capability.name, arguments=dict(arguments))
+        return passed(await self._upstream(capability).ask(GetPromptRequest(params=params)))
+
+    async def resource(self, capability: Capability, uri: str) -> dict[str, Any]:
+        params = ReadResourceRequestParams(uri=uri)
+        return passed(await self._upstream(capability).ask(ReadResourceRequest(params=params)))
+
+    def redacted(self, text: str, names: frozenset[str]) -> str:
+        """A text without the values of these variables."""
+        for name in names:
+            value = self._environment.get(name, "")
+            if len(value) >= SHORTEST_SECRET:
+                text = text.replace(value, f"${{{name}}}")
+        return text
+
+    # --- ways ----------------------------------------------------------------------------------
+
+    async def _over_mcp(
+        self, capability: Capability, arguments: Arguments, progress: ProgressFnT | None, meta: Meta
+    ) -> Answer:
+        if capability.kind == "prompt":
+            return _as_answer(await self.prompt(capability, {k: str(v) for k, v in arguments.items()}))
+        if capability.kind == "resource":
+            uri = capability.metadata.get("uri") or arguments.get("uri")
+            if not uri:
+                template = capability.metadata.get("uri_template")
+                return failed(f'{capability.id} needs the argument "uri", like {template}')
+            return _as_answer(await self.resource(capability, str(uri)))
+        params = CallToolRequestParams(
+            name=capability.name, arguments=dict(arguments), _meta=cast("RequestParamsMeta", _forwarded(meta))
+        )
+        result = await self._upstream(capability).ask(CallToolRequest(params=params), progress)
+        if result.get("resultType") == "input_required":
+            return failed(f"{capability.id} asks the client for more input, which cannot be passed on yet.")
+        return passed(result)
+
+    async def _in_time(self, capability: Capability, arguments: Arguments) -> Answer:
+        source = next((one for one in self._engine.sources if one.name == capability.source), None)
+        if not isinstance(source, Functions | Events):
+            raise SourceError(capability.source, "is not configured any more", "sync again")
+        with anyio.move_on_after(self._timeout):
+            return await call_function(source, capability, arguments, self._threads)
+        raise SourceError(capability.source, f"no answer within {self._timeout:g} s", "")
+
+    def _upstream(self, capability: Capability) -> Upstream:
+        upstream = self._upstreams.get(capability.source)
+        if upstream is None:
+            raise SourceError(capability.source, "is not configured any more", "sync again")
+        return upstream
+
+
+def _forwarded(meta: Meta) -> dict[str, Any] | None:
+    """What the client sent along, without what concerns only the connection between it and us."""
+    kept = {
+        key: value
+        for key, value in (meta or {}).items()
+        if key not in ("progressToken", "progress_token") and not key.startswith("io.modelcontextprotocol/")
+    }
+    return kept or None
+
+
+def _as_answer(result: Mapping[str, Any]) -> Answer:
+    """A prompt or a resource as the result of a call."""
+    messages = [message["content"] for message in result.get("messages", [])]
+    contents = [{"type": "resource", "resource": one} for one in result.get("contents", [])]
+    return {"content": [*messages, *contents], "isError": False}

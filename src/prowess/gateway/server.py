@@ -1,0 +1,172 @@
+"""The server that clients see, on the SDK's low-level `Server`.
+
+Above: `stdio` and `http`, which carry it. Below: the gateway. Each handler asks who is calling, runs the
+engine in a worker thread and answers in the protocol's own shapes.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, TypeVar
+
+from anyio import to_thread
+from mcp.server import Server, ServerRequestContext
+from mcp.server.caching import CacheableMethod, CacheHint
+from mcp.server.subscriptions import ListenHandler
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    GetPromptRequestParams,
+    ListPromptsResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+)
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from prowess.errors import ProwessError
+from prowess.gateway.answering import Answering
+from prowess.gateway.approving import ask_person
+from prowess.gateway.caller import Caller
+from prowess.gateway.calling import Client
+from prowess.gateway.gateway import Gateway
+from prowess.gateway.passing import page, prompts, resources, templates
+from prowess.gateway.tools import tool_list
+
+Context = ServerRequestContext[Any]
+CallerOf = Callable[[Context], Caller]
+Page = PaginatedRequestParams | None
+Returned = TypeVar("Returned")
+
+FRESH = CacheHint(ttl_ms=60_000, scope="private")
+LISTS: tuple[CacheableMethod, ...] = (
+    "tools/list",
+    "prompts/list",
+    "resources/list",
+    "resources/templates/list",
+)
+
+INSTRUCTIONS = (
+    "One server in front of many. discover_capabilities finds what fits a task and says how to call it;"
+    " call_read_only and call_with_effects call it."
+)
+
+
+def build(gateway: Gateway, caller_of: CallerOf) -> Server[Any]:
+    return _Face(gateway, caller_of).server()
+
+
+class _Face:
+    def __init__(self, gateway: Gateway, caller_of: CallerOf) -> None:
+        self._gateway = gateway
+        self._caller_of = caller_of
+        self._answering = Answering(gateway)
+
+    def server(self) -> Server[Any]:
+        server: Server[Any] = Server(
+            "prowess",
+            version=_version(),
+            instructions=INSTRUCTIONS,
+            cache_hints=dict.fromkeys(LISTS, FRESH) | {"resources/read": CacheHint()},
+            # No tool of ours wants arguments in headers; the list need not be made at every call.
+            get_tool_input_schema=lambda name: None,
+            on_list_tools=self._tools,
+            on_list_resources=self._resources,
+            on_list_resource_templates=self._templates,
+            on_list_prompts=self._prompts,
+            on_subscriptions_listen=ListenHandler(self._gateway.bus),
+        )
+        # These pass on what servers answered as it came, which the typed registrations do not allow.
+        server.add_request_handler("tools/call", CallToolRequestParams, self._call)
+        server.add_request_handler("resources/read", ReadResourceRequestParams, self._read)
+        server.add_request_handler("prompts/get", GetPromptRequestParams, self._prompt)
+        return server
+
+    # --- lists ---------------------------------------------------------------------------------
+
+    async def _tools(self, context: Context, params: Page) -> ListToolsResult:
+        await self._gateway.ready()
+        caller = self._caller_of(context)
+        return ListToolsResult(tools=await _in_thread(tool_list, self._gateway.engine, caller))
+
+    async def _resources(self, context: Context, params: Page) -> ListResourcesResult:
+        await self._gateway.ready()
+        found = await _in_thread(lambda: resources(self._visible(context)))
+        shown, following = page(found, params.cursor if params else None)
+        return ListResourcesResult(resources=shown, next_cursor=following)
+
+    async def _templates(self, context: Context, params: Page) -> ListResourceTemplatesResult:
+        await self._gateway.ready()
+        found = await _in_thread(lambda: templates(self._visible(context)))
+        shown, following = page(found, params.cursor if params else None)
+        return ListResourceTemplatesResult(resource_templates=shown, next_cursor=following)
+
+    async def _prompts(self, context: Context, params: Page) -> ListPromptsResult:
+        await self._gateway.ready()
+        found = await _in_thread(lambda: prompts(self._gateway.engine, self._visible(context)))
+        shown, following = page(found, params.cursor if params else None)
+        return ListPromptsResult(prompts=shown, next_cursor=following)
+
+    def _visible(self, context: Context) -> Any:
+        caller = self._caller_of(context)
+        return self._gateway.engine.visible(caller.agent, caller.authenticated)
+
+    # --- uses ----------------------------------------------------------------------------------
+
+    async def _call(self, context: Context, params: CallToolRequestParams) -> dict[str, Any]:
+        await self._gateway.ready()
+        return _whole(context, await self._answering.tool(params, self._client(context, params)))
+
+    async def _read(self, context: Context, params: ReadResourceRequestParams) -> dict[str, Any]:
+        with _as_protocol_error():
+            return _whole(context, await self._answering.resource(params.uri, self._client(context, None)))
+
+    async def _prompt(self, context: Context, params: GetPromptRequestParams) -> dict[str, Any]:
+        with _as_protocol_error():
+            client = self._client(context, None)
+            answer = await self._answering.prompt(params.name, params.arguments or {}, client)
+            return _whole(context, answer)
+
+    def _client(self, context: Context, params: CallToolRequestParams | None) -> Client:
+        meta: Mapping[str, Any] = dict(context.meta or {})
+        asks_for_progress = "progress_token" in meta or "progressToken" in meta
+        return Client(
+            caller=self._caller_of(context),
+            ask=partial(ask_person, context, params or CallToolRequestParams(name="")),
+            progress=context.session.report_progress if asks_for_progress else None,
+            meta=meta,
+        )
+
+
+def _whole(context: Context, answer: dict[str, Any]) -> dict[str, Any]:
+    """An answer with what the client's revision demands of it."""
+    if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        return {"resultType": "complete", **answer}
+    if isinstance(answer.get("structuredContent", {}), dict):
+        return answer
+    # Older revisions know only objects there; the text says the same.
+    return {key: value for key, value in answer.items() if key != "structuredContent"}
+
+
+@contextmanager
+def _as_protocol_error() -> Iterator[None]:
+    """Turn our errors into those of the protocol."""
+    try:
+        yield
+    except ProwessError as error:
+        raise MCPError(INVALID_PARAMS, str(error)) from None
+
+
+async def _in_thread(work: Callable[..., Returned], *arguments: Any) -> Returned:
+    return await to_thread.run_sync(work, *arguments)
+
+
+def _version() -> str:
+    try:
+        return version("prowess")
+    except PackageNotFoundError:
+        return "0"

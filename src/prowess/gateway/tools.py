@@ -1,0 +1,115 @@
+"""The tools a client sees: six that never change, and those the caller's profile pins."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mcp_types import Tool, ToolAnnotations
+
+from prowess.engine.engine import Engine
+from prowess.gateway.caller import Caller
+from prowess.gateway.showing import callable_here, clean, clean_schema
+from prowess.policy.mcp import EMPTY_SCHEMA, tool_name
+from prowess.types import Capability
+
+Schema = dict[str, Any]
+
+TEXT: Schema = {"type": "string"}
+READING = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+
+
+def _object(required: tuple[str, ...] = (), **properties: Schema) -> Schema:
+    return {"type": "object", "properties": properties, "required": list(required)}
+
+
+CALL = _object(
+    ("id",),
+    id={"type": "string", "description": "As discover_capabilities gave it."},
+    arguments={"type": "object", "description": "Fitting the capability's own schema."},
+)
+
+META = (
+    Tool(
+        name="discover_capabilities",
+        description="Search everything you can use here: tools of many servers, skills, APIs. Ask before"
+        " saying that something cannot be done. Each result says how to call it.",
+        input_schema=_object(
+            ("query",),
+            query={"type": "string", "description": "What should be done, in plain words."},
+            kind={"type": "string", "description": "Only this kind: tool, skill, event, prompt, resource."},
+            limit={"type": "integer", "minimum": 1, "maximum": 20},
+        ),
+        annotations=READING,
+    ),
+    Tool(
+        name="describe_capability",
+        description="Everything about one capability: description, schema, what is missing to use it.",
+        input_schema=_object(("id",), id=TEXT),
+        annotations=READING,
+    ),
+    Tool(
+        name="call_read_only",
+        description="Call a capability that changes nothing, or read a skill. One with effects is refused.",
+        input_schema=CALL,
+        annotations=ToolAnnotations(read_only_hint=True, open_world_hint=True),
+    ),
+    Tool(
+        name="call_with_effects",
+        description="Call a capability that may change something, or cost something.",
+        input_schema=CALL,
+        annotations=ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=True),
+    ),
+    Tool(
+        name="list_capabilities",
+        description="What there is, counted by provider; with a kind or provider, the ids.",
+        input_schema=_object(
+            (),
+            kind=TEXT,
+            provider=TEXT,
+            after={"type": "string", "description": "The `next` of the last page."},
+        ),
+        annotations=READING,
+    ),
+    Tool(
+        name="read_reference",
+        description="Read a skill or card whole, a reference document, or the rest of a long result.",
+        input_schema=_object(
+            (),
+            reference={"type": "string", "description": "An id, a document's path, or result:..."},
+            offset={"type": "integer", "minimum": 0},
+        ),
+        annotations=READING,
+    ),
+)
+META_NAMES = frozenset(tool.name for tool in META)
+
+
+def pinned(engine: Engine, caller: Caller) -> Mapping[str, str]:
+    """Name of a tool -> the capability behind it, for what the profile pins."""
+    visible = engine.visible(caller.agent, caller.authenticated).capabilities
+    ids = engine.policy.pinned(caller.agent, engine.view())
+    names = {tool_name(id): id for id in ids if id in visible and callable_here(visible[id])}
+    return {name: names[name] for name in sorted(names) if name not in META_NAMES}
+
+
+def tool_list(engine: Engine, caller: Caller) -> list[Tool]:
+    """The same tools in the same order for the same caller, whatever stands behind."""
+    visible = engine.visible(caller.agent, caller.authenticated).capabilities
+    return [*META, *(_tool(engine, name, visible[id]) for name, id in pinned(engine, caller).items())]
+
+
+def _tool(engine: Engine, name: str, capability: Capability) -> Tool:
+    schema = clean_schema(engine.detail(capability.id).input_schema or EMPTY_SCHEMA)
+    hints = capability.metadata.get("annotations")
+    said = dict(hints) if isinstance(hints, Mapping) else {}
+    return Tool(
+        name=name,
+        title=clean(capability.display_name),
+        description=clean(capability.description),
+        input_schema={**schema, "type": "object"},
+        annotations=ToolAnnotations(
+            read_only_hint=not capability.has_side_effects,
+            destructive_hint=said.get("destructive"),
+            idempotent_hint=said.get("idempotent"),
+            open_world_hint=said.get("open_world"),
+        ),
+    )

@@ -1,0 +1,109 @@
+"""All the MCP servers behind the gateway, and the sources that read over their connections."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from concurrent.futures import CancelledError
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, fields
+
+import anyio
+from anyio.from_thread import BlockingPortal
+
+from prowess.config import GatewayConfig
+from prowess.gateway.upstream import Upstream
+from prowess.sources.conduct import Conduct
+from prowess.sources.listing import Listing
+from prowess.sources.mcp import McpSource
+from prowess.sources.source import Source
+
+SECONDS_TO_END = 8.0
+
+Surveyed = tuple[Listing, Conduct]
+
+
+def _unset(name: str) -> Surveyed:
+    raise NotImplementedError(name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WarmSource(McpSource):
+    """An MCP source that asks over the connection the gateway keeps.
+
+    A server that changes its tools changes them in the process that runs, so that one must be asked.
+    """
+
+    survey: Callable[[str], Surveyed] = _unset
+
+    def _ask(self) -> Surveyed:
+        return self.survey(self.name)
+
+
+class Upstreams:
+    def __init__(self, sources: Iterable[Source], config: GatewayConfig) -> None:
+        self._portal: BlockingPortal | None = None
+        self._closing = False
+        self._stopping = anyio.Event()
+        self._ended = anyio.Event()
+        self.changed: Callable[[str], None] = lambda name: None
+        self._servers: Mapping[str, Upstream] = {
+            source.name: Upstream(source, config.concurrency, config.timeout, self._heard)
+            for source in sources
+            if isinstance(source, McpSource)
+        }
+        self.sources = tuple(map(self._warmed, sources))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._servers)
+
+    def get(self, name: str) -> Upstream | None:
+        return self._servers.get(name)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[BlockingPortal]:
+        """While this lasts, servers are started and kept; all of them end with it."""
+        async with BlockingPortal() as portal, anyio.create_task_group() as tasks:
+            self._portal = portal
+            tasks.start_soon(self._keep_all)
+            try:
+                yield portal
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await self.stop()
+                    await portal.stop(cancel_remaining=True)
+
+    async def stop(self) -> None:
+        """End every server; returns when they have ended."""
+        self._closing = True
+        self._stopping.set()
+        with anyio.move_on_after(SECONDS_TO_END):
+            await self._ended.wait()
+
+    async def _keep_all(self) -> None:
+        async with anyio.create_task_group() as servers:
+            for server in self._servers.values():
+                servers.start_soon(server.keep)
+            await self._stopping.wait()
+            servers.cancel_scope.cancel()
+        self._ended.set()
+
+    def _heard(self, name: str) -> None:
+        self.changed(name)
+
+    def _warmed(self, source: Source) -> Source:
+        if not isinstance(source, McpSource):
+            return source
+        same = {part.name: getattr(source, part.name) for part in fields(McpSource)}
+        return WarmSource(**same, survey=self._survey)
+
+    def _survey(self, name: str) -> Surveyed:
+        """Ask a server from the thread of a sync."""
+        if self._portal is None or self._closing:
+            # Not an error of the server: the sync as a whole ends, and nothing is recorded as down.
+            raise asyncio.CancelledError
+        try:
+            return self._portal.call(self._servers[name].survey)
+        except (CancelledError, RuntimeError):
+            if self._closing:
+                raise asyncio.CancelledError from None
+            raise

@@ -55,6 +55,7 @@ FOR_PEOPLE = {
     ),
     *("explain", "check", "record", "sync", "watch", "activate", "deactivate", "close"),
     *("agents", "bind", "spawn", "retire", "approvals", "answer", "review", "evaluate", "trigger"),
+    *("learn", "usage", "what_would_close"),
     *("quarantined", "approve", "reject", "approved_version"),
 }
 
@@ -66,7 +67,7 @@ COMMANDS_AS_AGENT = {
 COMMANDS_FOR_PEOPLE = {
     *("init", "sync", "show", "graph", "lint", "sources", "policy", "agent", "approval", "why", "bench"),
     *("provider", "import", "log", "doctor", "version", "evolve", "quarantine"),
-    *("inject", "cards", "guard", "serve"),
+    *("inject", "cards", "guard", "serve", "skills", "curriculum"),
 }
 
 

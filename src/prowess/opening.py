@@ -63,5 +63,6 @@ def ways_of(settings: Settings, environment: Mapping[str, str], discovery: Mappi
         policy_files=tuple(settings.path(file) for file in settings.config.policy.files),
         embedder=open_embedder,
         cards=settings.config.cards,
+        learning=settings.config.learning,
         root=settings.root,
     )

@@ -30,6 +30,8 @@ COMMANDS = {
     "inject": "Which cards a conversation gets, and the files with them in it.",
     "cards": "Just-in-time cards: check, report, review, fit.",
     "guard": "What is unsafe to show a model, and what would reach the prompt.",
+    "skills": "What was learnt: skills, their gates, and promotion.",
+    "curriculum": "What agents needed and could not do.",
     "serve": "Servers: everything behind one door.",
     "provider": "Switch providers on and off.",
     "import": "Take over the MCP servers of another client's configuration.",

@@ -8,10 +8,10 @@ the engine, and every change is journalled in it.
 from types import TracebackType
 from typing import Self
 
-from prowess.engine.changed import WhatChanged
+from prowess.engine.learnt import WhatIsLearnt
 
 
-class Engine(WhatChanged):
+class Engine(WhatIsLearnt):
     """What an agent can do, turn after turn. Make one with `prowess.open()`."""
 
     def __enter__(self) -> Self:

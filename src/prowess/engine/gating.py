@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from prowess.engine.trial import Trial
-from prowess.learning.grouping import alike, distinct, normalised
+from prowess.learning.grouping import alike, distinct, normalised, telling_words
 from prowess.learning.promotion import Gated, Row, SuiteResult, benchmark_result, regression_result
 from prowess.learning.skills import Skill
 
 FEWEST_JUDGES = 2
-MOST_ROUNDS = 8
+MOST_ROUNDS = 64
 HARDLY = 1e-6
 
 Progress = Callable[[int, int], None]
@@ -58,7 +58,7 @@ class _Replay:
 
 def gate(skills: Sequence[Skill], court: Court, make: MakeTrial) -> tuple[Gated, ...]:
     """Gate these skills together; what is taken out on the way keeps the result that took it out."""
-    tried = {skill.id: replace(skill, examples=skill.examples or skill.spans) for skill in skills}
+    tried = {skill.id: skill for skill in skills}
     rest = [skill for skill in court.stable if skill.id not in tried]
     without = make(rest)
     before = [without.ranked(judge.request, judge.agent) for judge in _watched(court)]
@@ -127,13 +127,19 @@ def _lost(judge: Judge, replay: _Replay, top_k: int, with_them: Trial) -> bool:
 
 
 def _to_blame(judge: Judge, replay: _Replay, skills: Sequence[Skill]) -> set[str]:
-    """The skills whose method passed what was right; all of them where none did."""
+    """The skill whose method passed what was right; of several, the one whose requests are most like it."""
     now = replay.ranked_after
     missing = not set(judge.expected) <= set(now)
     last = len(now) if missing else max(now.index(id) for id in judge.expected)
     above = [s for s in skills if s.method in now[:last] and s.method not in judge.expected]
-    passed = {skill.id for skill in above if not _stood_above(skill, judge, replay)}
-    return passed or {skill.id for skill in above} or {skill.id for skill in skills}
+    passed = [skill for skill in above if not _stood_above(skill, judge, replay)] or above or list(skills)
+    words = telling_words(judge.request)
+    nearest = max(passed, key=lambda skill: (_shared(skill, words), skill.id))
+    return {nearest.id}
+
+
+def _shared(skill: Skill, words: frozenset[str]) -> int:
+    return max((len(words & telling_words(span)) for span in skill.examples), default=0)
 
 
 def _stood_above(skill: Skill, judge: Judge, replay: _Replay) -> bool:

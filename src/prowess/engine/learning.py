@@ -5,7 +5,7 @@ entry in the journal; nothing is promoted by itself.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -129,7 +129,7 @@ class Learning:
             chosen = [skills.get(transaction, id) for id in ids]
             stable = skills.every(transaction, "stable")
             judges = self._judges(transaction)
-        fresh = [replace(skill, examples=skill.spans) for skill in chosen]
+        fresh = [replace(skill, examples=_uncontested(skill, judges)) for skill in chosen]
         results = gate(fresh, self._court(judges, stable, ids, progress), self._make_trial)
         with self._database.writing() as transaction:
             for skill, result in zip(fresh, results, strict=True):
@@ -272,6 +272,11 @@ class Learning:
             raise LearningError("learning", "it is off", 'set mode = "accumulate" in [learning]')
 
 
-def plain(value: Skill | Gap | SuiteResult) -> dict[str, object]:
-    """A value of learning as JSON says it."""
-    return asdict(value)
+def _uncontested(skill: Skill, judges: Sequence[Judge]) -> tuple[str, ...]:
+    """The requests that teach: none that something else was also said to answer, whoever said so."""
+    asked = {
+        normalised(judge.request)
+        for judge in judges
+        if judge.told_by and skill.method not in judge.expected and judge.expected != skill.steps
+    }
+    return tuple(span for span in skill.spans if normalised(span) not in asked)

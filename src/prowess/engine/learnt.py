@@ -11,13 +11,14 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from prowess.catalogue.view import View
+from prowess.engine.allowed import REMEMBERED_AGENTS
 from prowess.engine.changed import WhatChanged
 from prowess.engine.learning import Learning
 from prowess.engine.lessons import Learnt as Lesson
 from prowess.engine.reading import SyncProgress, no_progress
 from prowess.engine.trial import Lessons, lessons_of, procedures_of, trial, with_procedures
 from prowess.engine.usage import Closing, UsageLine, closing, usage
-from prowess.sources.learnt import Learnt, Procedure
+from prowess.sources.learnt import NAME, Learnt, Procedure
 from prowess.sources.source import silent
 from prowess.types import Capability, SyncReport
 
@@ -66,6 +67,25 @@ class WhatIsLearnt(WhatChanged):
             tried = with_procedures(view.capabilities, self.procedures)
             self._extended = (view, replace(view, capabilities=tried))
         return self._extended[1]
+
+    def visible(self, agent: str, authenticated: bool = True) -> View:
+        """What an agent may use; a skill of several steps only where it may use every step."""
+        seen = super().visible(agent, authenticated)
+        held = self._with_all_steps.get((agent, authenticated))
+        if held is None or held[0] is not seen:
+            whole = self.view().capabilities
+            hidden = [id for id, c in seen.capabilities.items() if c.provider == NAME and
+                      not set(whole[id].required_tools) <= seen.capabilities.keys()]  # fmt: skip
+            kept = {id: c for id, c in seen.capabilities.items() if id not in hidden}
+            if len(self._with_all_steps) >= REMEMBERED_AGENTS:
+                self._with_all_steps.clear()
+            held = (seen, replace(seen, capabilities=kept) if hidden else seen)
+            self._with_all_steps[agent, authenticated] = held
+        return held[1]
+
+    @cached_property
+    def _with_all_steps(self) -> dict[tuple[str, bool], tuple[View, View]]:
+        return {}
 
     def usage(self) -> tuple[UsageLine, ...]:
         """What each provider and skill costs, and what use was made of it."""

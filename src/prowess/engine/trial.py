@@ -26,7 +26,7 @@ Lessons = Mapping[str, tuple[str, ...]]
 
 MOST_EXAMPLES = 32
 DEPTH = 10
-MADE_FOR_ONE = ("_search", "_visible", "_absences", "policy", "learning")
+MADE_FOR_ONE = ("_search", "_visible", "_absences", "_with_all_steps", "policy", "learning")
 """Parts of an engine that hold what belongs to its own lessons."""
 
 

@@ -1,0 +1,191 @@
+"""`prowess skills`"""
+
+import getpass
+import sys
+from pathlib import Path
+
+import click
+
+from prowess.errors import LearningError
+from prowess.learning.evidence import read_evidence
+from prowess.learning.ledger import SkillLedger
+from prowess.learning.skills import Skill
+
+by_option = click.option("--by", default=getpass.getuser, help="Who decides; your login name otherwise.")
+
+
+@click.group()
+def command() -> None:
+    """What use has shown to work, and what it takes to rely on it."""
+
+
+@command.command()
+@click.argument("evidence", type=click.Path(), metavar="EVIDENCE.json")
+@click.option("--corrected", is_flag=True, help="Double backslashes, so that every text reads back.")
+def ledger(evidence: str, corrected: bool) -> None:
+    """Print the ledger of one request's evidence as Links Notation."""
+    made = SkillLedger.from_evidence(read_evidence(_read(evidence), evidence))
+    text = made.to_links_notation("corrected" if corrected else "original")
+    sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+
+
+@command.command()
+def learn() -> None:
+    """Turn what happened since the last time into skills and gaps."""
+    from prowess.cli.session import opened, say  # `skills ledger` needs no store
+
+    with opened() as engine:
+        learnt = engine.learn()
+    say(f"{len(learnt.skills)} skills and {len(learnt.gaps)} gaps changed")
+
+
+@command.command("list")
+@click.option("--status", default="", help="Only proposed, stable, deprecated or retired ones.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_(status: str, as_json: bool) -> None:
+    """Every skill, the one seen last first."""
+    from prowess.cli.session import emit, opened, table
+
+    with opened() as engine:
+        engine.learn()
+        found = engine.learning.skills(status)
+    if as_json:
+        emit(found)
+    else:
+        table(["ID", "STATUS", "WORKED", "FAILED", "GATES", "METHOD", "SHOWN BY"], [_row(s) for s in found])
+
+
+@command.command()
+@click.argument("id")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def show(id: str, as_json: bool) -> None:
+    """One skill, with everything its gates measured."""
+    from prowess.cli.session import emit, opened, printable
+
+    with opened() as engine:
+        skill, results = engine.learning.skill(id), engine.learning.results(id)
+    if as_json:
+        emit({"skill": skill, "results": results})
+        return
+    for key, value in (("id", skill.id), ("method", skill.method), ("steps", ", ".join(skill.steps)),
+                       ("status", f"{skill.status} ({skill.reason})"), ("proposal", skill.proposal),
+                       ("agents", ", ".join(skill.agents)), ("last seen", skill.last_seen),
+                       ("worked", f"{skill.successes} of {skill.demonstrations}")):  # fmt: skip
+        if value:
+            click.echo(f"{key:10} {printable(value)}")
+    for span in skill.spans:
+        click.echo(f"{'request':10} {printable(span)}")
+    for result in results:
+        measured = f"{result.at[:19]} {printable(result.verdict)} gain {result.gain:+.3f} {result.digest}"
+        click.echo(f"{'gate':10} {measured}")
+
+
+@command.command()
+@click.argument("id", nargs=-1)
+@click.option("--all", "every", is_flag=True, help="Every proposed skill, in one batch.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def gate(id: tuple[str, ...], every: bool, as_json: bool) -> None:
+    """Run the gates: replay what worked, and measure on requests the skill was not learned from."""
+    from prowess.cli.session import emit, opened, printable, progress_bar
+
+    with opened() as engine:
+        engine.learn()
+        ids = tuple(skill.id for skill in engine.learning.skills("proposed")) if every else id
+        if not ids:
+            raise LearningError("skills gate", "no skill is named", "give an ID, or --all")
+        with progress_bar("gates") as advance:
+            results = engine.learning.gate(*ids, progress=lambda done, total: advance("", done, total))
+    if as_json:
+        emit(results)
+    for result in () if as_json else results:
+        click.echo(f"{result.skill}  {'passed' if result.satisfied else 'blocked'}")
+        for suite in (result.tests, result.benchmark):
+            click.echo(f"  {printable(suite.verdict)}")
+    if not all(result.satisfied for result in results):
+        sys.exit(1)
+
+
+@command.command()
+@click.argument("id", nargs=-1)
+@click.option("--auto", is_flag=True, help="Whatever has passed its gates, if the configuration says so.")
+@by_option
+def promote(id: tuple[str, ...], auto: bool, by: str) -> None:
+    """Rely on a skill from the next sync on. Its gates must have passed."""
+    from prowess.cli.session import opened, say
+
+    with opened() as engine:
+        done = engine.learning.promote_all() if auto else [engine.learning.promote(one, by) for one in id]
+    for skill in done:
+        say(f"{skill.id} is stable; run: prowess sync")
+    if not done:
+        say("nothing was promoted")
+
+
+@command.command()
+@click.argument("id")
+@click.option("--reason", default="", help="Why.")
+@by_option
+def deprecate(id: str, reason: str, by: str) -> None:
+    """Rely on a skill no more; it may be gated and promoted again."""
+    from prowess.cli.session import opened, say
+
+    with opened() as engine:
+        skill = engine.learning.deprecate(id, by, reason)
+    say(f"{skill.id} is deprecated: {skill.reason}; run: prowess sync")
+
+
+@command.command()
+@click.argument("id")
+@click.option("--reason", default="", help="Why.")
+@by_option
+def retire(id: str, reason: str, by: str) -> None:
+    """Withdraw a skill for good; its history stays."""
+    from prowess.cli.session import opened, say
+
+    with opened() as engine:
+        skill = engine.learning.retire(id, by, reason)
+    say(f"{skill.id} is retired: {skill.reason}; run: prowess sync")
+
+
+@command.command()
+@click.argument("proposal", type=click.Path(), metavar="PROPOSAL.json")
+@by_option
+def propose(proposal: str, by: str) -> None:
+    """Suggest a skill: an object with method and spans. It may not bring results of its own."""
+    from prowess.cli.session import opened, say
+
+    with opened() as engine:
+        skill = engine.learning.propose(_read(proposal), proposal, by)
+    say(f"{skill.id} is proposed; run: prowess skills gate {skill.id}")
+
+
+@command.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def report(as_json: bool) -> None:
+    """What each provider and skill costs in tokens, and what use was made of it."""
+    from prowess.cli.session import emit, opened, table
+
+    with opened() as engine:
+        engine.learn()
+        lines = engine.usage()
+    if as_json:
+        emit(lines)
+        return
+    heads = ["KIND", "NAME", "TOKENS", "OFFERED", "CHOSEN", "SUCCEEDED", "NEVER USED", "ADVICE"]
+    rows = [[line.kind, line.name, str(line.tokens), str(line.offered), str(line.chosen), str(line.succeeded),
+             str(line.never_used), line.advice] for line in lines]  # fmt: skip
+    table(heads, rows)
+
+
+def _row(skill: Skill) -> list[str]:
+    gates = ("tests " if skill.has_tests else "") + ("delta" if skill.has_benchmark_delta else "")
+    shown = skill.proposal or (skill.spans[0] if skill.spans else "")
+    counts = [str(skill.successes), str(skill.failures), gates.strip() or "-"]
+    return [skill.id, skill.status, *counts, skill.method, shown]
+
+
+def _read(file: str) -> bytes:
+    try:
+        return Path(file).read_bytes()
+    except OSError as failure:
+        raise LearningError(file, f"cannot be read ({failure.strerror})", "check the path") from None

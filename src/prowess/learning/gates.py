@@ -1,0 +1,27 @@
+"""The results of gates, kept append-only: what was run for a skill, when, and what it found."""
+
+from dataclasses import replace
+
+import msgspec
+
+from prowess.learning.promotion import SuiteResult
+from prowess.store.database import Transaction
+
+MOST_ROWS = 200
+
+
+def keep(transaction: Transaction, skill: str, result: SuiteResult) -> None:
+    """Add a result; of many rows, those that failed are kept first."""
+    row = transaction.one("SELECT COALESCE(MAX(number), 0) FROM skill_gate WHERE skill = :skill", skill=skill)
+    rows = tuple(sorted(result.rows, key=lambda each: each.ok))[:MOST_ROWS]
+    transaction.run(
+        "INSERT INTO skill_gate (skill, number, gate, record) VALUES (:skill, :number, :gate, :record)",
+        skill=skill, number=(row[0] if row else 0) + 1, gate=result.suite,
+        record=msgspec.json.encode(replace(result, rows=rows)).decode(),
+    )  # fmt: skip
+
+
+def of_skill(transaction: Transaction, skill: str) -> tuple[SuiteResult, ...]:
+    """Everything that was run for a skill, oldest first."""
+    rows = transaction.all("SELECT record FROM skill_gate WHERE skill = :skill ORDER BY number", skill=skill)
+    return tuple(msgspec.json.decode(record, type=SuiteResult) for (record,) in rows)

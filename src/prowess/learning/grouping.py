@@ -1,0 +1,41 @@
+"""Which requests are the same request in other words. Pure, and without an encoder."""
+
+import re
+from collections.abc import Iterable
+
+ALIKE = 0.5
+
+_WORD = re.compile(r"\w+")
+_LITTLE = re.compile(
+    r"an?|and|are|as|at|be|by|can|could|do|does|for|from|get|give|have|how|i|in|is|its?|me|my|of|on|or|our|"
+    r"please|some|that|the|their|them|this|to|us|want|we|what|when|where|which|who|will|with|would|your?"
+)
+
+
+def normalised(text: str) -> str:
+    """One text for requests that differ only in case, spaces and punctuation."""
+    return " ".join(_WORD.findall(text.casefold())) or text.strip()
+
+
+def telling_words(text: str) -> frozenset[str]:
+    words = _WORD.findall(text.casefold())
+    return frozenset(_stem(word) for word in words if not _LITTLE.fullmatch(word)) or frozenset(words)
+
+
+def alike(one: str, other: str) -> bool:
+    """Whether two requests share most of the telling words of the shorter one."""
+    first, second = telling_words(one), telling_words(other)
+    smaller = min(len(first), len(second))
+    return len(first & second) >= ALIKE * smaller if smaller else normalised(one) == normalised(other)
+
+
+def distinct(texts: Iterable[str]) -> tuple[str, ...]:
+    """Each request once, however often it was repeated."""
+    return tuple({normalised(text): text for text in reversed(list(texts))}.values())[::-1]
+
+
+def _stem(word: str) -> str:
+    for ending in ("ing", "ed", "es", "s"):
+        if len(word) - len(ending) >= 4 and word.endswith(ending):
+            return word.removesuffix(ending)
+    return word

@@ -1,0 +1,115 @@
+"""`prowess skills` and `prowess curriculum`, as a person uses them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import prowess
+from prowess.cli.main import prowess as program
+from prowess.types import Outcome
+
+TOML = """
+[[source]]
+type = "functions"
+name = "tools"
+module = "office_tools"
+
+[policy]
+files = ["policy.yaml"]
+
+[discovery]
+embedding_model_id = ""
+
+[learning]
+mode = "accumulate"
+judges = "anyone"
+"""
+
+TOOLS = '''
+from prowess import tool
+
+
+@tool
+def invoices(text: str) -> str:
+    """Ledger accounting documents."""
+    return text
+
+
+@tool
+def mail(text: str) -> str:
+    """Send electronic mail to a colleague."""
+    return text
+
+
+@tool
+def calendar(text: str) -> str:
+    """Look at the calendar of meetings."""
+    return text
+'''
+
+
+@pytest.fixture
+def office(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "prowess.toml").write_text(TOML)
+    (tmp_path / "office_tools.py").write_text(TOOLS)
+    (tmp_path / "policy.yaml").write_text('profiles: {all: {agents: [default], additional_tools: ["*"]}}\n')
+    with prowess.open() as engine:
+        engine.sync()
+        invoices = next(c.id for c in engine.capabilities() if "invoices" in c.id)
+        for request in ("pay the plumber", "pay the plumber now", "pay a plumber in cash", "zzqqx wibbet"):
+            offer = engine.offer(request)
+            worked = request.startswith("pay")
+            engine.record(
+                Outcome(offer=offer.id, capability=invoices, ok=worked, detail="" if worked else "no idea")
+            )
+    return tmp_path
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(program, list(args))
+
+
+def test_a_person_lists_shows_gates_and_decides(office: Path) -> None:
+    listed = json.loads(run("skills", "list", "--json").stdout)
+    (skill,) = [each for each in listed if each["successes"] == 3]
+    assert "proposed" in run("skills", "list").stdout
+    assert "pay the plumber" in run("skills", "show", skill["id"]).stdout
+    refused = run("skills", "promote", skill["id"], "--by", "ada")
+    assert refused.exit_code == 1 and "has not shown tests" in refused.stderr
+    gated = run("skills", "gate", skill["id"])
+    assert gated.exit_code == 1 and "regression" in gated.stdout and "benchmark" in gated.stdout
+    assert run("skills", "promote", "--auto").exit_code == 1
+    assert run("skills", "retire", skill["id"], "--by", "ada", "--reason", "wrong").exit_code == 0
+    assert "retired (wrong)" in run("skills", "show", skill["id"]).stdout
+
+
+def test_a_person_sees_gaps_with_what_would_close_them_and_closes_them(office: Path) -> None:
+    (found,) = json.loads(run("curriculum", "list", "--json").stdout)
+    assert found["gap"]["span"] == "zzqqx wibbet"
+    assert "was tried and failed: no idea" in found["gap"]["reason"]
+    assert found["closing"]["say"]
+    assert "zzqqx wibbet" in run("curriculum", "list").stdout
+    assert "no idea" in run("curriculum", "show", found["gap"]["id"]).stdout
+    assert run("curriculum", "close", found["gap"]["id"], "--by", "ada").exit_code == 0
+    assert json.loads(run("curriculum", "list", "--json").stdout) == []
+
+
+def test_the_report_says_what_is_costly_and_what_is_used(office: Path) -> None:
+    lines = json.loads(run("skills", "report", "--json").stdout)
+    (line,) = [line for line in lines if line["kind"] == "provider"]
+    assert (line["chosen"], line["succeeded"], line["never_used"]) == (4, 3, 2)
+    assert line["tokens"] > 0
+    assert "TOKENS" in run("skills", "report").stdout
+
+
+def test_a_proposal_is_taken_in_and_one_with_results_is_not(office: Path) -> None:
+    (office / "good.json").write_text('{"method": "tool:mail", "spans": ["write to Ann"]}')
+    (office / "bad.json").write_text('{"method": "tool:mail", "spans": ["write to Ann"], "has_tests": true}')
+    assert run("skills", "propose", "good.json", "--by", "ada").exit_code == 0
+    refused = run("skills", "propose", "bad.json", "--by", "ada")
+    assert refused.exit_code == 1 and "must not provide 'has_tests'" in refused.stderr
+    assert run("skills", "learn").exit_code == 0

@@ -29,7 +29,9 @@ def what_exists(engine: Engine) -> None:
     title("What exists")
     report = engine.sync()
     kinds = Counter(c.kind for c in engine.capabilities())
-    click.echo(f"{report.total} capabilities: " + ", ".join(f"{n} {kind}s" for kind, n in kinds.most_common()))
+    click.echo(
+        f"{report.total} capabilities: " + ", ".join(f"{n} {kind}s" for kind, n in kinds.most_common())
+    )
     for capability in engine.capabilities():
         if not capability.available:
             click.echo(f"  {capability.id}: {click.style(capability.unavailable[0], fg='yellow')}")

@@ -61,7 +61,9 @@ def test_the_map_never_exceeds_its_budget(pairs: list[tuple[str, str]], budget: 
 
 
 def test_a_summary_names_kind_description_and_the_first_three_parameters() -> None:
-    tool = capability("tool:web-search", "Search the web.", parameters=("query", "max_results", "a", "b", "c"))
+    tool = capability(
+        "tool:web-search", "Search the web.", parameters=("query", "max_results", "a", "b", "c")
+    )
     assert summary(1, tool, "web-search") == (
         "1. web-search (tool). Search the web. Params: query, max_results, a"
     )

@@ -1,13 +1,13 @@
 """The whole turn, through the engine, on both databases."""
 
 import pytest
-from tests.conftest import OpenEngine
 
 from prowess.discovery.index import Index
 from prowess.engine import Engine
 from prowess.errors import ApprovalNeeded, Denied
 from prowess.testing import StaticSource, capability
 from prowess.types import Detail, Message, Outcome, Turn
+from tests.conftest import OpenEngine
 
 SEED = [
     capability(

@@ -147,7 +147,9 @@ class Database:
         with self.writing() as transaction:
             if self._driver.lock_for_migration:
                 transaction.run(self._driver.lock_for_migration)
-            transaction.run("CREATE TABLE IF NOT EXISTS migration (number BIGINT PRIMARY KEY, name TEXT NOT NULL)")
+            transaction.run(
+                "CREATE TABLE IF NOT EXISTS migration (number BIGINT PRIMARY KEY, name TEXT NOT NULL)"
+            )
             row = transaction.one("SELECT COALESCE(MAX(number), 0) FROM migration")
             applied = row[0] if row else 0
             if applied > known[-1].number:

@@ -141,7 +141,8 @@ def test_no_command_run_as_an_agent_names_what_it_is_denied(
     with engine_over(tmp_path, ["alpha"]):
         monkeypatch.chdir(tmp_path)
         (tmp_path / "prowess.toml").write_text(
-            'store = "store.db"\n[[source]]\ntype = "manifests"\npath = "m"\n[policy]\nfiles = ["policy.yaml"]\n'
+            'store = "store.db"\n[[source]]\ntype = "manifests"\npath = "m"\n'
+            '[policy]\nfiles = ["policy.yaml"]\n'
         )
         for name, command in COMMANDS_AS_AGENT.items():
             asked = [word.replace("REQUEST", "open the door") for word in command]

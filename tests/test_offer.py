@@ -77,7 +77,7 @@ def test_the_usage_example_offers_search_news_and_summarizer_within_1850_tokens(
 def test_a_request_about_github_issues_pulls_in_what_the_skill_depends_on(seed: Engine) -> None:
     offer = seed.offer("What are my open GitHub issues?")
     reasons = {hit.id: hit.reasons for hit in offer.hits}
-    assert list(reasons)[0] == "skill:github"
+    assert next(iter(reasons)) == "skill:github"
     assert "needed by skill:github" in reasons["tool:cli-executor"]
 
 

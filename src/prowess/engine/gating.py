@@ -5,7 +5,7 @@ batch: each is judged by its own requests, and one that costs others theirs is t
 are run again.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from prowess.engine.trial import Trial
@@ -14,7 +14,7 @@ from prowess.learning.promotion import Gated, Row, SuiteResult, benchmark_result
 from prowess.learning.skills import Skill
 
 FEWEST_JUDGES = 2
-MOST_ROUNDS = 64
+MOST_ROUNDS = 24
 HARDLY = 1e-6
 
 Progress = Callable[[int, int], None]
@@ -64,8 +64,17 @@ def gate(skills: Sequence[Skill], court: Court, make: MakeTrial) -> tuple[Gated,
     before = [without.ranked(judge.request, judge.agent) for judge in _watched(court)]
     verdicts: dict[str, SuiteResult] = {}
     running = dict(tried)
+    lost: set[int] = set()
     for _ in range(MOST_ROUNDS):
-        results = _benchmark(tuple(running.values()), court, before, make([*rest, *running.values()]))
+        with_them = make([*rest, *running.values()])
+        replays = [_replayed(judge, before[n], with_them) for n, judge in enumerate(_watched(court))]
+        losses = {
+            n for n, judge in enumerate(court.judges) if _lost(judge, replays[n], court.top_k, with_them)
+        }
+        # One skill answers for a loss; if that was not enough, all that passed what was right do.
+        blamed = {n: _to_blame(court.judges[n], replays[n], running, n in lost) for n in losses}
+        results = _benchmark(tuple(running.values()), court, replays, blamed)
+        lost = losses
         verdicts |= results
         running = {id: skill for id, skill in running.items() if results[id].clears}
         if len(running) == len(results) or not running:
@@ -82,20 +91,17 @@ def gate(skills: Sequence[Skill], court: Court, make: MakeTrial) -> tuple[Gated,
 
 
 def _benchmark(
-    skills: Sequence[Skill], court: Court, before: Sequence[Sequence[str]], with_them: Trial
+    skills: Sequence[Skill], court: Court, replays: Sequence[_Replay], blamed: Mapping[int, set[str]]
 ) -> dict[str, SuiteResult]:
-    replays = {n: _replayed(judge, before[n], with_them) for n, judge in enumerate(_watched(court))}
-    losses = {n: r for n, r in replays.items() if _lost(court.judges[n], r, court.top_k, with_them)}
-    blamed = {n: _to_blame(court.judges[n], r, skills) for n, r in losses.items()}
     results = {}
     for skill in skills:
         may_judge = _jury(skill, court.others_only)
         judging = [n for n, judge in enumerate(court.judges) if may_judge(judge)]
         judged = [_row(court.judges[n], replays[n].before, replays[n].after) for n in judging]
         lost = [
-            _row(court.judges[n], loss.before, loss.after)
-            for n, loss in losses.items()
-            if skill.id in blamed[n]
+            _row(court.judges[n], replays[n].before, replays[n].after)
+            for n, blame in blamed.items()
+            if skill.id in blame
         ]
         bar = (court.min_gain, FEWEST_JUDGES)
         results[skill.id] = benchmark_result(judged, lost, bar, court.command, court.at)
@@ -126,15 +132,21 @@ def _lost(judge: Judge, replay: _Replay, top_k: int, with_them: Trial) -> bool:
     return set(judge.expected) <= set(replay.ranked_before[:top_k]) and not set(judge.expected) <= covered
 
 
-def _to_blame(judge: Judge, replay: _Replay, skills: Sequence[Skill]) -> set[str]:
+def _to_blame(judge: Judge, replay: _Replay, running: Mapping[str, Skill], again: bool) -> set[str]:
     """The skill whose method passed what was right; of several, the one whose requests are most like it."""
+    skills = list(running.values())
     now = replay.ranked_after
     missing = not set(judge.expected) <= set(now)
     last = len(now) if missing else max(now.index(id) for id in judge.expected)
     above = [s for s in skills if s.method in now[:last] and s.method not in judge.expected]
-    passed = [skill for skill in above if not _stood_above(skill, judge, replay)] or above or list(skills)
+    passed = [skill for skill in above if not _stood_above(skill, judge, replay)]
+    # Examples may also draw a capability away from what it answered before.
+    own = [skill for skill in skills if skill.method in judge.expected]
+    suspects = passed or own or above
+    if again and suspects:
+        return {skill.id for skill in suspects}
     words = telling_words(judge.request)
-    nearest = max(passed, key=lambda skill: (_shared(skill, words), skill.id))
+    nearest = max(suspects or skills, key=lambda skill: (_shared(skill, words), skill.id))
     return {nearest.id}
 
 

@@ -10,6 +10,8 @@ from functools import cached_property
 from threading import Thread
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from prowess.catalogue.view import View
 from prowess.engine.allowed import REMEMBERED_AGENTS
 from prowess.engine.changed import WhatChanged
@@ -37,10 +39,12 @@ class WhatIsLearnt(WhatChanged):
 
     @cached_property
     def learning(self) -> Learning:
+        chosen = self._ways.learning
+        folder = str(self._ways.root / chosen.benchmark) if chosen.benchmark else ""
         return Learning(
             self._database,
             self.journal,
-            self._ways.learning,
+            msgspec.structs.replace(chosen, benchmark=folder),
             self._clock,
             lambda skills: trial(self, skills),
             self._ways.discovery.tier1_top_k,

@@ -68,3 +68,19 @@ def test_the_blend_has_length_one_and_lies_between() -> None:
     both = blended(own, shown)
     assert np.linalg.norm(both) == pytest.approx(1)
     assert both[0] > both[1] > 0
+
+
+def test_examples_never_make_a_word_look_common(database: Database) -> None:
+    plain, taught = open_index(database), open_index(database, "")
+    plain.follow(TOOLS)
+    taught.follow(TOOLS, {"tool:ledger": ("bread bread bread bread", "fresh bread")})
+    plain_row, row = plain._current.row("tool:oven"), taught._current.row("tool:oven")
+    assert (
+        plain._current.lexical.scores(["bread"])[plain_row] == taught._current.lexical.scores(["bread"])[row]
+    )
+    taught.follow(TOOLS)
+    again = taught._current.row("tool:oven")
+    assert (
+        plain._current.lexical.scores(["bread"])[plain_row]
+        == taught._current.lexical.scores(["bread"])[again]
+    )

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from math import log1p
+from math import inf, log1p
 from typing import TypeVar
 
 import numpy as np
@@ -30,6 +30,10 @@ FIELD_WEIGHTS: Mapping[str, float] = {
     "category": 0.3,
     "examples": 0.1,
 }
+# What only examples say weighs less than what any other field says: the least weight of its own that a
+# capability gives to a term. It never makes a word look common, so what has no examples scores as before.
+LEAST_OWN = 0.3
+MOST_OF_EXAMPLES = 0.2
 SATURATION = 1.2
 LENGTH_SHARE = 0.75
 # A catalogue of five says nothing about how rare a word is; it is judged like one of this size.
@@ -72,8 +76,9 @@ def document(capability: Capability, words: Words, examples: Sequence[str] = ())
     weights: Counter[str] = Counter()
     length = 0.0
     for name, counts in _field_terms(capability, words, examples):
+        most = MOST_OF_EXAMPLES if name == "examples" else inf
         for term, count in counts.items():
-            weights[term] += FIELD_WEIGHTS[name] * count  # type: ignore[assignment]
+            weights[term] += min(most, FIELD_WEIGHTS[name] * count)  # type: ignore[assignment]
         # Requests that were shown to work widen what a capability answers; they do not dilute it.
         length += 0.0 if name == "examples" else FIELD_WEIGHTS[name] * counts.total()
     return Document(tuple(weights), tuple(weights.values()), length)
@@ -127,8 +132,8 @@ class Lexical:
             terms = [self._number(term) for term in added.terms]
             self._row_terms.append(np.array(terms, np.int32))
             self._row_weights.append(np.array(added.weights, np.float32))
-            for term in terms:
-                self._frequencies[term] += 1
+            for term, weight in zip(terms, added.weights, strict=True):
+                self._frequencies[term] += weight >= LEAST_OWN
             if len(documents) <= OVERLAY:
                 for term, weight in zip(terms, added.weights, strict=True):
                     self._overlay.setdefault(term, []).append((number, weight))
@@ -146,7 +151,7 @@ class Lexical:
         if self._alive[row]:
             self._alive[row] = False
             self._living -= 1
-            for term in self._row_terms[row]:
+            for term in self._row_terms[row][_own(self._row_weights[row])]:
                 self._frequencies[term] -= 1
             self._divisors = None
 
@@ -204,7 +209,8 @@ class Lexical:
         index._row_weights = _rows(state.weights, state.starts)
         index._lengths = state.lengths.copy()
         index._alive = np.ones(index._living, np.bool_)
-        index._frequencies = np.bincount(state.terms, minlength=len(state.vocabulary)).tolist()
+        own = state.terms[_own(state.weights)]
+        index._frequencies = np.bincount(own, minlength=len(state.vocabulary)).tolist()
         index._merge()
         return index
 
@@ -242,6 +248,11 @@ class Lexical:
             posted.impacts = posted.weights / (posted.weights + divisors[posted.rows])
             self._divisors = divisors
         return divisors
+
+
+def _own(weights: Floats) -> npt.NDArray[np.bool_]:
+    """Which weights are more than examples alone can give."""
+    return weights >= np.float32(LEAST_OWN)
 
 
 def _joined(rows: Sequence[npt.NDArray[Number]], kind: type[Number]) -> npt.NDArray[Number]:

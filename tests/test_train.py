@@ -13,8 +13,9 @@ from prowess.discovery.encoder import DIMENSIONS, Encoder
 from prowess.discovery.text import embedding_text
 from prowess.types import Capability
 from train.bench import Bench, Query, Tool, read_bench
+from train.kinds import Amounts
 from train.negatives import mine
-from train.pairs import Amounts, Pair, pairs_of, read_pairs, write_pairs
+from train.pairs import Pair, pairs_of, read_pairs, write_pairs
 from train.paraphrase import ask_for, join, reword
 from train.report import Speed, table, worst
 from train.score import judge, mean_ndcg, rank, score

@@ -3,7 +3,7 @@
 import json
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -54,6 +54,23 @@ def read_bench(folder: Path) -> Bench:
     tools = tuple(_tool(row) for row in _rows(folder / "tools.jsonl"))
     queries = tuple(_query(row) for row in _rows(folder / "queries.jsonl"))
     return Bench(folder.name, tools, queries)
+
+
+def write_bench(bench: Bench, under: Path) -> None:
+    """Write a set into a folder of its name."""
+    folder = under / bench.name
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(
+        folder / "tools.jsonl",
+        [{**asdict(tool), "parameters": tool.parameters or {}} for tool in bench.tools],
+    )
+    queries = [{**asdict(query), "query": query.text} for query in bench.queries]
+    _write(folder / "queries.jsonl", queries)
+
+
+def _write(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
+    with path.open("w", encoding="utf-8") as out:
+        out.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
 def _rows(path: Path) -> list[dict[str, object]]:

@@ -10,7 +10,8 @@ near misses and random tools of the same catalogue; tools that are also right ar
 import argparse
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
@@ -20,8 +21,10 @@ from torch.nn import functional
 
 from train.bench import read_bench
 from train.embed import Words, encode, vectors_of
+from train.kinds import kind_of
 from train.model import MiniLM, load, pick_device, save
 from train.pairs import Pair, read_pairs
+from train.rounding import rounding
 from train.shelf import Columns, Shelf, also_right, batches, compare, lay_out, shelve
 
 LONGEST = 128
@@ -29,13 +32,15 @@ LONGEST = 128
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    epochs: float = 0.8
+    epochs: float = 0.9
     batch: int = 256
     rate: float = 3e-5
     # A low one teaches from the hardest mistakes, a high one from all of them.
     temperatures: tuple[float, ...] = (0.05,)
     near_misses: int = 2
     strangers: int = 256
+    # From which share of the steps on the model is rounded to 8 bits as it learns.
+    rounded_from: float = 0.6
     seed: int = 1
 
 
@@ -51,12 +56,15 @@ def fit(model: MiniLM, words: Words, shelves: Sequence[Shelf], recipe: Recipe) -
     optimiser = torch.optim.AdamW(learning, recipe.rate, weight_decay=0.01)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: pace(step, steps))
     losses = []
-    for shelf, pairs in batches(shelves, recipe.batch, steps, random):
-        columns = lay_out(shelf, pairs, recipe.near_misses, recipe.strangers, random)
-        loss = loss_of(model, words, pairs, columns, also_right(shelf, pairs, columns), recipe)
-        advance(loss, learning, optimiser)
-        schedule.step()
-        losses.append(loss.detach())
+    with ExitStack() as rounded:
+        for step, (shelf, pairs) in enumerate(batches(shelves, recipe.batch, steps, random)):
+            if step == round(recipe.rounded_from * steps):
+                rounded.enter_context(rounding(model))
+            columns = lay_out(shelf, pairs, recipe.near_misses, recipe.strangers, random)
+            loss = loss_of(model, words, pairs, columns, also_right(shelf, pairs, columns), recipe)
+            advance(loss, learning, optimiser)
+            schedule.step()
+            losses.append(loss.detach())
     return [float(loss) for loss in losses]
 
 
@@ -97,7 +105,19 @@ def fill_shelves(pairs: Sequence[Pair], bench: Path, model: MiniLM, words: Words
         asked = vectors_of(model, words, requests)
         known = vectors_of(model, words, [texts[0] for texts in shelf.texts.values()])
         shelves.append(compare(shelf, requests, asked, known))
-    return shelves
+    return shared_out(shelves)
+
+
+def shared_out(shelves: Sequence[Shelf]) -> list[Shelf]:
+    """Give each kind of set its share of the steps, and each set of a kind by the root of its pairs."""
+    kinds = [kind_of(shelf.pairs[0].bench) for shelf in shelves]
+    roots = [len(shelf.pairs) ** 0.5 for shelf in shelves]
+    totals = {
+        kind: sum(root for root, own in zip(roots, kinds, strict=True) if own is kind) for kind in kinds
+    }
+    return [
+        replace(shelf, weight=kind.share / totals[kind]) for shelf, kind in zip(shelves, kinds, strict=True)
+    ]
 
 
 def main() -> None:

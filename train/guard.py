@@ -1,193 +1,125 @@
-"""Train the head of the guard's classifier: `python -m train.guard [--all]`. Needs only numpy.
+"""Train the head of the guard's classifier: `python -m train.guard`. Needs only numpy and a few minutes.
 
-It learns from the labelled texts of ../shared/security and tests/data/guard (the part to tune on, or with
---all everything), from honest tool texts of ../shared/bench, and from texts of our own. Thresholds come from
-cross-validation over whole texts and so never from a text the head was trained on.
+What it learns from is in `guard_texts.py`, how in `guard_fit.py`. Limits come from cross-validation over whole
+texts, so that no text sets a limit by a head that was taught with it. `python -m train.guard unseen` leaves
+out one source after the other, and one family after the other, and prints what is found of it.
 """
 
 import hashlib
-import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from prowess.context.classifier import (
-    BUCKETS,
-    SHIPPED,
-    Classifier,
-    Features,
-    features,
-    marked,
-    scale,
-    windows,
-)
-from prowess.context.quoting import without_frontmatter
-from prowess.context.sanitise import Channel, Gravity, gravity, judge, neutralise, read
-from train import guard_texts
+from prowess.context.classifier import BUCKETS, CHANNELS, SHIPPED, concept_features
+from prowess.context.sanitise import judge
+from train.guard_fit import Head, Table, fit, table
+from train.guard_texts import FRESH, ROOT, Example, examples
 
-ROOT = Path(__file__).resolve().parents[1]
-SHARED = ROOT.parent / "shared"
-LABELLED = (SHARED / "security", ROOT / "tests" / "data" / "guard")
+Numbers = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
 
 FOLDS = 5
-EPOCHS = 12
-STEP = 0.3
-DECAY = 1e-5
-WEIGHT_OF_ATTACKS = 5.0
-SEED = 7
-
-LIGHT, GRAVE = 0.0015, 0.005
-"""The share of honest texts the head may reject together with a light and with a grave finding."""
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    id: str
-    text: str
-    channel: Channel
-    attack: bool
-    measured: bool
-    """Whether it counts when thresholds are set; texts of our own do not."""
-
-    def windows(self) -> list[Features]:
-        body = without_frontmatter(self.text)
-        found = read(body).marks()
-        return [
-            features(window.text, (self.channel, *marked(window, found))) for window in windows(body)
-        ] or [features("")]
-
-
-def in_tune_part(id: str) -> bool:
-    """The fixed split by digest of the id: three quarters to tune on, one that stays frozen."""
-    return int(hashlib.sha256(id.encode()).hexdigest(), 16) % 4 != 3
-
-
-def labelled(everything: bool) -> Iterator[Example]:
-    for folder in LABELLED:
-        for name, attack in (("attacks", True), ("honest", False)):
-            for row in _rows(folder / f"{name}.jsonl"):
-                # What was placed into a long honest body teaches the body, not the attack.
-                placed = row.get("technique", "").startswith("placed")
-                if not placed and (everything or in_tune_part(row["id"])):
-                    yield Example(row["id"], row["text"], row["channel"], attack, True)
-
-
-def unlabelled() -> Iterator[Example]:
-    for file in sorted((SHARED / "bench").glob("*/tools.jsonl")):
-        for row in islice(_rows(file), 0, None, 4):
-            if len(row["description"] or "") > 40:
-                yield Example(
-                    f"{file.parent.name}:{row['id']}", row["description"], "tool_description", False, False
-                )
-    for number, text in enumerate(guard_texts.attacks()):
-        yield Example(f"own-{number}", text, "tool_description", True, False)
-    for number, text in enumerate(guard_texts.honest()):
-        yield Example(f"ours-{number}", text, "tool_description", False, False)
-
-
-def _rows(file: Path) -> Iterator[dict[str, Any]]:
-    if file.exists():
-        with file.open(encoding="utf-8") as lines:
-            yield from map(json.loads, lines)
-
-
-Head = tuple[npt.NDArray[np.float64], float]
-
-
-def fit(examples: Sequence[Example], read: Sequence[list[Features]], chosen: Iterable[int]) -> Head:
-    """Logistic regression by AdaGrad; of an attack only the window that reads most like one teaches."""
-    weights, squares, bias = np.zeros(BUCKETS), np.ones(BUCKETS), -2.0
-    chance = np.random.default_rng(SEED)
-    order = np.array(sorted(chosen))
-    for epoch in range(EPOCHS):
-        for at in chance.permutation(order).tolist():
-            attack, taught = examples[at].attack, read[at]
-            if attack and epoch >= 2:
-                taught = [max(taught, key=lambda found: weights[found].sum() * scale(found))]
-            weight = WEIGHT_OF_ATTACKS / len(taught) if attack else 1.0
-            for found in taught:
-                size = scale(found)
-                error = (1 / (1 + np.exp(-(weights[found].sum() * size + bias))) - attack) * weight
-                slope = error * size + DECAY * weights[found]
-                squares[found] += slope * slope
-                weights[found] -= STEP * slope / np.sqrt(squares[found])
-                bias -= 0.005 * error
-    return weights, bias
-
-
-def score(head: Head, read: list[Features]) -> float:
-    weights, bias = head
-    return max(float(weights[found].sum()) * scale(found) + bias for found in read)
-
-
-def crossed(examples: Sequence[Example], read: Sequence[list[Features]]) -> npt.NDArray[np.float64]:
-    """The score of each measured text by a head that has not seen it."""
-    folds = np.array(
-        [hashlib.md5(e.id.encode()).digest()[0] % FOLDS if e.measured else FOLDS for e in examples]
-    )
-    scores = np.full(len(examples), -np.inf)
-    for fold in range(FOLDS):
-        head = fit(examples, read, np.flatnonzero(folds != fold))
-        for at in np.flatnonzero(folds == fold).tolist():
-            scores[at] = score(head, read[at])
-    return scores
-
-
-def thresholds(examples: Sequence[Example], scores: npt.NDArray[np.float64]) -> tuple[float, float]:
-    honest = [at for at, e in enumerate(examples) if e.measured and not e.attack]
-    found = {at: _gravity(examples[at]) for at in honest}
-    low = _cut([scores[at] for at in honest if found[at] == "grave"], GRAVE * len(honest))
-    high = _cut([scores[at] for at in honest if found[at] == "light"], LIGHT * len(honest))
-    return max(low, high), low
-
-
-def _gravity(example: Example) -> Gravity:
-    return gravity(judge(example.text, example.channel).findings)
-
-
-def _cut(scores: Sequence[float], allowed: float) -> float:
-    """The score only so many reach, with a margin over the first that does not."""
-    ordered = sorted(scores, reverse=True)
-    at = int(allowed)
-    return float(ordered[at] + 0.1) if at < len(ordered) else 0.0
-
-
-def report(examples: Sequence[Example], scores: npt.NDArray[np.float64], high: float, low: float) -> None:
-    missed = [at for at, e in enumerate(examples) if e.measured and e.attack and not _stopped(e)]
-    honest = [at for at, e in enumerate(examples) if e.measured and not e.attack]
-    found = [at for at in missed if _rejected(examples[at], scores[at], high, low)]
-    touched = [at for at in honest if _rejected(examples[at], scores[at], high, low)]
-    print(f"rules miss {len(missed)} attacks; cross-validated, the head finds {len(found)} of them")
-    print(f"and rejects {len(touched)} of {len(honest)} honest texts; high {high:.2f}, low {low:.2f}")
-
-
-def _rejected(example: Example, score: float, high: float, low: float) -> bool:
-    found = _gravity(example)
-    return found != "none" and score >= (low if found == "grave" else high)
-
-
-def _stopped(example: Example) -> bool:
-    channel = example.channel
-    return judge(example.text, channel).verdict == "reject" or neutralise(example.text, channel).changed
+ALONE = 0.012
+"""The share of labelled honest texts that a head which has not seen them may reject by itself."""
+BULK = 0.01
+"""The same for honest texts in quantity and for those written to be hard."""
+TOGETHER = 0.2
+"""Of the honest texts the rules would reject, the share the head does not speak up for."""
 
 
 def main() -> None:
-    examples = [*labelled("--all" in sys.argv), *unlabelled()]
-    read = [example.windows() for example in examples]
-    scores = crossed(examples, read)
-    high, low = thresholds(examples, scores)
-    report(examples, scores, high, low)
-    weights, bias = fit(examples, read, range(len(examples)))
+    texts = examples()
+    read = table(texts)
+    if "unseen" in sys.argv:
+        unseen(texts, read)
+        return
+    scores = crossed(texts, read, fold_of)
+    high, low = limits(texts, scores)
+    write(fit(read), high, low)
+    print(f"{len(texts)} texts, {len(read.owners)} windows; wrote {SHIPPED.relative_to(ROOT)}")
+    print("high", high, "low", low)
+
+
+def fold_of(one: Example) -> str:
+    return str(hashlib.md5(one.id.encode()).digest()[0] % FOLDS)
+
+
+def crossed(texts: Sequence[Example], read: Table, group: Callable[[Example], str]) -> Numbers:
+    """The score of each text by a head that has not seen its group."""
+    groups = np.array([group(one) for one in texts])
+    scores = np.full(len(texts), -np.inf)
+    for name in sorted(set(groups.tolist())):
+        head = fit(read.only(np.flatnonzero(groups != name)))
+        inside = np.flatnonzero(groups == name)
+        scores[inside] = head.best(read.only(inside), len(texts))[inside]
+    return scores
+
+
+def limits(texts: Sequence[Example], scores: Numbers) -> tuple[list[float], list[float]]:
+    """For each channel the score that rejects by itself, and the one below which the rules are overruled.
+
+    Channels differ in what is usual, and some have few texts. So each score is first measured by the middle
+    and the spread of its channel, and the cuts are made over all channels together.
+    """
+    honest = np.array([not one.attack for one in texts])
+    labelled = honest & np.array([one.labelled for one in texts])
+    ruled = honest & np.array([one.source in (FRESH.name, "written") for one in texts])
+    ruled &= np.array([flag and rejected_by_rules(one) for flag, one in zip(ruled, texts, strict=True)])
+    channels = np.array([CHANNELS.index(one.channel) for one in texts])
+    usual = [np.quantile(scores[labelled & (channels == at)], (0.5, 0.9)) for at in range(len(CHANNELS))]
+    middle, spread = np.array([(low, high - low) for low, high in usual]).T
+    odd = (scores - middle[channels]) / spread[channels]
+    high = max(_reached(odd[labelled], ALONE), _reached(odd[honest & ~labelled & ~ruled], BULK))
+    low = min(high, _reached(odd[ruled], TOGETHER))
+    return (middle + high * spread).tolist(), (middle + low * spread).tolist()
+
+
+def _reached(scores: Numbers, share: float) -> float:
+    """The score that only such a share of them reaches."""
+    return float(np.quantile(scores, 1 - share))
+
+
+def rejected_by_rules(one: Example) -> bool:
+    return judge(one.text, one.channel).verdict == "reject"
+
+
+def write(head: Head, high: Sequence[float], low: Sequence[float]) -> None:
+    words, concepts = head.weights[:BUCKETS], head.weights[BUCKETS : BUCKETS + concept_features()]
+    starts = head.weights[BUCKETS + concept_features() :] + head.bias
     SHIPPED.parent.mkdir(exist_ok=True)
-    np.savez_compressed(SHIPPED, weights=weights.astype(np.float16), numbers=np.array([bias, high, low]))
-    head = Classifier.open()
-    print(f"wrote {SHIPPED.relative_to(ROOT)}, {SHIPPED.stat().st_size} bytes, {head is not None}")
+    np.savez_compressed(
+        SHIPPED,
+        words=words.astype(np.float16),
+        concepts=concepts.astype(np.float16),
+        numbers=np.array([starts, high, low]).astype(np.float64),
+    )
+
+
+def unseen(texts: Sequence[Example], read: Table) -> None:
+    """What is found of a source, and of a family, that the head has never seen."""
+    honest = np.array([not one.attack for one in texts])
+    for name, group in (("source", lambda one: one.source), ("family", _family)):
+        scores = crossed(texts, read, group)
+        kinds = np.array([group(one) for one in texts])
+        print(
+            f"\nleft out by {name}: share of its attacks above all but 1% and 3% of the labelled honest texts"
+        )
+        labelled = honest & np.array([one.labelled for one in texts])
+        bars = [_reached(scores[labelled], share) for share in (0.01, 0.03)]
+        for kind in sorted(set(kinds[~honest].tolist())):
+            found = scores[(kinds == kind) & ~honest]
+            print(
+                f"| {kind} | {len(found)} | "
+                + " | ".join(f"{(found >= bar).mean():.0%}" for bar in bars)
+                + " |"
+            )
+
+
+def _family(one: Example) -> str:
+    """Attacks by family; honest texts in folds, so that each is judged by a head that has not seen it."""
+    return f"{one.source}: {one.family}" if one.attack else f"honest {fold_of(one)}"
 
 
 if __name__ == "__main__":

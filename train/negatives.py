@@ -17,7 +17,9 @@ def mine(
     """Return, for each request, the wrong tools between the two ranks, nearest first."""
     depth = min(FARTHEST + max(map(len, right), default=0), len(tools))
     similar = asked @ known.T
-    order = np.argsort(-similar, axis=1, kind="stable")[:, :depth]
+    near = np.argpartition(-similar, depth - 1, axis=1)[:, :depth]
+    inside = np.argsort(-np.take_along_axis(similar, near, axis=1), axis=1, kind="stable")
+    order = np.take_along_axis(near, inside, axis=1)
     return [
         [tool for tool in (tools[place] for place in row) if tool not in correct][NEAREST - 1 : FARTHEST]
         for row, correct in zip(order, map(set, right), strict=True)

@@ -1,6 +1,6 @@
 """Make the pairs to learn from: a request, and the text of a tool that answers it.
 
-    python -m train.pairs --bench DIR --sets metatool,bfcl --out pairs.jsonl
+    python -m train.pairs --bench DIR [--sets metatool,bfcl] --out pairs.jsonl
 
 Only train splits are read. A row names every tool that would also be right, so that none of them
 is taken for a mistake.
@@ -14,10 +14,9 @@ from pathlib import Path
 from random import Random
 
 from train.bench import Bench, Query, Tool, read_bench
+from train.kinds import Amounts, kind_of
 from train.paraphrase import ask_for, join, name_of, reword
 from train.text import thinned_text, tool_text
-
-TRAINABLE = ("metatool", "sealtools", "bfcl", "toollinkos_main")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +27,6 @@ class Pair:
     tool: str
     right: tuple[str, ...]
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Amounts:
-    """How many pairs of each kind are drawn: for each query, for each tool."""
-
-    reworded: float = 0.5
-    joined: float = 0.3
-    asked_for: float = 1.0
-    untold: float = 0.3
-    named: float = 0.3
-    whole_text: float = 0.4
 
 
 def pairs_of(bench: Bench, queries: list[Query], amounts: Amounts, random: Random) -> list[Pair]:
@@ -122,16 +109,18 @@ def read_pairs(path: Path) -> list[Pair]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Draw pairs from the train splits.")
     parser.add_argument("--bench", type=Path, required=True)
-    parser.add_argument("--sets", default=",".join(TRAINABLE))
+    parser.add_argument(
+        "--sets", default="", help="names, separated by commas; else every set with train queries"
+    )
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--draws", type=int, default=3, help="times each catalogue is drawn from")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     random, pairs = Random(given.seed), list[Pair]()
-    for name in given.sets.split(","):
-        bench = read_bench(given.bench / name)
-        for _ in range(given.draws):
-            pairs += pairs_of(bench, bench.of_split("train"), Amounts(), random)
+    for name in given.sets.split(",") if given.sets else sorted(each.name for each in given.bench.iterdir()):
+        bench, kind = read_bench(given.bench / name), kind_of(name)
+        asked = bench.of_split("train")
+        for _ in range(kind.draws if asked else 0):
+            pairs += pairs_of(bench, asked, kind.amounts, random)
     write_pairs(pairs, given.out)
 
 

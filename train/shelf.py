@@ -1,7 +1,7 @@
 """Lay out what a batch compares: requests of one catalogue against right, near and random tools."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 import numpy as np
@@ -23,6 +23,8 @@ class Shelf:
 
     pairs: Sequence[Pair]
     texts: Mapping[str, Sequence[str]]
+    # How often the training turns to it, for each root of its pairs.
+    weight: float = 1.0
     misses: Mapping[str, Sequence[str]] = field(default_factory=dict)
     alike: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
@@ -49,13 +51,13 @@ def compare(shelf: Shelf, requests: Sequence[str], asked: Matrix, known: Matrix)
     tools = list(shelf.texts)
     found = mine(asked, [right[request] for request in requests], tools, known)
     misses = dict(zip(requests, found, strict=True))
-    return Shelf(shelf.pairs, shelf.texts, misses, near_twins(tools, known))
+    return replace(shelf, misses=misses, alike=near_twins(tools, known))
 
 
 def near_twins(tools: Sequence[str], known: Matrix) -> dict[str, list[str]]:
     near = known @ known.T > ALIKE
     return {
-        tool: [other for other, is_near in zip(tools, row, strict=True) if is_near]
+        tool: [tools[place] for place in np.flatnonzero(row).tolist()]
         for tool, row in zip(tools, near, strict=True)
     }
 
@@ -65,7 +67,7 @@ def batches(
 ) -> Iterator[tuple[Shelf, list[Pair]]]:
     """Draw batches of one catalogue each, a catalogue's pairs in a new order each time round."""
     # The square root keeps the largest catalogue from drowning the others.
-    weights = [len(shelf.pairs) ** 0.5 for shelf in shelves]
+    weights = [shelf.weight * len(shelf.pairs) ** 0.5 for shelf in shelves]
     queues = [list[Pair]() for _ in shelves]
     for _ in range(steps):
         place = random.choices(range(len(shelves)), weights)[0]

@@ -5,9 +5,11 @@ BIN := $(VENV)/bin
 
 .PHONY: demo test check pins clean
 
-# The project itself, with the parts a user of everything installs, at pinned versions.
-$(VENV)/.base: requirements.txt pyproject.toml
+# The project itself, with the parts a user of everything installs, at pinned versions. Its build fetches the
+# dashboard's scripts with npm; where there is none, with the one that a pinned Node from PyPI brings.
+$(VENV)/.base: requirements.txt requirements-node.txt pyproject.toml hatch_build.py src/prowess/web/vendor.toml
 	$(PYTHON) -m venv $(VENV)
+	command -v npm >/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-node.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@

@@ -14,6 +14,8 @@ from prowess.store.database import Database
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource, word_embedder
 from prowess.types import Trust
+from tests.browser import browser as browser
+from tests.browser import visit as visit
 from tests.postgres import running_postgres
 
 

@@ -116,6 +116,14 @@ class GatewayConfig(_Section, frozen=True):
     hosts: list[str] = []
 
 
+class WebConfig(_Section, frozen=True):
+    """`[web]`: what the dashboard and the API allow those who ask."""
+
+    hosts: list[str] = []
+    rate: Whole = 1200
+    max_body_bytes: Positive = 1_000_000
+
+
 class LearningConfig(_Section, frozen=True):
     """`[learning]`: whether skills are gathered from use, and what it takes to rely on one."""
 
@@ -140,6 +148,7 @@ class Config(_Section, frozen=True):
     cards: CardsConfig = CardsConfig()
     learning: LearningConfig = LearningConfig()
     gateway: GatewayConfig = GatewayConfig()
+    web: WebConfig = WebConfig()
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +248,7 @@ def _known_keys(where: str) -> tuple[str, ...]:
         "cards": CardsConfig,
         "learning": LearningConfig,
         "gateway": GatewayConfig,
+        "web": WebConfig,
     }
     if where.startswith("cards.profiles"):
         return CardProfileConfig.__struct_fields__

@@ -5,6 +5,7 @@
       StoreError             the database cannot be reached or is not ours
       MissingExtra           an optional part is not installed
       NotFound               no such capability, provider, agent ...
+      Outdated               it changed after the person who decides had looked at it
       SourceError            one source, file or server cannot be read
       JournalBroken          an entry was edited, removed or forged
       PolicyError            a grant or profile cannot be used
@@ -13,6 +14,8 @@
       EncoderUnavailable     dense search cannot run; lexical search still serves
       EvolutionError         scores, a snapshot or parameters cannot be used
       LearningError          evidence, a skill or a gate cannot be used
+      Refused                a request over HTTP is not served; carries its status
+      RemoteError            another server cannot be reached, or says no
 
 Each one says what happened, to what, and what to do next, and carries the data it speaks of.
 """
@@ -58,6 +61,12 @@ class NotFound(ProwessError):
         close = nearest(name, known)
         remedy = f"did you mean {close!r}?" if close else see
         super().__init__(f"no {what} named {name!r}", remedy)
+        self.name = name
+
+
+class Outdated(ProwessError):
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} changed since you looked at it", "look at it again, then decide")
         self.name = name
 
 
@@ -131,3 +140,20 @@ class LearningError(ProwessError):
     def __init__(self, place: str, what: str, remedy: str) -> None:
         super().__init__(f"{place}: {what}", remedy)
         self.place = place
+
+
+class Refused(ProwessError):
+    """A request over HTTP that is not served."""
+
+    def __init__(self, status: int, message: str, remedy: str = "") -> None:
+        super().__init__(message, remedy)
+        self.status = status
+
+
+class RemoteError(ProwessError):
+    """A server that `--server` names cannot be reached, or says no."""
+
+    def __init__(self, server: str, what: str, remedy: str = "", status: int = 0) -> None:
+        super().__init__(f"{server}: {what}", remedy)
+        self.server = server
+        self.status = status

@@ -10,6 +10,8 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import islice
+from typing import NamedTuple
 
 import msgspec
 
@@ -20,6 +22,18 @@ from prowess.types import Head, JournalEntry, JsonObject
 Clock = Callable[[], datetime]
 
 BATCH = 1000
+
+
+class Place(NamedTuple):
+    """Where an entry stands among all: by time, then by chain and number."""
+
+    at: str
+    chain: str
+    number: int
+
+
+END = Place("9999", "", 0)
+"""After everything that ever happens."""
 
 
 def canonical(value: object) -> str:
@@ -68,27 +82,42 @@ class Journal:
         with self._database.reading() as transaction:
             return _heads(transaction)
 
-    def latest(self, limit: int = 50, agent: str | None = None, type: str = "*") -> tuple[JournalEntry, ...]:
-        """The newest entries, oldest first; in `type`, `*` stands for anything."""
+    def latest(
+        self, limit: int = 50, agent: str | None = None, type: str = "*", before: Place | None = None
+    ) -> tuple[JournalEntry, ...]:
+        """The newest entries (older than a place), oldest first; in `type`, `*` stands for anything."""
         pattern = type.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_").replace("*", "%")
+        at, chain, number = before or END
         with self._database.reading() as transaction:
             rows = transaction.all(
                 "SELECT chain, number, at, type, data, hash FROM journal"
                 " WHERE (:any_agent = 1 OR chain = :chain) AND type LIKE :pattern ESCAPE '\\'"
+                " AND at <= :at AND (at < :at OR chain < :below OR (chain = :below AND number < :number))"
                 " ORDER BY at DESC, chain DESC, number DESC LIMIT :limit",
                 any_agent=int(agent is None), chain=agent or "", pattern=pattern, limit=limit,
+                at=at, below=chain, number=number,
             )  # fmt: skip
         return tuple(_entry(row) for row in reversed(rows))
 
-    def after(self, seen: Iterable[Head]) -> tuple[JournalEntry, ...]:
-        """Everything beyond these heads, in order of time: how a follower stays current."""
+    def per_hour(self, type: str, since: datetime) -> dict[str, int]:
+        """How often something happened in each hour, by the hour's text as `stamp` begins it."""
+        with self._database.reading() as transaction:
+            rows = transaction.all(
+                "SELECT substr(at, 1, 13), COUNT(*) FROM journal WHERE type = :type AND at >= :since"
+                " GROUP BY substr(at, 1, 13)",
+                type=type, since=stamp(since),
+            )  # fmt: skip
+        return {hour: int(count) for hour, count in rows}
+
+    def after(self, seen: Iterable[Head], most: int | None = None) -> tuple[JournalEntry, ...]:
+        """What is beyond these heads (at most so much of each chain), in order of time."""
         count = {head.chain: head.count for head in seen}
         found: list[JournalEntry] = []
         with self._database.reading() as transaction:
             for head in _heads(transaction):
                 known = count.get(head.chain, 0)
                 if head.count > known:
-                    found += (_entry(row) for row in _rows(transaction, head.chain, known))
+                    found += (_entry(row) for row in islice(_rows(transaction, head.chain, known), most))
         return tuple(sorted(found, key=lambda e: (e.at, e.chain, e.number)))
 
     def verify(self, exported: Iterable[Head] = ()) -> tuple[Head, ...]:

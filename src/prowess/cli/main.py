@@ -33,6 +33,8 @@ COMMANDS = {
     "skills": "What was learnt: skills, their gates, and promotion.",
     "curriculum": "What agents needed and could not do.",
     "serve": "Servers: everything behind one door.",
+    "token": "What people present to the dashboard and the API.",
+    "login": "Log in at an MCP server that wants OAuth.",
     "provider": "Switch providers on and off.",
     "import": "Take over the MCP servers of another client's configuration.",
     "log": "What happened, and whether the record is intact.",
@@ -84,10 +86,15 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--config", "config_file", type=click.Path(), help="The prowess.toml to use.")
 @click.option("--store", help="Where the store is: a path or postgresql://...")
+@click.option("--server", help="Ask a prowess server instead; PROWESS_TOKEN says who you are.")
 @click.pass_context
-def prowess(ctx: click.Context, config_file: str | None, store: str | None) -> None:
+def prowess(ctx: click.Context, config_file: str | None, store: str | None, server: str | None) -> None:
     """What an AI agent can do: what exists, what it may use, what it needs now."""
-    ctx.obj = {"config": config_file, "store": store}
+    ctx.obj = {"config": config_file, "store": store, "server": server}
+    if server:
+        from prowess.cli.remote import check_command  # only those who name a server pay for it
+
+        check_command(server, ctx.invoked_subcommand or "")
 
 
 def main() -> None:

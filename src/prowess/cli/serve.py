@@ -1,22 +1,49 @@
 """`prowess serve`"""
 
+import getpass
 import logging
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from prowess.cli.session import config_file, say
+from prowess import config as configuration
+from prowess.cli.session import config_file, opened, say
+from prowess.door import Bind, parse_bind
+from prowess.engine.engine import Engine
 from prowess.errors import MissingExtra
 from prowess.types import DEFAULT_AGENT
+
+if TYPE_CHECKING:
+    import socket
+
+    from starlette.applications import Starlette
 
 CLIENTS = ("claude-code", "claude-desktop", "codex", "cursor", "gemini", "vscode")
 
 
-@click.group()
-def command() -> None:
-    """Servers: everything behind one door."""
+host_option = click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
+port_option = click.option(
+    "--port", default=8800, type=click.IntRange(0, 65535), show_default=True, help="0 takes a free one."
+)
+
+
+@click.group(invoke_without_command=True)
+@host_option
+@port_option
+@click.option(
+    "--agent", default=DEFAULT_AGENT, show_default=True, help="Who an MCP client without a token is."
+)
+@click.pass_context
+def command(ctx: click.Context, host: str, port: int, agent: str) -> None:
+    """Servers: everything behind one door.
+
+    Without a command: the gateway, the dashboard and the API in one process.
+    """
+    if ctx.invoked_subcommand is None:
+        _serve_all(Bind(host, port), agent)
 
 
 @command.command()
@@ -39,11 +66,69 @@ def mcp(bind: str | None, agent: str, client: str | None, write: bool) -> None:
     os._exit(0)
 
 
+@command.command()
+@host_option
+@port_option
+def web(host: str, port: int) -> None:
+    """The dashboard and the API."""
+    try:
+        import anyio
+
+        from prowess.web.serving import serving  # the optional part `web`, and slow to import
+    except ImportError as error:
+        raise MissingExtra("the dashboard", "web") from error
+    bind = Bind(host, port)
+    with opened() as engine:
+        app, door = _web(engine, bind)
+        anyio.run(serving, app, door)
+
+
+def _web(engine: Engine, bind: Bind) -> "tuple[Starlette, socket.socket]":
+    """The dashboard, and the socket it is on; says where it is and how to get in."""
+    from prowess.web.app import create_app
+    from prowess.web.serving import limits_of, listening, login_link, refuse_strangers
+
+    settings = configuration.load(config_file(), Path.cwd())
+    app = create_app(engine, limits_of(settings.config.web, bind), secure=not bind.is_loopback)
+    refuse_strangers(app.state.people, bind)
+    door = listening(bind)
+    bound = Bind(bind.host, door.getsockname()[1])
+    say(f"serving the dashboard and the API on {bound.address}; stop with Ctrl-C")
+    # The link is what the one who started this came for, and a program may want it: data, not words.
+    click.echo(login_link(app.state.people, bound, getpass.getuser()))
+    if not bind.is_loopback:
+        say("browsers sign in only over TLS: put a proxy in front that brings it")
+    return app, door
+
+
+def _serve_all(bind: Bind, agent: str) -> None:
+    try:
+        import anyio
+
+        from prowess.gateway.http import PATH, application
+        from prowess.gateway.opening import opened as opened_gateway
+        from prowess.web.serving import beside, serving
+    except ImportError as error:
+        raise MissingExtra("serving everything", "gateway,web") from error
+    file = config_file()
+    sys.path.insert(0, str(file.resolve().parent if file else Path.cwd()))
+    chosen = click.get_current_context().find_root().obj or {}
+    with opened_gateway(file, chosen.get("store"), os.environ) as gateway:
+        app, door = _web(gateway.engine, bind)
+        say(f"serving MCP on the same port, at {PATH}")
+
+        async def both() -> None:
+            async with gateway.running():
+                await serving(beside(app, {PATH: application(gateway, bind, agent)}), door)
+
+        anyio.run(both)
+
+
 def _serve(bind: str | None, agent: str) -> None:
     try:
         # The SDK is the optional part `gateway`, and slow to import.
-        from prowess.gateway.http import parse_bind, serve_http
-        from prowess.gateway.opening import opened
+        from prowess.gateway.http import serve_http
+        from prowess.gateway.opening import opened as opened_gateway
         from prowess.gateway.stdio import serve_stdio
     except ImportError as error:
         raise MissingExtra("serving MCP", "gateway") from error
@@ -52,7 +137,7 @@ def _serve(bind: str | None, agent: str) -> None:
     # Modules that prowess.toml names lie beside it, as they would for `python -m`.
     sys.path.insert(0, str(file.resolve().parent if file else Path.cwd()))
     chosen = click.get_current_context().find_root().obj or {}
-    with opened(file, chosen.get("store"), os.environ) as gateway:
+    with opened_gateway(file, chosen.get("store"), os.environ) as gateway:
         if where is None:
             serve_stdio(gateway, agent)
             return

@@ -6,20 +6,27 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import cast
 
 import click
 import msgspec
 
 import prowess
 from prowess import config as configuration
+from prowess.encoding import encoded
 from prowess.engine.engine import Engine
 from prowess.engine.reading import SyncProgress
 
 
 @contextmanager
 def opened() -> Iterator[Engine]:
-    """The engine that `--config` and `--store`, the environment and the folder ask for."""
+    """The engine that `--config` and `--store`, the environment and the folder ask for; or a server's."""
     chosen = click.get_current_context().find_root().obj or {}
+    if chosen.get("server"):
+        from prowess.cli.remote import connected  # only those who name a server pay for it
+
+        yield cast(Engine, connected(chosen["server"]))
+        return
     file = config_file()
     # Modules that prowess.toml names lie beside it, as they would for `python -m`.
     sys.path.insert(0, str(file.resolve().parent if file else Path.cwd()))
@@ -41,7 +48,7 @@ def say(text: str) -> None:
 
 def emit(data: object) -> None:
     """Data for a program: JSON on stdout."""
-    click.echo(msgspec.json.format(msgspec.json.encode(data), indent=2))
+    click.echo(msgspec.json.format(encoded(data), indent=2))
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

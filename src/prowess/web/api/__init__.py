@@ -1,0 +1,1 @@
+"""What the API can do, one file for each resource."""

@@ -1,0 +1,48 @@
+"""What is held back until a person has looked at it."""
+
+from typing import Annotated
+
+import msgspec
+
+from prowess.types import Held
+from prowess.web.operations import Asked, Call, Operation
+
+
+class Looked(Asked, frozen=True, kw_only=True):
+    digest: Annotated[str, msgspec.Meta(max_length=200)] = ""
+    """The content that was looked at; another one is not decided about."""
+
+
+class Difference(msgspec.Struct, frozen=True):
+    id: str
+    difference: tuple[str, ...]
+
+
+def held(call: Call) -> tuple[Held, ...]:
+    return call.engine.quarantined()
+
+
+def difference(call: Call) -> Difference:
+    return Difference(call.path["id"], call.engine.difference(call.path["id"]))
+
+
+def approve(call: Call) -> Held:
+    return call.engine.approve(call.path["id"], call.by, call.body.digest)
+
+
+def reject(call: Call) -> Held:
+    return call.engine.reject(call.path["id"], call.by, call.body.digest)
+
+
+OPERATIONS = (
+    Operation(id="quarantine.list", method="GET", path="/quarantine", run=held, answer=tuple[Held, ...],
+              does="Everything that is held back, and why"),
+    Operation(id="quarantine.show", quotes=True, method="GET", path="/quarantine/{id}", run=difference,
+              answer=Difference, does="How a capability differs from what was approved last"),
+    Operation(id="quarantine.approve", method="POST", path="/quarantine/{id}/approve", run=approve,
+              body=Looked, answer=Held, role="operator", signed=True,
+              does="Let a capability go, with exactly the content it has now"),
+    Operation(id="quarantine.reject", method="POST", path="/quarantine/{id}/reject", run=reject, body=Looked,
+              answer=Held, role="operator", signed=True,
+              does="Keep a capability out until its content changes"),
+)  # fmt: skip

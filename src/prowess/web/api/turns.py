@@ -1,0 +1,230 @@
+"""One turn of an agent: what it may see, what fits, what it is offered, whether it may use it.
+
+Everything below `/agents/{agent}` is for that agent, with its own token, and for people who ask as it.
+What policy denies the agent is in no answer it gets: what is left out of an offer and why something is
+denied are for people.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Any
+
+import msgspec
+
+from prowess.context.clean import clean_capability, clean_detail
+from prowess.context.injection import Injection
+from prowess.errors import NotFound
+from prowess.types import Decision, Hit, JsonObject, LeftOut, Message, Offer, Outcome, Turn
+from prowess.web.api.values import CapabilityShown, CapabilityWhole, shown, whole
+from prowess.web.operations import Asked, Call, Count, Done, Fraction, Limit, Name, Note, Operation, Text
+from prowess.web.paging import Page, page
+
+Few = Annotated[int, msgspec.Meta(ge=0, le=100)]
+Milliseconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
+
+
+class Seen(Asked, frozen=True, kw_only=True):
+    kind: str = ""
+    cursor: str = ""
+    limit: Limit = 50
+
+
+class Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    role: Name
+    text: Text
+
+
+class Request(Asked, frozen=True, kw_only=True):
+    request: Text
+    kind: Name = "any"
+    category: Annotated[str, msgspec.Meta(max_length=200)] = ""
+    top: Few | None = None
+    min_relevance: Fraction | None = None
+
+
+class TurnAsked(Asked, frozen=True, kw_only=True):
+    """What came in: a request, or the messages it is the last of."""
+
+    request: Text = ""
+    messages: Annotated[tuple[Said, ...], msgspec.Meta(max_length=200)] = ()
+    session_type: Name = "main"
+    budget: Count | None = None
+    language: Annotated[str, msgspec.Meta(max_length=40)] = ""
+    authenticated: bool = True
+
+
+class OfferAsked(TurnAsked, frozen=True, kw_only=True):
+    top: Few | None = None
+    min_relevance: Fraction | None = None
+    tier0_token_budget: Count | None = None
+    tier1_token_budget: Count | None = None
+    tier2_token_budget: Count | None = None
+
+
+class InjectAsked(TurnAsked, frozen=True, kw_only=True):
+    files: Annotated[Mapping[Name, Text], msgspec.Meta(max_length=50)] = {}
+    """The files the agent starts with, by name."""
+    session: Annotated[str, msgspec.Meta(max_length=200)] = ""
+
+
+class Use(Asked, frozen=True, kw_only=True):
+    capability: Name
+    authenticated: bool = True
+
+
+class OutcomeAsked(Asked, frozen=True, kw_only=True):
+    offer: Name
+    capability: Name
+    ok: bool
+    detail: Note = ""
+    milliseconds: Milliseconds | None = None
+    key: Annotated[str, msgspec.Meta(max_length=200)] = ""
+
+
+class Discovery(Asked, frozen=True, kw_only=True):
+    query: Text
+    kind: Name = "any"
+    category: Annotated[str, msgspec.Meta(max_length=200)] = ""
+
+
+class Discovered(msgspec.Struct, frozen=True):
+    capabilities: tuple[JsonObject, ...]
+    total_indexed: int
+
+
+class Cost(msgspec.Struct, frozen=True):
+    tokens: int
+    """What it would cost to show a model everything the agent may use."""
+
+
+class Tools(msgspec.Struct, frozen=True):
+    offer: str
+    tools: tuple[JsonObject, ...]
+
+
+def seen(call: Call) -> Page[CapabilityShown]:
+    q: Seen = call.query
+    found = page(call.engine.capabilities(call.path["agent"], q.kind), lambda c: c.id, q.cursor, q.limit)
+    # What an agent reads ends in a prompt; people see a text as it was written.
+    items = map(clean_capability, found.items) if call.is_agent else found.items
+    return Page(tuple(shown(c) for c in items), found.next)
+
+
+def one(call: Call) -> CapabilityWhole:
+    """What is denied and what does not exist are answered alike."""
+    visible = call.engine.visible(call.path["agent"]).capabilities
+    id = call.path["id"]
+    if id not in visible:
+        raise NotFound("capability", id, visible)
+    capability, detail = visible[id], call.engine.detail(id)
+    if call.is_agent:
+        capability, detail = clean_capability(capability), clean_detail(capability.kind, detail)
+    return whole(capability, detail)
+
+
+def find(call: Call) -> tuple[Hit, ...]:
+    q: Request = call.body
+    chosen = _chosen(tier1_top_k=q.top, tier1_min_relevance=q.min_relevance)
+    return call.engine.find(q.request, call.path["agent"], kind=q.kind, category=q.category, **chosen)
+
+
+def offer(call: Call) -> Offer:
+    q: OfferAsked = call.body
+    chosen = _chosen(
+        tier1_top_k=q.top,
+        tier1_min_relevance=q.min_relevance,
+        tier0_token_budget=q.tier0_token_budget,
+        tier1_token_budget=q.tier1_token_budget,
+        tier2_token_budget=q.tier2_token_budget,
+    )
+    made = call.engine.offer(_turn(call, q), **chosen)
+    return replace(made, left_out=LeftOut()) if call.is_agent else made
+
+
+def tools(call: Call) -> Tools:
+    made = offer(call)
+    return Tools(made.id, call.engine.tools(made))
+
+
+def discover(call: Call) -> JsonObject:
+    q: Discovery = call.body
+    return call.engine.discover(q.query, q.kind, q.category, call.path["agent"])
+
+
+def inject(call: Call) -> Injection:
+    q: InjectAsked = call.body
+    return call.engine.inject(q.files, _turn(call, q), q.session)
+
+
+def check(call: Call) -> Decision:
+    decision = call.engine.check(call.path["agent"], call.body.capability, call.body.authenticated)
+    return replace(decision, reason="allowed", chain=()) if call.is_agent else decision
+
+
+def record(call: Call) -> Done:
+    q: OutcomeAsked = call.body
+    call.engine.record(
+        Outcome(
+            offer=q.offer,
+            capability=q.capability,
+            ok=q.ok,
+            agent=call.path["agent"],
+            detail=q.detail,
+            milliseconds=q.milliseconds,
+            key=q.key,
+        )
+    )
+    return Done()
+
+
+def cost(call: Call) -> Cost:
+    return Cost(call.engine.cost_of_everything(call.path["agent"]))
+
+
+def _turn(call: Call, q: TurnAsked) -> Turn:
+    said = tuple(Message(m.role, m.text) for m in q.messages)
+    if q.request:
+        said = (*said, Message("user", q.request))
+    return Turn(
+        messages=said,
+        agent=call.path["agent"],
+        session_type=q.session_type,
+        budget=q.budget,
+        language=q.language,
+        authenticated=q.authenticated,
+    )
+
+
+def _chosen(**settings: object) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+OPERATIONS = (
+    Operation(id="agent.capabilities", quotes=True,
+              method="GET", path="/agents/{agent}/capabilities", run=seen,
+              query=Seen, answer=Page[CapabilityShown], agents=True, does="What an agent may use"),
+    Operation(id="agent.capability", quotes=True,
+              method="GET", path="/agents/{agent}/capabilities/{id}", run=one,
+              answer=CapabilityWhole, agents=True, does="One capability that an agent may use"),
+    Operation(id="agent.find", method="POST", path="/agents/{agent}/find", run=find, body=Request,
+              answer=tuple[Hit, ...], agents=True, reads=True, does="What fits a request, best first"),
+    Operation(id="agent.offer", method="POST", path="/agents/{agent}/offer", run=offer, body=OfferAsked,
+              answer=Offer, role="operator", agents=True,
+              does="One turn: what a model sees, within budgets; recorded"),
+    Operation(id="agent.tools", method="POST", path="/agents/{agent}/tools", run=tools, body=OfferAsked,
+              answer=Tools, role="operator", agents=True,
+              does="The tools of an offer, as a model takes them"),
+    Operation(id="agent.discover", method="POST", path="/agents/{agent}/discover", run=discover,
+              body=Discovery, answer=Discovered, agents=True, reads=True,
+              does="Answer a call of discover_capabilities"),
+    Operation(id="agent.inject", method="POST", path="/agents/{agent}/inject", run=inject, body=InjectAsked,
+              answer=Injection, role="operator", agents=True,
+              does="The files an agent starts with, with the cards this turn needs"),
+    Operation(id="agent.check", method="POST", path="/agents/{agent}/check", run=check, body=Use,
+              answer=Decision, role="operator", agents=True, does="Policy at use; refused unless allowed"),
+    Operation(id="agent.record", method="POST", path="/agents/{agent}/outcomes", run=record,
+              body=OutcomeAsked, answer=Done, status=201, role="operator", agents=True,
+              does="Remember what was done with an offer, and whether it worked"),
+    Operation(id="agent.cost", method="GET", path="/agents/{agent}/cost", run=cost, answer=Cost, agents=True,
+              does="What it would cost to show a model everything, every turn"),
+)  # fmt: skip

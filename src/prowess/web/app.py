@@ -1,0 +1,102 @@
+"""The application: pages and API over one engine, behind one protection."""
+
+from hashlib import blake2b
+from importlib.metadata import version
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Mount, Route
+
+from prowess.engine.engine import Engine
+from prowess.errors import ProwessError
+from prowess.journal import Clock
+from prowess.opening import now
+from prowess.web import page, signin
+from prowess.web.api.everything import everything
+from prowess.web.dispatch import ROOT, Api, Serves
+from prowess.web.idempotency import Answers
+from prowess.web.openapi import document
+from prowess.web.operations import Table
+from prowess.web.pages import (
+    approvals,
+    ask,
+    capability,
+    catalogue,
+    evolution,
+    graph,
+    injections,
+    journal,
+    learning,
+    overview,
+    policy,
+    quarantine,
+)
+from prowess.web.people import People
+from prowess.web.problems import handle
+from prowess.web.protection import LOCAL, Limits, Protection
+from prowess.web.stream import Streams
+
+PAGES = (
+    overview,
+    catalogue,
+    capability,
+    ask,
+    graph,
+    policy,
+    injections,
+    evolution,
+    learning,
+    journal,
+    quarantine,
+    approvals,
+)
+SMALLEST_COMPRESSED = 1000
+
+
+def create_app(
+    engine: Engine,
+    limits: Limits = LOCAL,
+    clock: Clock = now,
+    secure: bool = False,
+    streams: Streams | None = None,
+) -> Starlette:
+    """Everything the web face serves; `secure` cookies reach only browsers that speak TLS with us."""
+    people = People(engine.database, engine.journal, clock)
+    table = everything()
+    api = Api(Serves(engine, people, Answers(engine.database, clock), table, streams or Streams()))
+    app = Starlette(
+        routes=[_described(table), Mount(ROOT, api), *signin.ROUTES, *_pages(), *page.FILES],
+        middleware=[
+            Middleware(GZipMiddleware, minimum_size=SMALLEST_COMPRESSED),
+            Middleware(Protection, engine=engine, people=people, limits=limits),
+        ],
+        exception_handlers={ProwessError: handle, HTTPException: handle, Exception: handle},
+    )
+    app.state.engine = engine
+    app.state.clock = clock
+    app.state.people = people
+    app.state.secure = secure
+    return app
+
+
+def _described(table: Table) -> Route:
+    """The document, made once; it tells nothing that the source does not, so anybody may read it."""
+    text = msgspec.json.encode(document(table, version("prowess")))
+    tag = f'W/"{blake2b(text, digest_size=12).hexdigest()}"'
+
+    def described(request: Request) -> Response:
+        headers = {"ETag": tag, "Cache-Control": "no-cache"}
+        if request.headers.get("if-none-match") == tag:
+            return Response(status_code=304, headers=headers)
+        return Response(text, 200, headers, media_type="application/json")
+
+    return Route(f"{ROOT}/openapi.json", described)
+
+
+def _pages() -> list[BaseRoute]:
+    return [route for module in PAGES for route in module.ROUTES]

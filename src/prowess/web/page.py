@@ -1,0 +1,158 @@
+"""From values to pages: every text escaped, one layout around it, and the files that pages load.
+
+Above: the modules in `pages/`. Below: Jinja, the templates beside this file, and what the build
+fetched into `vendor/`. Pages work without those scripts too; they only answer less quickly.
+"""
+
+from datetime import UTC, datetime
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+import jinja2
+import msgspec
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Mount
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from prowess.engine.engine import Engine
+from prowess.web import identity
+from prowess.web.plain import plain
+
+HOME = Path(__file__).parent
+
+
+class Section(NamedTuple):
+    """A group of links in the navigation."""
+
+    name: str
+    links: tuple[tuple[str, str], ...]
+
+
+NAVIGATION = (
+    Section("See", (("/", "Overview"), ("/catalogue", "Catalogue"), ("/ask", "Ask"), ("/graph", "Graph"))),
+    Section(
+        "Decide",
+        (
+            ("/policy", "Policy"),
+            ("/approvals", "Approvals"),
+            ("/quarantine", "Quarantine"),
+            ("/injections", "Injections"),
+        ),
+    ),
+    Section("Follow", (("/evolution", "Evolution"), ("/learning", "Learning"), ("/journal", "Journal"))),
+)
+
+
+def render(request: Request, template: str, status: int = 200, **values: object) -> HTMLResponse:
+    """A page, or the part of one that htmx asked for, with everything the layout needs.
+
+    A page gives `title`; a template that needs no frame does not.
+    """
+    person = identity.caller(request).person
+    in_frame = person is not None and not template.endswith("_part.html")
+    shared = {
+        "path": request.url.path,
+        "navigation": NAVIGATION,
+        "person": person,
+        "csrf": identity.csrf(request) if person else "",
+        # An error may be the store's, which then cannot be asked.
+        "waiting": _waiting(request) if in_frame and status < 500 else {},
+    }
+    text = _environment().get_template(template).render({**shared, **values})
+    # What a page says belongs to one person and one moment.
+    headers = {"Cache-Control": "no-store", "Vary": "HX-Request"}
+    return HTMLResponse(text, status, headers)
+
+
+def _waiting(request: Request) -> dict[str, int]:
+    """How much waits for a person, by the page where it is answered."""
+    engine: Engine = request.app.state.engine
+    held = sum(one.state == "waiting" for one in engine.quarantined())
+    return {"/approvals": len(engine.policy.approvals()), "/quarantine": held}
+
+
+def wants_part(request: Request) -> bool:
+    """Whether htmx asks for the part of a page that changes."""
+    return "HX-Request" in request.headers and "HX-History-Restore-Request" not in request.headers
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HOME / "templates"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.globals |= {"asset": asset, "vendored": vendored}
+    filters = {
+        "number": number,
+        "count": count,
+        "when": when,
+        "moment": moment,
+        "pretty": pretty,
+        "plain": plain,
+    }
+    environment.filters |= filters
+    return environment
+
+
+# --- the files that pages load -------------------------------------------------------------------
+
+
+@cache
+def asset(path: str) -> str:
+    """The address of a file beside this one; a changed file has a new address, so none goes stale."""
+    digest = sha256((HOME / path).read_bytes()).hexdigest()[:12]
+    return f"/static/{path.removeprefix('static/')}?{digest}"
+
+
+@cache
+def vendored(name: str) -> bool:
+    """Whether the build brought this script; without it a page does with plain forms."""
+    return (HOME / "vendor" / name).is_file()
+
+
+class _Files(StaticFiles):
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        response = await super().get_response(path, scope)
+        response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
+        return response
+
+
+FILES = (
+    Mount("/static/vendor", _Files(directory=HOME / "vendor", check_dir=False)),
+    Mount("/static", _Files(directory=HOME / "static")),
+)
+
+
+# --- how values look -------------------------------------------------------------------------------
+
+
+def number(value: float) -> str:
+    """With thin spaces between thousands, as no country's comma is every country's."""
+    return f"{value:,.0f}".replace(",", "\u202f")
+
+
+def count(value: int, noun: str, plural: str = "") -> str:
+    return f"{number(value)} {noun if value == 1 else plural or noun + 's'}"
+
+
+def when(stamp: str) -> str:
+    """A moment as people read it, to the second, in UTC."""
+    return stamp[:19].replace("T", " ")
+
+
+def moment(seconds: float) -> str:
+    """The same from seconds, to the minute: what charts count in."""
+    return when(datetime.fromtimestamp(seconds, UTC).isoformat())[:16]
+
+
+def pretty(value: object) -> str:
+    """JSON as people read it."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()

@@ -1,0 +1,65 @@
+"""The page `approvals`: what policy asks a person about, and what people said."""
+
+from datetime import timedelta
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from prowess.engine.engine import Engine
+from prowess.errors import Refused
+from prowess.policy.approvals import Answer, State
+from prowess.web import identity, page
+from prowess.web.pages.form import Fields, address, form, said
+from prowess.web.pages.paged import paged
+from prowess.web.people import Person
+
+HOLDS = {
+    "1 hour": timedelta(hours=1),
+    "8 hours": timedelta(hours=8),
+    "1 day": timedelta(days=1),
+    "7 days": timedelta(days=7),
+}
+"""How long an answer holds, as people choose it; the first is the usual."""
+LONGEST_NOTE = 500
+TONES: dict[State, str] = {"approved": "good", "refused": "bad", "expired": "", "pending": "warn"}
+DONE = {
+    "approved": "Yes: {}. The agent may go on, as long as the answer holds.",
+    "refused": "No: {}. The agent is not asked about again as long as the answer holds.",
+}
+
+
+def listed(request: Request) -> Response:
+    identity.person(request)
+    engine: Engine = request.app.state.engine
+    waiting = engine.approvals()
+    settled = [one for one in reversed(engine.approvals(every=True)) if one.state != "pending"]
+    return page.render(
+        request,
+        "approvals.html",
+        title="Approvals",
+        questions=paged(request, waiting),
+        settled=settled[:100],
+        capabilities=engine.view().capabilities,
+        choices=tuple(HOLDS),
+        tones=TONES,
+        notice=said(request, DONE),
+    )
+
+
+def answer(engine: Engine, person: Person, fields: Fields) -> str:
+    said_yes = {"yes": True, "no": False}.get(fields.get("answer", ""))
+    holds = HOLDS.get(fields.get("holds", next(iter(HOLDS))))
+    if said_yes is None or holds is None:
+        raise Refused(422, "the answer says neither yes nor no, or not for how long", "use the form")
+    note = fields.get("note", "").strip()[:LONGEST_NOTE]
+    answered = engine.answer(
+        fields.get("id", ""), Answer(yes=said_yes, by=person.name, note=note, holds=holds)
+    )
+    return address("/approvals", done=answered.state, what=f"{answered.agent}, {answered.capability}")
+
+
+ROUTES = (
+    Route("/approvals", listed),
+    form("/approvals/answer", answer),
+)

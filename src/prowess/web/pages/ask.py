@@ -1,0 +1,222 @@
+"""The page `ask`: what a model would see for a request, why, and what was left out.
+
+It is the real turn, rehearsed: nothing that is tried here is recorded or learnt from.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from prowess.config import DiscoveryConfig
+from prowess.context.injection import HEADING as CARDS_HEAD
+from prowess.context.tiers import TIER0_HEAD, TIER1_HEAD, TIER2_HEAD
+from prowess.engine.engine import Engine
+from prowess.engine.rehearsal import Rehearsal, Rehearsed, rehearsal
+from prowess.types import DEFAULT_AGENT, Message, Turn
+from prowess.web import identity, page
+
+LONGEST_REQUEST = 4000
+SIDES = ("a", "b")
+
+
+class Setting(NamedTuple):
+    """One number that can be changed for a try."""
+
+    key: str
+    label: str
+    most: float
+    is_whole: bool = True
+
+
+SETTINGS = (
+    Setting("budget", "Whole budget", 200_000),
+    Setting("tier0_token_budget", "Tier 0 budget", 50_000),
+    Setting("tier1_token_budget", "Tier 1 budget", 50_000),
+    Setting("tier2_token_budget", "Tier 2 budget", 200_000),
+    Setting("tier1_top_k", "Hits at most", 100),
+    Setting("tier2_top_k", "Whole pages at most", 50),
+    Setting("tier1_min_relevance", "Threshold", 1, False),
+    Setting("graph_boost_factor", "Boost by the graph", 1, False),
+)
+
+
+class Bar(NamedTuple):
+    """What one part of an offer costs, and what it may, where it has a limit of its own."""
+
+    name: str
+    tokens: int
+    most: int | None
+    colour: str
+
+
+class Piece(NamedTuple):
+    """A part of the text a model sees."""
+
+    name: str
+    colour: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One way of asking, as the form says it."""
+
+    name: str
+    who: str
+    said: Mapping[str, str]
+    settings: Mapping[str, float]
+    mistakes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, query: QueryParams, name: str) -> "Side":
+        said = {one.key: query.get(f"{name}_{one.key}", "").strip() for one in SETTINGS}
+        settings, mistakes = {}, []
+        for one in SETTINGS:
+            value = _number(said[one.key], one)
+            if value is not None:
+                settings[one.key] = value
+            elif said[one.key]:
+                kind = "a whole number" if one.is_whole else "a number"
+                mistakes.append(f"{one.label} must be {kind} from 0 to {one.most:g}")
+        who = query.get(f"{name}_who", "") or f"agent:{DEFAULT_AGENT}"
+        return cls(name, who, said, settings, tuple(mistakes))
+
+    @property
+    def is_changed(self) -> bool:
+        return any(self.said.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of one way of asking."""
+
+    side: Side
+    rehearsed: Rehearsed
+    bars: tuple[Bar, ...]
+    pieces: tuple[Piece, ...]
+    only_here: frozenset[str] = frozenset()
+    """The hits that the other way of asking did not find."""
+
+
+def asked(request: Request) -> Response:
+    identity.person(request)
+    engine: Engine = request.app.state.engine
+    query = request.query_params
+    text = query.get("request", "")[:LONGEST_REQUEST].strip()
+    is_compared = bool(query.get("compare"))
+    sides = [Side.of(query, name) for name in (SIDES if is_compared else SIDES[:1])]
+    usable = not any(side.mistakes for side in sides)
+    answers = _beside([_answer(engine, side, text) for side in sides]) if text and usable else []
+    why = query.get("why", "").strip()
+    return page.render(
+        request,
+        "ask.html",
+        title="Ask",
+        text=text,
+        sides=sides,
+        is_compared=is_compared,
+        answers=answers,
+        why=why,
+        steps=_steps(engine, sides[0], why, text) if why else (),
+        settings=SETTINGS,
+        usual=_usual(engine),
+        agents=_agents(engine),
+        profiles=sorted(engine.policy.rules.profiles),
+    )
+
+
+def why(request: Request) -> Response:
+    """Why something was or was not offered, step by step."""
+    identity.person(request)
+    engine: Engine = request.app.state.engine
+    query = request.query_params
+    id, text = query.get("id", ""), query.get("request", "")[:LONGEST_REQUEST]
+    steps = _steps(engine, Side.of(query, "a"), id, text)
+    template = "why_part.html" if page.wants_part(request) else "why.html"
+    return page.render(request, template, title="Why", id=id, text=text, steps=steps)
+
+
+def _answer(engine: Engine, side: Side, text: str) -> Answer:
+    settings = dict(side.settings)
+    budget = settings.pop("budget", None)
+    turn = Turn(messages=(Message("user", text),), budget=None if budget is None else int(budget))
+    rehearsed = _rehearsal(engine, side).offer(turn, settings)
+    return Answer(side, rehearsed, _bars(rehearsed, turn.budget), pieces(str(rehearsed.offer.text)))
+
+
+def _rehearsal(engine: Engine, side: Side) -> Rehearsal:
+    kind, _, name = side.who.partition(":")
+    return rehearsal(engine, profile=name) if kind == "profile" else rehearsal(engine, agent=name)
+
+
+def _steps(engine: Engine, side: Side, id: str, text: str) -> tuple[str, ...]:
+    stage = _rehearsal(engine, side)
+    return stage.engine.explain(stage.agent, id, text)
+
+
+def _beside(answers: Sequence[Answer]) -> list[Answer]:
+    found = [frozenset(hit.id for hit in one.rehearsed.offer.hits) for one in answers]
+    if len(answers) < 2:
+        return list(answers)
+    return [
+        Answer(one.side, one.rehearsed, one.bars, one.pieces, found[at] - found[1 - at])
+        for at, one in enumerate(answers)
+    ]
+
+
+def _bars(rehearsed: Rehearsed, budget: int | None) -> tuple[Bar, ...]:
+    tokens, chosen = rehearsed.offer.tokens, rehearsed.settings
+    most = budget if budget is not None else 10**9
+    parts = (
+        Bar("Tier 0: the map", tokens.tier0, min(most, chosen.tier0_token_budget), "c0"),
+        Bar("Tier 1: what fits", tokens.tier1, min(most, chosen.tier1_token_budget), "c1"),
+        Bar("Tier 2: whole pages", tokens.tier2, min(most, chosen.tier2_token_budget), "c2"),
+        Bar("Cards", tokens.cards, min(most, rehearsed.card_budget), "c3"),
+        Bar("Tools", tokens.tools, budget, "c4"),
+    )
+    return (*parts, Bar("Together", tokens.total, budget, "c5"))
+
+
+def pieces(text: str) -> tuple[Piece, ...]:
+    """The text cut where its tiers begin; a blank line joins the pieces again."""
+    heads = ((TIER0_HEAD, "Tier 0", "c0"), (TIER1_HEAD, "Tier 1", "c1"), (TIER2_HEAD, "Tier 2", "c2"),
+             (CARDS_HEAD, "Cards", "c3"))  # fmt: skip
+    starts: list[tuple[int, str, str]] = []
+    after = 0
+    for head, name, colour in heads:
+        at = 0 if text.startswith(head) else text.find(f"\n\n{head}", after) + 2
+        if at >= 2 or text.startswith(head):
+            starts.append((at, name, colour))
+            after = at
+    ends = [at for at, _, _ in starts[1:]] + [len(text)]
+    return tuple(
+        Piece(name, colour, text[at:end].removesuffix("\n\n"))
+        for (at, name, colour), end in zip(starts, ends, strict=True)
+    )
+
+
+def _number(text: str, setting: Setting) -> float | None:
+    try:
+        value = int(text) if setting.is_whole else float(text)
+    except ValueError:
+        return None
+    return value if 0 <= value <= setting.most else None
+
+
+def _usual(engine: Engine) -> dict[str, object]:
+    chosen: DiscoveryConfig = engine.discovery
+    return {one.key: getattr(chosen, one.key, "none") for one in SETTINGS}
+
+
+def _agents(engine: Engine) -> list[tuple[str, str]]:
+    """Everybody who may be asked as, with what they are bound to; the usual one also when it is not bound."""
+    bound = {agent.name: agent.profile for agent in engine.agents()}
+    return sorted({DEFAULT_AGENT: "no profile", **bound}.items())
+
+
+ROUTES = (Route("/ask", asked), Route("/ask/why", why))

@@ -1,0 +1,57 @@
+"""A form that a person sends from a page: who may, what it does, and the way back to the page."""
+
+from collections.abc import Callable, Mapping
+from urllib.parse import urlencode, urlsplit
+
+from anyio import to_thread
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from prowess.engine.engine import Engine
+from prowess.errors import ProwessError
+from prowess.web import identity, page
+from prowess.web.people import Person, Role
+from prowess.web.problems import problem_of
+
+Fields = Mapping[str, str]
+Act = Callable[[Engine, Person, Fields], str]
+"""Does what the form says in the name of a person, and returns the address to show next."""
+
+
+def form(path: str, act: Act, role: Role = "operator") -> Route:
+    """The route of a form; one that cannot be carried out is answered with what to do instead."""
+
+    async def sent(request: Request) -> Response:
+        person = identity.require(request, role)
+        async with request.form(max_files=0) as said:
+            fields = {name: value for name, value in said.items() if isinstance(value, str)}
+        try:
+            next_page = await to_thread.run_sync(act, request.app.state.engine, person, fields)
+        except ProwessError as error:
+            return await to_thread.run_sync(_refused, request, error)
+        return RedirectResponse(next_page, 303)
+
+    return Route(path, sent, methods=["POST"])
+
+
+def address(path: str, **query: object) -> str:
+    """A path with its query; what is empty is left out."""
+    said = urlencode({name: str(value) for name, value in query.items() if value not in ("", None)})
+    return f"{path}?{said}" if said else path
+
+
+def said(request: Request, sentences: Mapping[str, str]) -> str:
+    """What the form before this page did: one of a few sentences, about one name."""
+    sentence = sentences.get(request.query_params.get("done", ""), "")
+    return sentence.replace("{}", request.query_params.get("what", ""))
+
+
+def _refused(request: Request, error: ProwessError) -> Response:
+    problem = problem_of(error)
+    came_from = urlsplit(request.headers.get("referer", ""))
+    here = came_from.path.startswith("/") and not came_from.path.startswith("//")
+    back = f"{came_from.path}?{came_from.query}" if here else "/"
+    return page.render(
+        request, "refused.html", problem.status, title=problem.title, problem=problem, back=back
+    )

@@ -1,0 +1,160 @@
+"""The page `learning`: what use has shown to work, what its gates measured, and what is still missing."""
+
+from collections import Counter
+from typing import get_args
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from prowess.engine.engine import Engine
+from prowess.learning.ledger import SkillStatus
+from prowess.learning.skills import Skill
+from prowess.types import DEFAULT_AGENT
+from prowess.web import identity, page
+from prowess.web.pages.form import Fields, address, form, said
+from prowess.web.pages.paged import paged
+from prowess.web.people import Person
+
+STATUSES: tuple[SkillStatus, ...] = get_args(SkillStatus)
+TONES: dict[SkillStatus, str] = {"proposed": "info", "stable": "good", "deprecated": "warn", "retired": ""}
+CLOSING_TONES = {"nothing matches": "bad", "denied": "warn", "quarantined": "warn", "it is there": "info"}
+LONGEST_REASON = 500
+GAPS_ON_A_PAGE = 25
+ROWS_OF_A_SUITE = 50
+DONE = {
+    "learnt": "{}.",
+    "cleared": "The gates were run, and both are cleared. It can be promoted.",
+    "blocked": "The gates were run. Below is what still keeps it from being promoted.",
+    "promoted": "Promoted. It is relied on from the next sync on: prowess sync",
+    "deprecated": "Deprecated. From the next sync on it is not relied on; it may be promoted again.",
+    "retired": "Rejected for good. Its history stays.",
+    "closed": "Closed: {}. Met again, it opens again.",
+}
+
+
+def skills(request: Request) -> Response:
+    identity.person(request)
+    engine: Engine = request.app.state.engine
+    every = engine.learning.skills()
+    counts = Counter(skill.status for skill in every)
+    asked = request.query_params.get("status", "")
+    status = asked if asked in STATUSES else _first_filled(counts)
+    return page.render(
+        request,
+        "learning.html",
+        title="Learning",
+        tab=status,
+        statuses=STATUSES,
+        counts=counts,
+        gaps=len(engine.learning.gaps()),
+        rows=paged(request, [skill for skill in every if skill.status == status]),
+        on=engine.learning.on,
+        notice=said(request, DONE),
+    )
+
+
+def skill(request: Request) -> Response:
+    identity.person(request)
+    engine: Engine = request.app.state.engine
+    found = engine.learning.skill(request.query_params.get("id", ""))
+    return page.render(
+        request,
+        "skill.html",
+        title=found.method,
+        skill=found,
+        tones=TONES,
+        results=tuple(reversed(engine.learning.results(found.id))),
+        most_rows=ROWS_OF_A_SUITE,
+        known=found.method in engine.view().capabilities,
+        on=engine.learning.on,
+        notice=said(request, DONE),
+    )
+
+
+def curriculum(request: Request) -> Response:
+    identity.person(request)
+    engine: Engine = request.app.state.engine
+    closed = request.query_params.get("closed") == "1"
+    rows = paged(request, engine.learning.gaps(closed), GAPS_ON_A_PAGE)
+    would_close = {
+        gap.id: engine.what_would_close(gap.span, gap.agents[0] if gap.agents else DEFAULT_AGENT)
+        for gap in rows.rows
+        if not gap.closed_by
+    }
+    return page.render(
+        request,
+        "curriculum.html",
+        title="Learning",
+        tab="curriculum",
+        statuses=STATUSES,
+        counts=Counter(skill.status for skill in engine.learning.skills()),
+        gaps=len(engine.learning.gaps()),
+        rows=rows,
+        would_close=would_close,
+        tones=CLOSING_TONES,
+        closed=closed,
+        on=engine.learning.on,
+        notice=said(request, DONE),
+    )
+
+
+def _first_filled(counts: Counter[SkillStatus]) -> SkillStatus:
+    return next((status for status in STATUSES if counts[status]), "proposed")
+
+
+# --- what a person decides -------------------------------------------------------------------
+
+
+def learn(engine: Engine, person: Person, fields: Fields) -> str:
+    learnt = engine.learning.learn(by=person.name)
+    told = f"{page.count(len(learnt.skills), 'skill')} and {page.count(len(learnt.gaps), 'gap')} changed"
+    return address("/learning", done="learnt", what=told)
+
+
+def gate(engine: Engine, person: Person, fields: Fields) -> str:
+    (gated,) = engine.learning.gate(fields.get("id", ""), by=person.name)
+    return _to_skill(gated.skill, "cleared" if gated.satisfied else "blocked")
+
+
+def promote(engine: Engine, person: Person, fields: Fields) -> str:
+    return _decided(engine.learning.promote(fields.get("id", ""), person.name), "promoted")
+
+
+def deprecate(engine: Engine, person: Person, fields: Fields) -> str:
+    done = engine.learning.deprecate(fields.get("id", ""), person.name, _reason(fields))
+    return _decided(done, "deprecated")
+
+
+def retire(engine: Engine, person: Person, fields: Fields) -> str:
+    return _decided(engine.learning.retire(fields.get("id", ""), person.name, _reason(fields)), "retired")
+
+
+def close(engine: Engine, person: Person, fields: Fields) -> str:
+    gap = engine.learning.close_gap(fields.get("id", ""), person.name)
+    return address("/learning/curriculum", done="closed", what=gap.span)
+
+
+def _reason(fields: Fields) -> str:
+    return fields.get("reason", "").strip()[:LONGEST_REASON]
+
+
+def _decided(skill: Skill, done: str) -> str:
+    return _to_skill(skill.id, done)
+
+
+def _to_skill(id: str, done: str) -> str:
+    return address("/learning/skill", id=id, done=done)
+
+
+ROUTES = (
+    Route("/learning", skills),
+    Route("/learning/skill", skill),
+    Route("/learning/curriculum", curriculum),
+    form("/learning/learn", learn),
+    form("/learning/gate", gate),
+    form("/learning/promote", promote),
+    form("/learning/deprecate", deprecate),
+    form("/learning/retire", retire),
+    form("/learning/close", close),
+)

@@ -1,0 +1,182 @@
+"""The page `overview`: what there is, what happened lately, and what waits for a person."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from prowess.catalogue.view import View
+from prowess.engine.engine import Engine
+from prowess.types import Provider
+from prowess.web import identity, page
+
+HOUR = timedelta(hours=1)
+SERIES = {"Offers": "offer", "Calls": "outcome"}
+LATEST = 8
+OFFERS_COUNTED = 500
+
+
+class Window(NamedTuple):
+    """How far a chart looks back, and how much time one point of it stands for."""
+
+    name: str
+    back: timedelta
+    step: timedelta
+
+
+WINDOWS = {
+    "day": Window("24 hours", timedelta(days=1), HOUR),
+    "week": Window("7 days", timedelta(days=7), 6 * HOUR),
+    "month": Window("30 days", timedelta(days=30), 24 * HOUR),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderLine:
+    provider: Provider
+    total: int
+    unavailable: int
+    off: str
+    """Why it is switched off for everybody; empty when it is on."""
+
+    @property
+    def state(self) -> tuple[str, str]:
+        """A word and the tone of its badge."""
+        if self.off:
+            return "off", ""
+        if self.provider.down:
+            return "down", "bad"
+        return ("partly", "warn") if self.unavailable else ("on", "good")
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """What offers cost, beside what it would have cost to show every agent everything it may use."""
+
+    offers: int
+    spent: int
+    everything: int
+
+    @property
+    def saved(self) -> int:
+        return max(0, self.everything - self.spent)
+
+    @property
+    def share(self) -> float:
+        return self.saved / self.everything if self.everything else 0.0
+
+
+def overview(request: Request) -> Response:
+    identity.person(request)
+    engine: Engine = request.app.state.engine
+    view = engine.view()
+    chosen = request.query_params.get("window", "")
+    window = WINDOWS.get(chosen, WINDOWS["week"])
+    held = [one for one in engine.quarantined() if one.state == "waiting"]
+    return page.render(
+        request,
+        "overview.html",
+        title="Overview",
+        kinds=Counter(c.kind for c in view.capabilities.values()).most_common(),
+        total=len(view.capabilities),
+        available=sum(c.available for c in view.active("").values()),
+        providers=_providers(view),
+        window=window,
+        windows=WINDOWS,
+        held=held,
+        approvals=engine.approvals(),
+        agents=engine.agents(),
+        latest=list(reversed(engine.journal.latest(LATEST))),
+        **_activity(engine, window, request.app.state.clock()),
+    )
+
+
+def problems(request: Request) -> Response:
+    """What `prowess doctor` says; it reads the whole journal, so the page asks for it afterwards."""
+    identity.person(request)
+    engine: Engine = request.app.state.engine
+    template = "problems_part.html" if page.wants_part(request) else "problems.html"
+    return page.render(request, template, title="Problems", under="/", problems=engine.diagnose())
+
+
+def saving(request: Request) -> Response:
+    """What offers saved; to know what everything costs, every text is read once."""
+    identity.person(request)
+    engine: Engine = request.app.state.engine
+    template = "saving_part.html" if page.wants_part(request) else "saving.html"
+    found = _saving(engine, _costs(request))
+    return page.render(request, template, title="Tokens saved", under="/", saving=found)
+
+
+def _providers(view: View) -> list[ProviderLine]:
+    total, unavailable = Counter[str](), Counter[str]()
+    for capability in view.capabilities.values():
+        total[capability.provider] += 1
+        unavailable[capability.provider] += not capability.available
+    names = {**{name: Provider(name=name, source="") for name in total if name}, **view.providers}
+    lines = [
+        ProviderLine(
+            one,
+            total[name],
+            unavailable[name],
+            (view.why_off(name, "") or "switched off") if view.off(name, "") else "",
+        )
+        for name, one in names.items()
+    ]
+    order = {"down": 0, "partly": 1, "on": 2, "off": 3}
+    return sorted(lines, key=lambda line: (order[line.state[0]], -line.total, line.provider.name))
+
+
+def _activity(engine: Engine, window: Window, now: datetime) -> dict[str, Any]:
+    """How much happened in each step of the window, also where nothing did."""
+    step = int(window.step.total_seconds())
+    last = int(now.timestamp()) // step * step
+    times = list(range(last - int(window.back.total_seconds()) + step, last + step, step))
+    since = datetime.fromtimestamp(times[0], UTC)
+    counts = [
+        _stepped(engine.journal.per_hour(type, since), times, step) for type in SERIES.values()
+    ]  # fmt: skip
+    totals = dict(zip(SERIES, map(sum, counts), strict=True))
+    return {"names": list(SERIES), "times": times, "series": counts, "totals": totals}
+
+
+def _stepped(hours: Mapping[str, int], times: list[int], step: int) -> list[int]:
+    found = dict.fromkeys(times, 0)
+    for hour, count in hours.items():
+        second = int(datetime.fromisoformat(f"{hour}:00+00:00").timestamp())
+        at = second // step * step
+        if at in found:
+            found[at] += count
+    return list(found.values())
+
+
+def _costs(request: Request) -> dict[tuple[int, str, str], int]:
+    """What everything costs each agent, kept while neither catalogue nor policy changes."""
+    state = request.app.state
+    if not hasattr(state, "costs_of_everything"):
+        state.costs_of_everything = {}
+    known: dict[tuple[int, str, str], int] = state.costs_of_everything
+    return known
+
+
+def _saving(engine: Engine, known: dict[tuple[int, str, str], int]) -> Saving:
+    offers = engine.journal.latest(OFFERS_COUNTED, type="offer")
+    everything = 0
+    for agent, count in Counter(entry.chain for entry in offers).items():
+        key = (engine.view().version, engine.policy.state, agent)
+        if key not in known:
+            known[key] = engine.cost_of_everything(agent)
+        everything += count * known[key]
+    return Saving(len(offers), sum(int(entry.data.get("tokens", 0)) for entry in offers), everything)
+
+
+ROUTES = (
+    Route("/", overview),
+    Route("/overview/problems", problems),
+    Route("/overview/saving", saving),
+)

@@ -1,0 +1,87 @@
+// Draws every element with data-chart as a time series: {label, names, times, series, kind, marks}.
+// `times` are seconds; `series` is one list of numbers (or null) per name; `kind` is "line" or "bars";
+// `marks` are {at, text, tone} drawn as upright lines. The same numbers stand below as a table.
+(() => {
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  // A colour that follows light and dark has to be resolved on an element before a canvas can use it.
+  const resolved = (name) => {
+    const probe = document.createElement("span");
+    probe.style.color = `var(${name})`;
+    document.body.append(probe);
+    const found = getComputedStyle(probe).color;
+    probe.remove();
+    return found;
+  };
+  // One row for each distance between ticks, as uPlot takes them: hours by the clock, days by the calendar.
+  const DAY = "\n{MM}-{DD}";
+  const DATES = [
+    [31536000, "{YYYY}", null, null, null, null, null, null, 1],
+    [2419200, "{YYYY}-{MM}", null, null, null, null, null, null, 1],
+    [86400, "{MM}-{DD}", "\n{YYYY}", null, null, null, null, null, 1],
+    [60, "{HH}:{mm}", DAY, null, DAY, null, null, null, 1],
+    [1, ":{ss}", "\n{HH}:{mm}", null, null, null, null, null, 1],
+  ];
+  const axis = () => ({
+    stroke: resolved("--ink-dim"),
+    grid: { stroke: resolved("--line"), width: 1 },
+    ticks: { stroke: resolved("--line"), width: 1 },
+    font: `12px ${colour("--sans")}`,
+  });
+  const marks = (data) => ({
+    hooks: {
+      draw: (plot) => {
+        for (const mark of data.marks ?? []) {
+          const x = plot.valToPos(mark.at, "x", true);
+          plot.ctx.save();
+          plot.ctx.strokeStyle = plot.ctx.fillStyle = resolved(mark.tone ? `--${mark.tone}` : "--ink-dim");
+          plot.ctx.setLineDash([4, 3]);
+          plot.ctx.beginPath();
+          plot.ctx.moveTo(x, plot.bbox.top);
+          plot.ctx.lineTo(x, plot.bbox.top + plot.bbox.height);
+          plot.ctx.stroke();
+          plot.ctx.font = `${11 * devicePixelRatio}px ${colour("--sans")}`;
+          plot.ctx.fillText(mark.text, x + 4 * devicePixelRatio, plot.bbox.top + 11 * devicePixelRatio);
+          plot.ctx.restore();
+        }
+      },
+    },
+  });
+  const draw = (element) => {
+    const data = JSON.parse(element.dataset.chart);
+    const bars = data.kind === "bars" ? uPlot.paths.bars({ size: [0.7, 24], gap: 1 }) : undefined;
+    const lines = data.names.map((name, at) => ({
+      label: name,
+      stroke: resolved(`--c${at % 6}`),
+      width: 1.75,
+      fill: bars && resolved(`--c${at % 6}`),
+      paths: bars,
+      points: { show: !bars && data.times.length < 40 },
+    }));
+    element.replaceChildren();
+    const options = {
+      width: element.clientWidth,
+      height: 190,
+      legend: { live: true },
+      tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
+      cursor: { y: false },
+      padding: [null, 24, null, null],
+      axes: [{ ...axis(), values: DATES }, { ...axis(), size: 46 }],
+      scales: { y: { range: (plot, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.08 : 1] } },
+      series: [{}, ...lines],
+      plugins: [marks(data)],
+    };
+    element.plot = new uPlot(options, [data.times, ...data.series], element);
+  };
+  const drawAll = () => document.querySelectorAll("[data-chart]").forEach(draw);
+  addEventListener("DOMContentLoaded", () => {
+    if (!window.uPlot) return; // the table below each chart says the same
+    drawAll();
+    addEventListener("resize", () =>
+      document.querySelectorAll("[data-chart]").forEach((element) => {
+        element.plot?.setSize({ width: element.clientWidth, height: 190 });
+      }),
+    );
+    document.addEventListener("themechange", drawAll);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
+  });
+})();

@@ -1,0 +1,134 @@
+"""The journal as it grows (server-sent events) and as a whole (lines of JSON).
+
+Chains grow beside each other and an entry of one may be committed after a later one of another, so a
+place in the stream is how far every chain was read: that is the id of an event, and `Last-Event-ID` gives
+it back. Only the last event of a batch has one: a client that breaks off between gets the batch again,
+and never misses an entry.
+"""
+
+import fnmatch
+import zlib
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import anyio
+import msgspec
+from anyio import to_thread
+
+from prowess.errors import NotFound, Refused
+from prowess.journal import Journal
+from prowess.types import Head, JournalEntry
+from prowess.web.quoting import quoted
+
+BATCH = 500
+SECONDS_BETWEEN_LOOKS = 0.25
+SECONDS_BETWEEN_SIGNS = 15.0
+"""How often a stream says that it lives, and looks whether its reader still may read."""
+LARGEST_PLACE = 1_000_000
+
+Counts = dict[str, int]
+"""How far each chain was read."""
+
+
+@dataclass(slots=True)
+class Streams:
+    """How many may listen at once, and for how long until they must come again."""
+
+    most: int = 100
+    seconds: float = 3600.0
+    open: int = 0
+
+    def refuse_when_full(self) -> None:
+        """Said before an answer begins: afterwards nothing can be refused any more."""
+        if self.open >= self.most:
+            raise Refused(429, f"{self.most} streams are open already", "close one, or poll the journal")
+
+    @contextmanager
+    def one_more(self) -> Iterator[None]:
+        self.open += 1
+        try:
+            yield
+        finally:
+            self.open -= 1
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    agent: str | None = None
+    type: str = "*"
+
+    def has(self, entry: JournalEntry) -> bool:
+        right = self.agent is None or entry.chain == self.agent
+        return right and (self.type == "*" or fnmatch.fnmatchcase(entry.type, self.type.replace("[", "[[]")))
+
+
+@dataclass(frozen=True, slots=True)
+class Follower:
+    """Somebody who listens, and from where on."""
+
+    journal: Journal
+    wanted: Wanted
+    start: Counts
+    may_go_on: Callable[[], bool]
+    """Whether the reader's pass is still good."""
+
+    async def events(self, streams: Streams) -> AsyncIterator[bytes]:
+        with streams.one_more():
+            seen = self.start
+            yield f"retry: 1000\nid: {place_of(seen)}\n\n".encode()
+            sign, end = SECONDS_BETWEEN_SIGNS, streams.seconds
+            began = anyio.current_time()
+            while (passed := anyio.current_time() - began) < end:
+                entries = await to_thread.run_sync(next_entries, self.journal, seen)
+                if entries:
+                    seen = moved(seen, entries)
+                    yield _events([e for e in entries if self.wanted.has(e)], place_of(seen))
+                if passed >= sign:
+                    if not await to_thread.run_sync(self.may_go_on):
+                        return
+                    yield b": still here\n\n"
+                    sign = passed + SECONDS_BETWEEN_SIGNS
+                await anyio.sleep(min(SECONDS_BETWEEN_LOOKS, end))
+
+
+def lines(journal: Journal, wanted: Wanted) -> Iterator[bytes]:
+    """Every entry there is now, each chain in its order; to the letter, as its hash covers it."""
+    until = {head.chain: head.count for head in journal.heads()}
+    seen: Counts = {}
+    while entries := [e for e in next_entries(journal, seen) if e.number <= until.get(e.chain, 0)]:
+        seen = moved(seen, entries)
+        yield b"".join(msgspec.json.encode(e) + b"\n" for e in entries if wanted.has(e))
+
+
+def next_entries(journal: Journal, seen: Counts) -> tuple[JournalEntry, ...]:
+    return journal.after([Head(chain, count, "") for chain, count in seen.items()], BATCH)
+
+
+def moved(seen: Counts, entries: Iterable[JournalEntry]) -> Counts:
+    after = dict(seen)
+    for entry in entries:
+        after[entry.chain] = max(entry.number, after.get(entry.chain, 0))
+    return after
+
+
+def place_of(seen: Counts) -> str:
+    return urlsafe_b64encode(zlib.compress(msgspec.json.encode(seen))).decode().rstrip("=")
+
+
+def counts_at(place: str) -> Counts:
+    """How far somebody had read who was given this place."""
+    try:
+        packed = urlsafe_b64decode(place + "=" * (-len(place) % 4))
+        text = zlib.decompressobj().decompress(packed, LARGEST_PLACE)
+        return msgspec.json.decode(text, type=Counts)
+    except (ValueError, zlib.error, msgspec.MsgspecError):
+        raise NotFound("place in the journal", place[:40], see="begin without Last-Event-ID") from None
+
+
+def _events(entries: Sequence[JournalEntry], place: str) -> bytes:
+    said = [b"event: entry\ndata: " + msgspec.json.encode(quoted(entry)) + b"\n" for entry in entries]
+    # The place goes out even when nothing of the batch is wanted, so that nobody reads it twice.
+    last = said.pop() if said else b""
+    return b"".join(one + b"\n" for one in said) + last + f"id: {place}\n\n".encode()

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check pins clean
+.PHONY: demo test check train-check pins clean
 
 # The project itself, with the parts a user of everything installs, at pinned versions. Its build fetches the
 # dashboard's scripts with npm; where there is none, with the one that a pinned Node from PyPI brings.
@@ -30,6 +30,10 @@ check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Every step of making the encoder, tiny, on a CPU. Not among the tests: its own environment has torch, 5 GB of it.
+train-check:
+	sh train/check.sh build/train
 
 # Pins are exact versions with hashes and no address, so that any index may serve them.
 pins: $(VENV)/.dev

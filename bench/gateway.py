@@ -9,13 +9,14 @@ whatever else the machine does meets all of them.
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -43,6 +44,7 @@ else:
 """
 
 Call = Callable[[], Awaitable[object]]
+CallOf = Callable[[Client], Call]
 
 
 @dataclass
@@ -51,7 +53,10 @@ class Way:
 
     name: str
     call: Call
+    pid: int = 0
     times: dict[int, list[float]] = field(default_factory=lambda: {1: [], 32: []})
+    cpu: dict[int, float] = field(default_factory=lambda: {1: 0.0, 32: 0.0})
+    """Milliseconds that the process which was called has computed."""
 
 
 def direct(client: Client) -> Call:
@@ -67,8 +72,19 @@ def through(client: Client) -> Call:
     return lambda: client.call_tool("call_read_only", given)
 
 
+def children() -> set[int]:
+    lists = Path("/proc/self/task").glob("*/children")
+    return {int(pid) for one in lists for pid in one.read_text().split()}
+
+
+def computed(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
+
+
 async def measure(way: Way, in_flight: int, calls: int) -> None:
     left = calls
+    before = computed(way.pid)
 
     async def worker() -> None:
         nonlocal left
@@ -82,6 +98,7 @@ async def measure(way: Way, in_flight: int, calls: int) -> None:
     async with anyio.create_task_group() as tasks:
         for _ in range(in_flight):
             tasks.start_soon(worker)
+    way.cpu[in_flight] += computed(way.pid) - before
 
 
 @asynccontextmanager
@@ -115,23 +132,29 @@ async def listening(port: int) -> None:
 
 
 async def ways(folder: Path, peer: str, stack: AsyncExitStack) -> list[Way]:
-    enter = stack.enter_async_context
     ports: set[int] = set()
     while len(ports) < 3:
         ports.add(free_port())
     own, ours, theirs = ports
+    found: list[Way] = []
+
+    async def add(name: str, connection: AbstractAsyncContextManager[Client], call: CallOf) -> None:
+        before = children()
+        client = await stack.enter_async_context(connection)
+        (pid,) = children() - before
+        found.append(Way(name, call(client), pid))
+
     file = write_config(folder, OWNER, workshop())
-    found = [
-        Way("direct, stdio", direct(await enter(stdio([sys.executable, "-S", str(SERVER), ""])))),
-        Way("gateway, stdio", through(await enter(stdio(served(file))))),
-        Way("direct, HTTP", by_title(await enter(http([sys.executable, str(LIBRARY), str(own)], own)))),
-        Way("gateway, HTTP", through(await enter(http(served(file, "--http", f"127.0.0.1:{ours}"), ours)))),
-    ]
+    over_http = served(file, "--http", f"127.0.0.1:{ours}")
+    await add("direct, stdio", stdio([sys.executable, "-S", str(SERVER), ""]), direct)
+    await add("gateway, stdio", stdio(served(file)), through)
+    await add("direct, HTTP", http([sys.executable, str(LIBRARY), str(own)], own), by_title)
+    await add("gateway, HTTP", http(over_http, ours), through)
     if peer:
         script = [peer, "-c", PEER.format(server=str(SERVER), port=0)]
-        found.append(Way("FastMCP proxy, stdio", direct(await enter(stdio(script)))))
+        await add("FastMCP proxy, stdio", stdio(script), direct)
         script = [peer, "-c", PEER.format(server=str(SERVER), port=theirs)]
-        found.append(Way("FastMCP proxy, HTTP", direct(await enter(http(script, theirs)))))
+        await add("FastMCP proxy, HTTP", http(script, theirs), direct)
     return found
 
 
@@ -141,7 +164,7 @@ async def compare(peer: str, calls: int) -> list[Way]:
         found = await ways(folder, peer, stack)
         for way in found:
             await measure(way, 1, 20)
-            way.times = {1: [], 32: []}
+            way.times, way.cpu = {1: [], 32: []}, {1: 0.0, 32: 0.0}
         for _ in range(ROUNDS):
             for way in found:
                 for in_flight in way.times:
@@ -154,13 +177,17 @@ def percentile(times: list[float], share: float) -> float:
 
 
 def call_table(found: list[Way]) -> list[str]:
-    lines = ["| way | in flight | p50 ms | p99 ms | p50 over direct |", "|---|---|---|---|---|"]
+    lines = [
+        "| way | in flight | p50 ms | p99 ms | p50 over direct | CPU ms a call |",
+        "|---|---|---|---|---|---|",
+    ]
     for way in found:
         for in_flight, times in way.times.items():
             p50, p99 = percentile(times, 0.5), percentile(times, 0.99)
             plain = next(one for one in found if one.name == f"direct, {way.name.rpartition(' ')[2]}")
             more = p50 - percentile(plain.times[in_flight], 0.5)
-            lines.append(f"| {way.name} | {in_flight} | {p50:.2f} | {p99:.2f} | {more:+.2f} |")
+            cpu = way.cpu[in_flight] / len(times)
+            lines.append(f"| {way.name} | {in_flight} | {p50:.2f} | {p99:.2f} | {more:+.2f} | {cpu:.2f} |")
     return lines
 
 
@@ -189,7 +216,9 @@ def main() -> None:
         "# The gateway",
         "",
         f"{given.calls} calls each way, in {ROUNDS} turns. `python -m bench.gateway --peer PYTHON`."
-        " The gateway asks policy and keeps a journal at every call; the peer does neither.",
+        " The gateway asks policy and keeps a journal at every call; the peer does neither. CPU is of the"
+        " process that is called, without the server behind it: where the machine is busy with other things"
+        f" (load now: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores), it says more than the time.",
         "",
     ]
     lines += call_table(anyio.run(compare, given.peer, given.calls))

@@ -1,8 +1,10 @@
-"""Measure the guard: `python -m bench.guard [tune|frozen|all]`. Prints a report in Markdown.
+"""Measure the guard: `python -m bench.guard [look|check|frozen|seen|speed]`. Prints a report in Markdown.
 
 Stopped: rejected, or neutralised (changed by more than its frontmatter). Touched: an honest text that is
-rejected, or changed by more than the seed's two rewrites. Reads ../shared/security where it is there, and
-the corpus of this repository always.
+rejected, or changed by more than the seed's two rewrites. `look`, `check` and `frozen` are the parts of
+tests/data/guard_fresh: rules and head were tuned on the first only, the second was counted but never read,
+the third was
+measured once. `seen` is ../shared/security and tests/data/guard, which rules and head know.
 """
 
 import json
@@ -10,15 +12,15 @@ import re
 import statistics
 import sys
 import time
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from prowess.context.classifier import Classifier
 from prowess.context.quoting import without_frontmatter
 from prowess.context.sanitise import DOCUMENTS, judge, neutralise
-from train.guard import LABELLED, in_tune_part
+from train.guard_texts import FRESH, OWN, PARTS, SECURITY, part_of
 
 Row = dict[str, Any]
 
@@ -26,9 +28,9 @@ MARKER = re.compile(r"^(User|Assistant|System):", re.IGNORECASE | re.MULTILINE)
 TAG = re.compile(r"</?(?:user|assistant|system)>", re.IGNORECASE)
 
 
-def rows(file: Path, part: str) -> list[Row]:
+def rows(file: Path, part: str = "") -> list[Row]:
     found = map(json.loads, file.read_text(encoding="utf-8").splitlines()) if file.exists() else ()
-    return [row for row in found if part == "all" or in_tune_part(row["id"]) == (part == "tune")]
+    return [row for row in found if part in ("", part_of(row["id"]))]
 
 
 def seeded(row: Row) -> str:
@@ -52,51 +54,70 @@ def share(part: int, whole: int) -> str:
     return f"{part}/{whole} ({100 * part / whole:.1f}%)" if whole else "-"
 
 
-def corpus(folder: Path, part: str, classifier: Classifier | None) -> Iterator[str]:
+def is_hard(row: Row) -> bool:
+    return "hard" in (row.get("kind"), row.get("family"))
+
+
+def corpus(folder: Path, part: str, classifier: Classifier | None, named: bool) -> Iterator[str]:
     attacks, honest = rows(folder / "attacks.jsonl", part), rows(folder / "honest.jsonl", part)
     missed = [row for row in attacks if not stopped(row, classifier)]
     hurt = [row for row in honest if touched(row, classifier)]
-    hard = [row for row in honest if row["kind"] == "hard"]
-    yield f"\n### {folder.name}: {part} part\n"
-    touched_hard = sum(row["kind"] == "hard" for row in hurt)
-    yield f"Stopped {share(len(attacks) - len(missed), len(attacks))}, "
-    yield f"touched {share(len(hurt), len(honest))}, of the hard ones {share(touched_hard, len(hard))}.\n"
+    yield f"\n### {folder.name} {part}\n"
+    yield f"Stopped {share(len(attacks) - len(missed), len(attacks))},"
+    yield f"touched {share(len(hurt), len(honest))},"
+    yield f"of the hard ones {share(sum(map(is_hard, hurt)), sum(map(is_hard, honest)))}.\n"
     yield from families(attacks, missed)
-    yield "\nMissed: " + (", ".join(f"{row['id']} ({row['family']})" for row in missed) or "none") + "."
-    yield "\nTouched: " + (", ".join(f"{row['id']} ({row['kind']})" for row in hurt) or "none") + "."
+    if named:
+        yield "\nMissed: " + (", ".join(f"{row['id']} ({row['family']})" for row in missed) or "none") + "."
+        yield "\nTouched: " + (", ".join(row["id"] for row in hurt) or "none") + "."
 
 
 def families(attacks: Iterable[Row], missed: Iterable[Row]) -> Iterator[str]:
-    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-    for row in attacks:
-        counts[row["family"]][1] += 1
-        counts[row["family"]][0] += 1
-    for row in missed:
-        counts[row["family"]][0] -= 1
+    counts = Counter(row["family"] for row in attacks)
+    lost = Counter(row["family"] for row in missed)
     yield "| family | stopped | of |"
     yield "|---|---:|---:|"
-    yield from (f"| {family} | {some} | {all} |" for family, (some, all) in sorted(counts.items()))
+    yield from (f"| {name} | {counts[name] - lost[name]} | {counts[name]} |" for name in sorted(counts))
 
 
-def speed(classifier: Classifier | None) -> str:
-    texts = [row for folder in LABELLED for row in rows(folder / "honest.jsonl", "all")]
-    judge(texts[0]["text"], "card", classifier=classifier)
-    times = []
-    for row in texts:
-        start = time.perf_counter()
-        judge(row["text"], row["channel"], classifier=classifier)
-        times.append(1000 * (time.perf_counter() - start))
-    return f"{statistics.median(times):.2f} ms median, {statistics.mean(times):.2f} ms mean"
+def speed() -> Iterator[str]:
+    texts = [row for folder in (SECURITY, OWN) for row in rows(folder / "honest.jsonl")]
+    head = Classifier.open()
+    assert head is not None
+    judge(texts[0]["text"], "card", classifier=head)
+    for name, one in (("rules alone", None), ("rules and classifier", head)):
+        taken = [
+            _taken(lambda row=row, one=one: judge(row["text"], row["channel"], classifier=one))
+            for row in texts
+        ]
+        yield f"Judging, {name}: {_told(taken)}."
+    taken = [_taken(lambda row=row: head.read(row["text"], row["channel"])) for row in texts]
+    yield f"Classifier alone: {_told(taken)}."
+
+
+def _taken(work: Any) -> float:
+    start = time.process_time()
+    work()
+    return 1000 * (time.process_time() - start)
+
+
+def _told(taken: Sequence[float]) -> str:
+    most = statistics.quantiles(taken, n=100)[98]
+    middle, mean = statistics.median(taken), statistics.mean(taken)
+    return f"{middle:.2f} ms median, {mean:.2f} ms mean, {most:.1f} ms at 99%"
 
 
 def main() -> None:
-    part = sys.argv[1] if len(sys.argv) > 1 else "all"
-    head = Classifier.open()
-    for name, classifier in (("Rules and classifier", head), ("Rules alone", None)):
+    part = sys.argv[1] if len(sys.argv) > 1 else "check"
+    if part == "speed":
+        print("\n".join(speed()))
+        return
+    chosen = [(FRESH, part)] if part in PARTS else [(SECURITY, ""), (OWN, "")]
+    for name, classifier in (("Rules and classifier", Classifier.open()), ("Rules alone", None)):
         print(f"\n## {name}")
-        for folder in LABELLED:
-            print("\n".join(corpus(folder, part, classifier)))
-        print(f"\nJudging one text: {speed(classifier)}.")
+        for folder, which in chosen:
+            # What was only counted stays unread: its misses are named once, with those of the last part.
+            print("\n".join(corpus(folder, which, classifier, named=part != "check")))
 
 
 if __name__ == "__main__":

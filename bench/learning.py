@@ -1,11 +1,12 @@
 """Does it get better with use? Replays requests as use, learns, gates, promotes, and measures again.
 
-    python -m bench.learning SET [--model FOLDER] [--quick] [--no-gates]
+    python -m bench.learning SETS [--model FOLDER] [--quick]
 
-SET is a folder with tools.jsonl and queries.jsonl that has a split `train` beside `test`. Of each tool, 1, 3
-and 10 train requests are offered, used and recorded; other train requests judge the skills, all gated in
-one batch; no test request is ever recorded. Writes its table to stdout; `bench/results/learning.md` keeps
-the last full run. Seeds are fixed; the times depend on the machine.
+SETS is a folder of labelled sets. On metatool, 1, 3 and 10 train requests of each tool are offered, used and
+recorded; other train requests judge the skills, all gated in one batch; no test request is ever recorded.
+On every set, every other tool is taught, and tools with and without examples are told apart; sets without
+train requests are taught by every other test request and measured on the rest. Writes tables to stdout;
+`bench/results/learning.md` keeps the last full run. Seeds are fixed; the times depend on the machine.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +51,9 @@ class Remembering:
             if text not in self._known:
                 self._known[text] = self._encoder([text])[0]
         return np.stack([self._known[text] for text in texts])
+
+
+Encoders = tuple[Encoder, Remembering]
 
 
 @contextmanager
@@ -119,55 +124,58 @@ def teach(engine: Engine, shown: dict[str, list[str]]) -> None:
     engine.sync()
 
 
-def curve(labelled: LabelledSet, folder: Path, encoder: Encoder, chosen: argparse.Namespace) -> None:
-    queries = sampled(labelled.queries, limit=400 if chosen.quick else 2000)
-    embed = Remembering(encoder)
-    print(
-        "| demonstrations | proposed | promoted | NDCG@10 | all taught | half taught | the rest | gates, s |"
-    )
-    print("|---|---|---|---|---|---|---|---|")
+def scored(engine: Engine, queries: Sequence[Query]) -> float:
+    return 100 * measure(queries, engine.rank, time.perf_counter).scores.ndcg_10
+
+
+def curve(labelled: LabelledSet, folder: Path, encoders: Encoders, queries: Sequence[Query]) -> None:
+    print("| demonstrations | proposed | promoted | NDCG@10 | all taught | gates, CPU s |")
+    print("|---|---|---|---|---|---|")
     for count in (0, *COUNTS):
         shown = demonstrations(labelled.queries, count)
-        proposed, done, gated, took = 0, 0, "-", 0.0
-        if not chosen.no_gates:
-            with opened(labelled, folder, encoder, embed) as engine:
-                start = time.perf_counter()
-                practise(engine, shown)
-                proposed = len(engine.learning.skills())
-                done = len(promoted(engine)) if proposed else 0
-                took = time.perf_counter() - start
-                gated = f"{100 * measure(queries, engine.rank, time.perf_counter).scores.ndcg_10:.1f}"
-        with opened(labelled, folder, encoder, embed) as engine:
+        with opened(labelled, folder, *encoders) as engine:
+            practise(engine, shown)
+            start = time.process_time()
+            proposed = len(engine.learning.skills())
+            done = len(promoted(engine)) if proposed else 0
+            took = time.process_time() - start
+            gated = scored(engine, queries)
+        with opened(labelled, folder, *encoders) as engine:
             teach(engine, shown)
-            everything = 100 * measure(queries, engine.rank, time.perf_counter).scores.ndcg_10
-        taught, rest = halves(labelled, folder, (encoder, embed), shown, queries)
-        cells = [
-            count,
-            proposed,
-            done,
-            gated,
-            f"{everything:.1f}",
-            f"{taught:.1f}",
-            f"{rest:.1f}",
-            f"{took:.0f}",
-        ]
+            cells = (count, proposed, done, f"{gated:.1f}", f"{scored(engine, queries):.1f}", f"{took:.0f}")
         print("| " + " | ".join(map(str, cells)) + " |", flush=True)
 
 
-def halves(
-    labelled: LabelledSet,
-    folder: Path,
-    encoders: tuple[Encoder, Remembering],
-    shown: dict[str, list[str]],
-    queries: Sequence[Query],
-) -> tuple[float, float]:
-    """NDCG@10 when only every other tool is taught: for requests of those, and of the rest."""
-    half = {capability.id for capability in labelled.capabilities[::2]}
+def beside(sets: Path, encoders: Encoders, limit: int) -> None:
+    """What teaching half of the tools does to the others, on every set."""
+    print("\n| set | requests each | taught tools | tools without examples |\n|---|---|---|---|")
+    for folder in sorted(path.parent for path in sets.glob("*/queries.jsonl")):
+        labelled = read_set(folder)
+        queries, teaching = sampled(labelled.queries, limit=limit), labelled.queries
+        if all(query.split != "train" for query in labelled.queries):
+            teaching = tuple(replace(query, split="train") for query in queries[::2])
+            queries = queries[1::2]
+        for count in COUNTS if labelled.name == "metatool" else COUNTS[1:2]:
+            shown = demonstrations(teaching, count)
+            cells = [before_and_after(labelled, folder, encoders, shown, queries, half) for half in (0, 1)]
+            taught, rest = (
+                f"{a[0]:.1f} -> {a[1]:.1f}, {b[0]:.1f} -> {b[1]:.1f}" for a, b in zip(*cells, strict=True)
+            )
+            print(f"| {labelled.name} | {count} | {taught} | {rest} |", flush=True)
+
+
+def before_and_after(
+    labelled: LabelledSet, folder: Path, encoders: Encoders, shown: dict[str, list[str]],
+    queries: Sequence[Query], first: int,
+) -> list[tuple[float, float]]:  # fmt: skip
+    """NDCG@10 without and with every other tool taught: for requests of those, and of the rest."""
+    half = {capability.id for capability in labelled.capabilities[first::2]}
+    theirs = [query for query in queries if set(query.gold) <= half]
+    others = [query for query in queries if not half & set(query.gold)]
     with opened(labelled, folder, *encoders) as engine:
+        before = [scored(engine, theirs), scored(engine, others)]
         teach(engine, {tool: texts for tool, texts in shown.items() if tool in half})
-        taught = measure([q for q in queries if set(q.gold) <= half], engine.rank, time.perf_counter)
-        rest = measure([q for q in queries if not half & set(q.gold)], engine.rank, time.perf_counter)
-    return 100 * taught.scores.ndcg_10, 100 * rest.scores.ndcg_10
+        return list(zip(before, [scored(engine, theirs), scored(engine, others)], strict=True))
 
 
 def speed(labelled: LabelledSet, folder: Path, encoder: Encoder) -> None:
@@ -184,40 +192,46 @@ def speed(labelled: LabelledSet, folder: Path, encoder: Encoder) -> None:
     ratio = f"{plain:.2f} ms before, {taught:.2f} ms with 10 examples for each tool ({taught / plain:.2f}x)"
     print(f"\nfind, median of 300 requests, cold: {ratio}")
     kept = sum(len(texts) for texts in demonstrations(labelled.queries, 10).values())
-    print(f"examples in the store: {kept} vectors of 768 bytes; in memory each capability keeps one vector")
+    print(f"examples in the store: {kept} vectors of 768 bytes; in memory 4 bytes for each capability")
 
 
-def poisoned(labelled: LabelledSet, folder: Path, encoder: Encoder) -> None:
-    """Somebody repeats requests and claims that wrong tools answered them."""
-    embed = Remembering(encoder)
+def poisoned(labelled: LabelledSet, folder: Path, encoders: Encoders, queries: Sequence[Query]) -> None:
+    """Somebody repeats requests and claims that wrong tools answered them: those of others, and new ones."""
     tools = [capability.id for capability in labelled.capabilities]
     shown = demonstrations(labelled.queries, 3)
-    wrong = {tools[(tools.index(tool) + 7) % len(tools)]: texts for tool, texts in sorted(shown.items())[:20]}
-    with opened(labelled, folder, encoder, embed) as engine:
+    more = demonstrations(labelled.queries, 6)
+    chosen = sorted(shown)[:40]
+    wrong = {tools[(tools.index(tool) + 7) % len(tools)]: shown[tool] for tool in chosen[:20]}
+    wrong |= {tools[(tools.index(tool) + 7) % len(tools)]: more[tool][3:] for tool in chosen[20:]}
+    with opened(labelled, folder, *encoders) as engine:
         practise(engine, shown)
         for _ in range(5):
             practise(engine, wrong, agent="eve")
         done = promoted(engine)
-        taught = [skill for skill in done if "eve" in skill.agents]
-        poison = [skill for skill in engine.learning.skills() if "eve" in skill.agents]
-        print(f"\npoisoned use: {len(poison)} skills proposed for 20 wrong tools, {len(taught)} promoted")
-        for skill in poison[:3]:
-            print(f"- {engine.learning.results(skill.id)[-1].verdict}")
+        lies = {(tool, text) for tool, texts in wrong.items() for text in texts}
+        told = {(skill.method, span) for skill in engine.learning.skills() for span in skill.spans} & lies
+        taught = {(skill.method, span) for skill in done for span in skill.examples} & lies
+        print(
+            f"\npoisoned use: {len(told)} wrong requests for {len(wrong)} tools, {len(taught)} promoted;",
+            end=" ",
+        )
+        print(f"{len(done)} skills promoted, NDCG@10 {scored(engine, queries):.1f}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("set", type=Path)
+    parser.add_argument("sets", type=Path)
     parser.add_argument("--model", type=Path, default=SHIPPED)
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--no-gates", action="store_true", help="only what examples are worth")
     chosen = parser.parse_args()
-    labelled, encoder = read_set(chosen.set), Encoder.open(chosen.model)
-    print(f"### {labelled.name}, encoder {encoder.digest[:12]}\n")
-    curve(labelled, chosen.set, encoder, chosen)
-    speed(labelled, chosen.set, encoder)
-    if not chosen.no_gates:
-        poisoned(labelled, chosen.set, encoder)
+    folder, encoder = chosen.sets / "metatool", Encoder.open(chosen.model)
+    labelled, limit = read_set(folder), 400 if chosen.quick else 2000
+    encoders, queries = (encoder, Remembering(encoder)), sampled(labelled.queries, limit=limit)
+    print(f"### metatool, encoder {encoder.digest[:12]}\n")
+    curve(labelled, folder, encoders, queries)
+    poisoned(labelled, folder, encoders, queries)
+    speed(labelled, folder, encoder)
+    beside(chosen.sets, encoders, limit)
 
 
 if __name__ == "__main__":

@@ -12,8 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import mcp_types as types
 from mcp import Client
+from mcp.client.session import ClientRequestContext
 from mcp_types import CallToolResult
+from pydantic import FileUrl
 
 from prowess.config import GatewayConfig
 from prowess.engine import Engine
@@ -66,13 +69,18 @@ class World:
 
 
 def make_engine(
-    folder: Path, sources: Sequence[Source], policy: str, trust: Trust = "full", embedder: Any = word_embedder
+    folder: Path,
+    sources: Sequence[Source],
+    policy: str,
+    trust: Trust = "full",
+    embedder: Any = word_embedder,
+    store: str = "",
 ) -> Engine:
     file = folder / "policy.yaml"
     file.write_text(policy)
     trusted = {source.name: trust for source in sources}
     ways = Ways(policy_files=(file,), embedder=embedder, trust=trusted)
-    database = open_database(f"sqlite:{folder / 'store.db'}", folder)
+    database = open_database(store or f"sqlite:{folder / 'store.db'}", folder)
     return Engine(database, sources, lambda: datetime.now(UTC), {"SHOP_KEY": "sesame-open-1234"}, ways)
 
 
@@ -84,11 +92,12 @@ async def world(
     wait: bool = True,
     trust: Trust = "full",
     embedder: Any = word_embedder,
+    store: str = "",
     **config: Any,
 ) -> AsyncIterator[World]:
     settings = GatewayConfig(**config)
     upstreams = Upstreams(sources, settings)
-    engine = make_engine(folder, upstreams.sources, policy, trust, embedder)
+    engine = make_engine(folder, upstreams.sources, policy, trust, embedder, store)
     try:
         gateway = Gateway(engine, upstreams, {"SHOP_KEY": "sesame-open-1234"}, settings)
         async with gateway.running():
@@ -144,10 +153,10 @@ def served(file: Path, *options: str) -> list[str]:
 
 
 @asynccontextmanager
-async def listening_server(script: str, port: int) -> AsyncIterator[None]:
+async def listening_server(script: str, port: int, *more: str) -> AsyncIterator[None]:
     """One of our servers on a port."""
     process = subprocess.Popen(
-        [sys.executable, str(SERVERS / script), str(port)],
+        [sys.executable, str(SERVERS / script), str(port), *more],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -164,3 +173,37 @@ async def listening_server(script: str, port: int) -> AsyncIterator[None]:
     finally:
         process.kill()
         process.wait(10)
+
+
+class Person:
+    """Somebody at a client with a name, a model and a folder; remembers what they were asked."""
+
+    def __init__(self, name: str = "Ada", action: str = "accept") -> None:
+        self.name = name
+        self.action = action
+        self.asked: list[str] = []
+        self.came = anyio.Event()
+        self.may_answer = anyio.Event()
+        self.may_answer.set()
+
+    async def elicit(self, context: ClientRequestContext, params: types.ElicitRequestParams) -> Any:
+        self.asked.append(params.message)
+        self.came.set()
+        await self.may_answer.wait()
+        content = {"name": self.name} if self.action == "accept" else None
+        return types.ElicitResult(action=self.action, content=content)  # type: ignore[arg-type]
+
+    async def sample(self, context: ClientRequestContext, params: types.CreateMessageRequestParams) -> Any:
+        said = types.TextContent(type="text", text="four")
+        return types.CreateMessageResult(role="assistant", content=said, model="abacus")
+
+    async def roots(self, context: ClientRequestContext) -> Any:
+        return types.ListRootsResult(roots=[types.Root(uri=FileUrl("file:///home/ada"))])
+
+    @property
+    def abilities(self) -> dict[str, Any]:
+        return {
+            "elicitation_callback": self.elicit,
+            "sampling_callback": self.sample,
+            "list_roots_callback": self.roots,
+        }

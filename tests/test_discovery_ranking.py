@@ -127,6 +127,16 @@ def test_a_higher_threshold_keeps_fewer_hits_and_top_k_is_a_limit(ranker: Ranker
     assert len(ranker.search("search news on the web", None, replace(EVERYTHING, top_k=2))) == 2
 
 
+def test_what_is_close_to_the_best_comes_along_once_the_best_is_relevant_enough(ranker: Ranker) -> None:
+    every = ranker.search("search news on the web", None, EVERYTHING)
+    best, second = every[0].score, every[1].score
+    between = replace(EVERYTHING, min_relevance=(best + second) / 2)
+    assert ids(ranker.search("search news on the web", None, between))[:2] == ids(every)[:2]
+    assert ids(ranker.search("search news on the web", None, between)) != ids(every)
+    above = replace(EVERYTHING, min_relevance=(best + 1) / 2)
+    assert ranker.search("search news on the web", None, above) == ()
+
+
 @pytest.mark.parametrize("each", catalogue(), ids=lambda each: str(each.id))
 def test_a_capability_called_by_name_comes_first(ranker: Ranker, each: Capability) -> None:
     for request in (each.id, each.name, each.name.upper(), each.display_name, each.name.replace("-", "_")):
@@ -206,6 +216,42 @@ def test_what_has_no_vector_yet_is_found_by_words(encoder: Encoder) -> None:
     ranker = Ranker(corpus, Calibration.read(), encoder)
     assert [each.id for each in corpus.without_vectors()] == ["tool:weather"]
     assert ids(ranker.search("weather forecast for the city of Oslo"))[0] == "tool:weather"
+
+
+def test_what_was_replaced_leaves_nothing_behind_that_counts(encoder: Encoder) -> None:
+    corpus = corpus_of(catalogue(), encoder)
+    corpus.put([replace(catalogue()[0], description="Look things up on the internet")])
+    corpus.drop(["tool:git"])
+    assert not corpus.dense.complete
+    (changed,) = corpus.without_vectors()
+    corpus.give_vectors({changed.id: encoder([embedding_text(changed)])[0]})
+    assert corpus.dense.complete
+    searching = Ranker(corpus, Calibration.read(), encoder)
+    assert "tool:git" not in ids(searching.search("run git commands", None, EVERYTHING))
+
+
+def test_filters_see_a_change_at_once() -> None:
+    corpus = corpus_of(catalogue(), None)
+    ranker = Ranker(corpus, Calibration.read())
+    only = Options(only_available=True, kind="tool")
+    assert "tool:git" in ids(ranker.search("git", None, only))
+    corpus.put([replace(catalogue()[4], unavailable=("no key",))])
+    assert "tool:git" not in ids(ranker.search("git", None, only))
+    corpus.put([capability("tool:git-log", "Run git log", "developer-tools"), catalogue()[4]])
+    assert {"tool:git", "tool:git-log"} <= set(ids(ranker.search("git log", None, only)))
+
+
+def test_a_request_with_clear_needs_is_encoded_once_by_its_needs(encoder: Encoder) -> None:
+    read: list[str] = []
+
+    def embed(texts: Sequence[str]) -> Matrix:
+        read.extend(texts)
+        return encoder(texts)
+
+    ranker = Ranker(corpus_of(catalogue(), encoder), Calibration.read(), embed)
+    hits = ranker.search("Send a message on Discord, then summarize this long document into key points")
+    assert {"channel:discord", "skill:summarizer"} <= set(ids(hits))
+    assert read == ["Send a message on Discord", "summarize this long document into key points"]
 
 
 def test_a_change_that_no_search_sees_keeps_row_and_vector(encoder: Encoder) -> None:

@@ -69,6 +69,15 @@ def test_a_name_is_the_same_however_its_words_are_joined(name: str) -> None:
     assert joined_name(name) == joined_name(joined_name(name))
 
 
+def test_terms_can_be_shown_as_a_text_writes_them() -> None:
+    assert Words().surfaces("Summaries of getUser, please") == {
+        "summari": "Summaries",
+        "get": "getUser",
+        "user": "getUser",
+        "getuser": "getUser",
+    }
+
+
 def test_words_beyond_what_is_remembered_are_read_all_the_same() -> None:
     assert Words(remembered=0).terms("running tests") == ["run", "test"]
 

@@ -192,6 +192,19 @@ async def test_a_server_over_http_that_goes_and_comes_back_is_called_again(tmp_p
         await until(works_again, 10)
 
 
+async def test_a_server_that_was_down_at_the_start_is_found_once_it_is_up(tmp_path: Path) -> None:
+    port = free_port()
+    source = McpSource(name="library", url=f"http://127.0.0.1:{port}/mcp", timeout=5)
+    async with world(tmp_path, source, poll=0) as here, here.client() as client:
+        assert (await ask(client, "list_capabilities"))["total"] == 0
+        async with listening_server("library.py", port):
+
+            async def is_there() -> bool:
+                return bool((await ask(client, "list_capabilities"))["total"])
+
+            await until(is_there, 25)
+
+
 # --- in the long run --------------------------------------------------------------------------------
 
 

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import os
 import subprocess
 import time
 import urllib.error
@@ -17,10 +18,10 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 import prowess
+from prowess.door import Rate, parse_bind
 from prowess.engine import Engine
 from prowess.errors import ConfigError
 from prowess.gateway.caller import holder_of, issue_token, revoke_token, token_list
-from prowess.gateway.http import Rate, parse_bind
 from prowess.store.database import Database
 from tests.conftest import OpenEngine
 from tests.gateway_support import ask, call, free_port, served, text_of, workshop, write_config
@@ -58,14 +59,17 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("gateway")
     file, port = write_config(folder, POLICY, workshop()), free_port()
     with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(served(file, "--http", f"127.0.0.1:{port}"), stderr=log)
+        process = subprocess.Popen(
+            served(file, "--http", f"127.0.0.1:{port}"), stderr=log, env={**os.environ, "LOUD": "1"}
+        )
     try:
         wait_for(f"http://127.0.0.1:{port}/mcp")
         yield Served(file, port)
     finally:
         process.terminate()
         process.wait(10)
-        assert "prowess_" not in (folder / "log").read_text()
+        told = (folder / "log").read_text()
+        assert "DEBUG" in told and "prowess_" not in told
 
 
 def wait_for(url: str) -> None:
@@ -168,6 +172,37 @@ def test_a_caller_that_asks_too_often_waits() -> None:
     assert [rate.admits("a") for _ in range(61)].count(True) == 60
     assert rate.admits("b")
     assert all(Rate(0).admits("a") for _ in range(1000))
+
+
+def knock(url: str, address: str, token: str) -> int:
+    """One request from an address of this machine, and how it was answered."""
+    where = urlsplit(url)
+    connection = http.client.HTTPConnection(where.netloc, timeout=10, source_address=(address, 0))
+    given = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+    connection.request("POST", where.path, b"{}", {**given, "authorization": f"Bearer {token}"})
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+def test_an_agent_has_one_rate_however_many_addresses_it_comes_from(tmp_path: Path) -> None:
+    file, port = write_config(tmp_path, POLICY, workshop()), free_port()
+    file.write_text("[gateway]\nrate = 12\n" + file.read_text().replace("store =", "# store ="))
+    here = Served(file, port)
+    with here.engine() as engine:
+        engine.bind("ann", "smith")
+        engine.bind("bea", "smith")
+        ann, bea = (issue_token(engine, name).text for name in ("ann", "bea"))
+    command = served(file, "--http", f"127.0.0.1:{port}")
+    with subprocess.Popen([*command[:4], "--store", "store.db", *command[4:]], cwd=tmp_path) as process:
+        try:
+            wait_for(f"http://127.0.0.1:{port}/mcp")
+            answers = [knock(here.url, f"127.0.0.{2 + n % 3}", ann) for n in range(16)]
+            assert answers[:12] == [400] * 12 and answers[-1] == 429
+            assert knock(here.url, "127.0.0.5", bea) == 400, "another agent is not held back"
+            assert [knock(here.url, "127.0.0.6", "wrong") for _ in range(14)][-1] == 429
+        finally:
+            process.terminate()
 
 
 # --- tokens, on both databases ---------------------------------------------------------------------

@@ -14,7 +14,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 import prowess
-from tests.gateway_support import OWNER, ask, call, served, text_of, workshop, write_config
+from tests.gateway_support import OWNER, Person, ask, call, served, text_of, workshop, write_config
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 
@@ -27,7 +27,9 @@ def anyio_backend() -> str:
 @asynccontextmanager
 async def started(folder: Path, mode: str = "auto") -> AsyncIterator[Client]:
     command, *args = served(write_config(folder, OWNER, workshop()))
-    async with Client(StdioServerParameters(command=command, args=args), mode=mode, cache=None) as client:
+    server = StdioServerParameters(command=command, args=args)
+    # A client that can be asked, so that calls of the newest revision could be parked.
+    async with Client(server, mode=mode, cache=None, **Person().abilities) as client:
         yield client
 
 
@@ -62,6 +64,34 @@ async def test_a_second_start_serves_at_once_what_was_known_before(tmp_path: Pat
         assert (await ask(client, "list_capabilities", provider="shop"))["ids"]
 
 
+MODULE = """
+import prowess
+
+@prowess.tool(side_effects=False)
+def double(number: int) -> int:
+    \"\"\"Twice a number.\"\"\"
+    return 2 * number
+
+@prowess.event_handler("message:publish", description="Publish a message to everybody.")
+def publish(payload):
+    return f"published {payload['text']}"
+"""
+
+
+async def test_functions_and_handlers_of_modules_that_the_configuration_names_are_called(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "mine.py").write_text(MODULE)
+    file = write_config(tmp_path, OWNER)
+    sources = [f'[[source]]\ntype = "{kind}"\nmodule = "mine"\n' for kind in ("functions", "events")]
+    file.write_text(file.read_text() + "".join(sources))
+    command, *args = served(file)
+    async with Client(StdioServerParameters(command=command, args=args), cache=None) as client:
+        assert text_of(await call(client, "tool:double", number=21)) == "42"
+        published = await call(client, "event:message:publish", with_effects=True, text="hi")
+        assert text_of(published) == "published hi"
+
+
 def speak(process: subprocess.Popen[bytes], id: int, method: str, **params: object) -> dict[str, object]:
     assert process.stdin and process.stdout
     message = {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
@@ -90,6 +120,34 @@ def is_gone(pid: int) -> bool:
     except ProcessLookupError:
         return True
     return False
+
+
+def leave(process: subprocess.Popen[bytes]) -> None:
+    assert process.stdin and process.stdout
+    process.stdin.close()
+    process.wait(8)
+    process.stdout.close()
+
+
+def test_the_tool_list_is_the_same_bytes_after_a_restart_and_after_what_stands_behind_has_changed(
+    tmp_path: Path,
+) -> None:
+    def raw(process: subprocess.Popen[bytes]) -> bytes:
+        assert process.stdin and process.stdout
+        process.stdin.write(b'{"jsonrpc": "2.0", "id": 7, "method": "tools/list"}\n')
+        process.stdin.flush()
+        while b'"id":7' not in (line := process.stdout.readline()):  # or it tells of a changed list
+            assert line
+        return line
+
+    lists = []
+    for _ in range(2):
+        process, _ = start_by_hand(tmp_path)
+        lists.append(raw(process))
+        speak(process, 8, "tools/call", name="call_read_only", arguments={"id": "tool:shop/grow"})
+        lists.append(raw(process))
+        leave(process)
+    assert len(set(lists)) == 1 and lists[0].count(b'"name"') == 6
 
 
 @pytest.mark.parametrize("way", ["closed", signal.SIGTERM, signal.SIGINT])

@@ -10,7 +10,13 @@ import anyio
 import anyio.to_thread
 import pytest
 from mcp import Client, MCPError
+from mcp.client.session import IncomingMessage
+from mcp.shared.subscriptions import ToolsListChanged
+from mcp_types import ToolListChangedNotification
 
+import prowess
+from prowess.sources.events import Events
+from prowess.sources.mcp import McpSource
 from prowess.testing import StaticSource, capability
 from prowess.tokens import counter
 from tests.gateway_support import World, ask, call, library, text_of, workshop, world
@@ -91,7 +97,7 @@ async def test_only_the_tool_that_may_change_something_says_so(tmp_path: Path) -
 
 async def test_two_agents_on_one_gateway_see_two_worlds(tmp_path: Path) -> None:
     async with two_worlds(tmp_path) as here, here.client("reader") as reader, here.client("smith") as smith:
-        for client, seen, pinned in ((reader, 2, "find_book"), (smith, 14, "engrave")):
+        for client, seen, pinned in ((reader, 2, "find_book"), (smith, 15, "engrave")):
             assert (await ask(client, "list_capabilities"))["total"] == seen
             (name,) = [t.name for t in (await client.list_tools()).tools if t.name not in META]
             assert pinned in name
@@ -169,6 +175,56 @@ async def test_when_nothing_fits_it_says_so_and_what_is_missing(tmp_path: Path) 
         nothing = await ask(client, "discover_capabilities", query="translate a poem into Finnish")
         assert nothing["capabilities"] == []
         assert "secret WEATHER_KEY is not set" in nothing["note"]
+
+
+async def test_a_server_that_was_never_reached_is_named_to_those_who_may_use_it_alone(tmp_path: Path) -> None:
+    broken = McpSource(name="forge", command="no-such-command-at-all")
+    policy = TWO.replace('"tool:shop/*"]', '"tool:shop/*", "tool:forge/*"]')
+    async with world(tmp_path, workshop(), broken, policy=policy) as here:
+        async with here.client("smith") as smith:
+            found = await ask(smith, "discover_capabilities", query="forge an iron gate")
+            (down,) = found["servers_down"]
+            assert down["server"] == "forge" and "there is no command" in down["why"]
+        async with here.client("reader") as reader:
+            assert "forge" not in await everything_said_to(reader)
+
+
+@prowess.event_handler("read_reference", description="Read a reference aloud.")
+def read_aloud(payload: dict[str, Any]) -> str:
+    return "aloud"
+
+
+async def test_a_pinned_capability_named_like_one_of_our_tools_has_a_name_of_its_own(tmp_path: Path) -> None:
+    policy = """
+profiles:
+  owner: {agents: [default], additional_tools: ["*"], pinned: ["event:read_reference"]}
+"""
+    source = Events(name="events", handlers=(read_aloud,))
+    async with world(tmp_path, source, policy=policy) as here, here.client() as client:
+        names = [tool.name for tool in (await client.list_tools()).tools]
+        assert names[:6] == META and names[6].startswith("read_reference-x") and len(names) == 7
+        assert text_of(await client.call_tool(names[6], {})) == "aloud"
+
+
+async def test_clients_of_both_generations_are_told_of_a_changed_list(tmp_path: Path) -> None:
+    told = anyio.Event()
+
+    async def heard(message: IncomingMessage) -> None:
+        if isinstance(message, ToolListChangedNotification):
+            told.set()
+
+    owner = 'profiles: {owner: {agents: [default], additional_tools: ["*"]}}'
+    async with (
+        world(tmp_path, workshop(), policy=owner) as here,
+        here.client(mode="legacy", message_handler=heard) as older,
+        here.client() as newest,
+        newest.listen(tools_list_changed=True) as events,
+    ):
+        assert older.server_capabilities.tools and older.server_capabilities.tools.list_changed
+        await call(older, "tool:shop/grow")
+        with anyio.fail_after(5):
+            await told.wait()
+            assert isinstance(await anext(aiter(events)), ToolsListChanged)
 
 
 async def test_a_scripted_agent_solves_tasks_with_the_meta_tools_alone(tmp_path: Path) -> None:

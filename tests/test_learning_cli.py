@@ -113,3 +113,23 @@ def test_a_proposal_is_taken_in_and_one_with_results_is_not(office: Path) -> Non
     refused = run("skills", "propose", "bad.json", "--by", "ada")
     assert refused.exit_code == 1 and "must not provide 'has_tests'" in refused.stderr
     assert run("skills", "learn").exit_code == 0
+
+
+def test_a_person_promotes_what_passed_and_the_next_sync_relies_on_it(office: Path) -> None:
+    with prowess.open() as engine:
+        invoices = next(c.id for c in engine.capabilities() if "invoices" in c.id)
+        for day in ("monday", "friday", "this week", "next week"):
+            request = f"the gardener is due {day}"
+            offer = engine.offer(request)
+            engine.record(Outcome(offer=offer.id, capability=invoices, ok=True))
+    (skill,) = [each for each in json.loads(run("skills", "list", "--json").stdout) if each["successes"] == 4]
+    gated = run("skills", "gate", skill["id"], "--by", "ada")
+    assert gated.exit_code == 0, gated.stdout
+    assert "regression: cleared" in gated.stdout and "benchmark: cleared" in gated.stdout
+    assert run("skills", "promote", skill["id"], "--by", "ada").exit_code == 0
+    assert run("sync").exit_code == 0
+    shown = json.loads(run("skills", "show", skill["id"], "--json").stdout)
+    assert (shown["skill"]["status"], shown["skill"]["reason"]) == ("stable", "promoted by ada")
+    assert all(result["command"] == f"prowess skills gate {skill['id']}" for result in shown["results"])
+    assert run("skills", "deprecate", skill["id"], "--by", "ada", "--reason", "no more bills").exit_code == 0
+    assert "deprecated (no more bills)" in run("skills", "show", skill["id"]).stdout

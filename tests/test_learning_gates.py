@@ -10,7 +10,6 @@ from prowess.engine import Engine
 from prowess.engine.trial import lessons_of
 from prowess.errors import Denied, LearningError, NotFound
 from prowess.journal import Journal
-from prowess.learning import skills as table
 from prowess.learning.promotion import Row, SuiteResult, read_proposal, regression_result, reported
 from prowess.learning.skills import Skill
 from prowess.types import JournalEntry, JsonObject, Message, Outcome, Turn
@@ -22,7 +21,10 @@ JUDGING = ["pay the electricity bill today", "settle the bill of a supplier", "s
 
 
 def practise(engine: Engine) -> Skill:
-    """Ada pays bills with a tool whose description says nothing of bills; Bob does so too, in other words."""
+    """Ada pays bills with a tool whose description says nothing of bills; Bob does so too, in other words.
+
+    All of it is one skill. Ada's requests teach it, Bob's judge it.
+    """
     for request in TAUGHT:
         use(engine, request, "tool:invoices")
     for request in JUDGING:
@@ -33,21 +35,12 @@ def practise(engine: Engine) -> Skill:
     return next(skill for skill in engine.learning.skills() if skill.method == "tool:invoices")
 
 
-def taught_by_ada(engine: Engine) -> Skill:
-    """The skill as if only Ada's requests had taught it, so that Bob's may judge it."""
-    skill = practise(engine)
-    own = replace(skill, spans=tuple(TAUGHT), agents=("ada",))
-    with engine._database.writing() as transaction:
-        table.keep(transaction, own)
-    return own
-
-
 def test_a_skill_is_proposed_gated_promoted_and_changes_what_is_found_after_the_next_sync(
     store_url: str, tmp_path: Path, clock: SteppingClock
 ) -> None:
     with office(store_url, tmp_path, clock) as engine:
-        skill = taught_by_ada(engine)
-        asked = "plumber bill"
+        skill = practise(engine)
+        asked = "pay a bill"
         before = [hit.id for hit in engine.find(asked)]
         assert "tool:invoices" not in before
         with pytest.raises(LearningError, match="not shown tests"):
@@ -72,7 +65,7 @@ def test_another_process_relies_on_it_too_and_gives_the_same_answers(
     store_url: str, tmp_path: Path, clock: SteppingClock
 ) -> None:
     with office(store_url, tmp_path, clock) as engine:
-        skill = taught_by_ada(engine)
+        skill = practise(engine)
         with office(store_url, tmp_path, clock) as other:
             other.find("anything")
             engine.learning.gate(skill.id)
@@ -86,7 +79,7 @@ def test_gate_results_are_kept_with_their_rows_digest_counts_command_and_time(
     store_url: str, tmp_path: Path, clock: SteppingClock
 ) -> None:
     with office(store_url, tmp_path, clock) as engine:
-        skill = taught_by_ada(engine)
+        skill = practise(engine)
         engine.learning.gate(skill.id)
         tests, benchmark = engine.learning.results(skill.id)
         assert (tests.suite, benchmark.suite) == ("regression", "benchmark")
@@ -101,7 +94,7 @@ def test_replays_leave_no_trace_in_the_journal_and_teach_nothing(
     store_url: str, tmp_path: Path, clock: SteppingClock
 ) -> None:
     with office(store_url, tmp_path, clock) as engine:
-        skill = taught_by_ada(engine)
+        skill = practise(engine)
         offers = len(engine.journal.latest(1000, type="offer"))
         engine.learning.gate(skill.id)
         assert len(engine.journal.latest(1000, type="offer")) == offers
@@ -154,8 +147,6 @@ def test_several_steps_are_proposed_gated_promoted_offered_and_used(
             use(engine, f"year end cleanup {number}", "tool:invoices", "tool:archive")
         engine.learn()
         skill = next(skill for skill in engine.learning.skills() if skill.steps)
-        with engine._database.writing() as transaction:
-            table.keep(transaction, replace(skill, spans=skill.spans[:2]))
         (gated,) = engine.learning.gate(skill.id)
         assert gated.satisfied, (gated.tests.verdict, gated.benchmark.verdict)
         assert "skill:invoices-then-archive" not in engine.view().capabilities
@@ -184,8 +175,6 @@ def test_a_promoted_skill_is_subject_to_policy_like_anything_else(
             use(engine, f"year end cleanup {number}", "tool:invoices", "tool:archive")
         engine.learn()
         skill = next(skill for skill in engine.learning.skills() if skill.steps)
-        with engine._database.writing() as transaction:
-            table.keep(transaction, replace(skill, spans=skill.spans[:2]))
         engine.learning.gate(skill.id)
         engine.learning.promote(skill.id, "ada")
         engine.sync()
@@ -201,7 +190,7 @@ def test_nothing_is_promoted_by_itself_unless_the_configuration_says_so(
     store_url: str, tmp_path: Path, clock: SteppingClock
 ) -> None:
     with office(store_url, tmp_path, clock) as engine:
-        skill = taught_by_ada(engine)
+        skill = practise(engine)
         engine.learning.gate(skill.id)
         engine.learn()
         engine.sync()
@@ -216,7 +205,7 @@ def test_later_demonstrations_do_not_slip_into_what_was_gated(
     store_url: str, tmp_path: Path, clock: SteppingClock
 ) -> None:
     with office(store_url, tmp_path, clock) as engine:
-        skill = taught_by_ada(engine)
+        skill = practise(engine)
         engine.learning.gate(skill.id)
         engine.learning.promote(skill.id, "ada")
         for _ in range(3):
@@ -231,7 +220,7 @@ def test_when_later_evidence_turns_deprecation_is_proposed_and_not_done(
     store_url: str, tmp_path: Path, clock: SteppingClock
 ) -> None:
     with office(store_url, tmp_path, clock) as engine:
-        skill = taught_by_ada(engine)
+        skill = practise(engine)
         engine.learning.gate(skill.id)
         engine.learning.promote(skill.id, "ada")
         for _ in range(8):
@@ -244,11 +233,27 @@ def test_when_later_evidence_turns_deprecation_is_proposed_and_not_done(
         assert (done.status, done.reason, done.gate.satisfied) == ("deprecated", held.proposal, False)
 
 
+def test_when_something_else_answers_the_same_requests_better_that_is_proposed_too(
+    store_url: str, tmp_path: Path, clock: SteppingClock
+) -> None:
+    with office(store_url, tmp_path, clock) as engine:
+        skill = practise(engine)
+        engine.learning.gate(skill.id)
+        engine.learning.promote(skill.id, "ada")
+        use(engine, TAUGHT[0], "tool:invoices", ok=False)
+        for _ in range(6):
+            use(engine, TAUGHT[0], "tool:archive")
+        engine.learn()
+        held = engine.learning.skill(skill.id)
+        assert held.status == "stable"
+        assert "answers the same requests better, with tool:archive" in held.proposal
+
+
 def test_a_retired_skill_stays_and_cannot_come_back(
     store_url: str, tmp_path: Path, clock: SteppingClock
 ) -> None:
     with office(store_url, tmp_path, clock) as engine:
-        skill = taught_by_ada(engine)
+        skill = practise(engine)
         engine.learning.retire(skill.id, "ada", "wrong")
         with pytest.raises(LearningError, match="retired"):
             engine.learning.deprecate(skill.id, "ada")
@@ -270,7 +275,7 @@ def test_a_crash_in_the_middle_of_a_promotion_leaves_it_undone(
     store_url: str, tmp_path: Path, clock: SteppingClock
 ) -> None:
     with office(store_url, tmp_path, clock) as engine:
-        skill = taught_by_ada(engine)
+        skill = practise(engine)
         engine.learning.gate(skill.id)
         engine.learning._journal = FullJournal(engine._database, clock)
         with pytest.raises(KeyboardInterrupt):

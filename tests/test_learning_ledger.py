@@ -31,7 +31,6 @@ from prowess.learning.settling import Attempt, evidence_of, settled
 from prowess.learning.use import Need
 
 DATA = Path(__file__).parent / "data" / "learning"
-SHARED = Path(__file__).parent.parent.parent / "shared" / "golden"
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 STATUSES: list[NeedStatus] = ["pending", "satisfied", "deferred", "blocked", "rejected"]
@@ -120,11 +119,10 @@ def test_l10_the_sample_gives_exactly_the_text_beside_it() -> None:
     assert {item.reason for item in ledger.curriculum} == {NO_METHOD, NOT_CONNECTED, NOT_SATISFIED}
 
 
-@pytest.mark.skipif(not SHARED.exists(), reason="the recorded outputs are not here")
 def test_l10_the_recorded_evidence_gives_the_recorded_ledger_byte_for_byte() -> None:
-    evidence = read_evidence((SHARED / "skill_ledger_evidence.json").read_bytes(), "recorded")
+    evidence = read_evidence((DATA / "recorded.json").read_bytes(), "recorded")
     events = ledger_events(SkillLedger.from_evidence(evidence), escaping="original")
-    assert events[0].payload.encode() == (SHARED / "skill_ledger_expected.lino").read_bytes()
+    assert events[0].payload.encode() == (DATA / "recorded.lino").read_bytes()
     assert [event.id for event in events] == [
         "skill_ledger_b0ad443a7afa5a86",
         "skill_ledger:promotable_1d0095488e1a8092",

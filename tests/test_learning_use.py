@@ -1,17 +1,19 @@
 """What the journal becomes: skills that gather, gaps that are ranked, everything counted once."""
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from prowess.engine.usage import closing
 from prowess.errors import Denied, LearningError
 from prowess.journal import Journal
 from prowess.learning import memory
 from prowess.learning.grouping import alike, distinct
 from prowess.learning.redaction import LONGEST, redacted
 from prowess.learning.use import needs_of
-from prowess.types import Outcome
+from prowess.types import Held, Outcome
 from tests.conftest import SteppingClock
 from tests.learning_support import office, use
 
@@ -234,3 +236,32 @@ def test_entries_that_lack_what_they_should_have_teach_nothing(
                 journal.record(type, data, "ada")
         engine.learn()
         assert (engine.learning.skills(), engine.learning.gaps()) == ((), ())
+
+
+def test_a_gap_says_what_would_close_it(store_url: str, tmp_path: Path, clock: SteppingClock) -> None:
+    with office(store_url, tmp_path, clock) as engine:
+        use(engine, "send electronic mail to a colleague", "tool:mail", ok=False)
+        use(engine, "brumbleflax wibbet", agent="bob")
+        engine.learn()
+        failed, unmatched = sorted(engine.learning.gaps(), key=lambda gap: gap.span, reverse=True)
+        assert (failed.failed, engine.closing(failed).why) == ("tool:mail", "tried and failed")
+        assert engine.closing(unmatched).why == "nothing matches"
+        off = replace(failed, agents=("gus",))
+        assert engine.closing(off).why == "denied"
+        engine.sources[0].capabilities = [  # type: ignore[attr-defined]
+            replace(c, required_secrets=("MAIL_KEY",)) if c.id == "tool:mail" else c
+            for c in engine.sources[0].capabilities  # type: ignore[attr-defined]
+        ]
+        engine.sync()
+        assert engine.closing(failed).why == "unavailable"
+
+
+def test_what_was_looked_at_and_held_back_closes_a_gap_when_it_is_let_go(
+    store_url: str, tmp_path: Path, clock: SteppingClock
+) -> None:
+    with office(store_url, tmp_path, clock) as engine:
+        use(engine, "send electronic mail to a colleague", agent="bob")
+        view = engine.view()
+        held = replace(view, quarantined={"tool:mail": Held("tool:mail", "", "looks odd", "held", "")})
+        near = engine._prepared().nearest("send electronic mail", view.capabilities, 1)
+        assert closing(near, held, view.capabilities, "bob").why == "quarantined"

@@ -51,12 +51,15 @@ FOR_PEOPLE = {
         "diagnose",
         "stats",
         "related",
+        "relations",
+        "cost_of",
         "lint",
     ),
     *("explain", "check", "record", "sync", "watch", "activate", "deactivate", "close"),
     *("agents", "bind", "spawn", "retire", "approvals", "answer", "review", "evaluate", "trigger"),
-    *("learn", "usage", "what_would_close"),
-    *("quarantined", "approve", "reject", "approved_version"),
+    *("learn", "usage", "what_would_close", "closing"),
+    *("quarantined", "approve", "reject", "approved_version", "difference", "findings"),
+    *("flagged", "accept_finding"),
 }
 
 COMMANDS_AS_AGENT = {
@@ -66,8 +69,8 @@ COMMANDS_AS_AGENT = {
 }
 COMMANDS_FOR_PEOPLE = {
     *("init", "sync", "show", "graph", "lint", "sources", "policy", "agent", "approval", "why", "bench"),
-    *("provider", "import", "log", "doctor", "version", "evolve", "quarantine"),
-    *("inject", "cards", "guard", "serve", "skills", "curriculum"),
+    *("provider", "import", "log", "login", "doctor", "version", "evolve", "quarantine"),
+    *("inject", "cards", "guard", "serve", "token", "skills", "curriculum"),
 }
 
 

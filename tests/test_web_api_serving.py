@@ -1,5 +1,6 @@
 """`prowess serve web`, `prowess serve` and `--server`, as the processes they are."""
 
+import json
 import os
 import re
 import subprocess
@@ -122,6 +123,11 @@ SAME_BOTH_WAYS = (
     ["evolve", "status", "--json", "--agent", "ada"],
     ["evolve", "history"],
     ["evolve", "params"],
+    ["provider", "list"],
+    ["agent", "list", "--json"],
+    ["cards", "report"],
+    ["cards", "review", "--json"],
+    ["curriculum", "list", "--json"],
 )
 
 
@@ -153,6 +159,10 @@ def test_commands_act_over_a_server(place: Path, monkeypatch: pytest.MonkeyPatch
         assert over(server, "log", "--export-heads").exit_code == 0
         assert over(server, "evolve", "params", "--set", "alpha=0.2").exit_code == 0
         assert "0.2" in over(server, "evolve", "params").stdout
+        assert over(server, "agent", "add", "eve", "--profile", "owner").stdout.startswith("prowess_")
+        (token,) = json.loads(over(server, "agent", "token", "list", "--json").stdout)
+        assert "of eve is revoked" in over(server, "agent", "token", "revoke", token["id"]).stderr
+        assert "removed eve" in over(server, "agent", "remove", "eve").stderr
         missing = over(server, "show", "tool:rad")
         assert missing.exit_code == 1 and "did you mean 'tool:read'" in missing.output
 
@@ -160,7 +170,8 @@ def test_commands_act_over_a_server(place: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_command_that_cannot_go_over_a_server_says_so(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROWESS_TOKEN", new_token("admin"))
     with served("web") as server:
-        for command in (["init"], ["policy", "check"], ["sync", "--watch"], ["bench", "x"]):
+        for command in (["init"], ["policy", "check"], ["sync", "--watch"], ["bench", "x"],
+                        ["cards", "baseline"]):  # fmt: skip
             refused = over(server, *command)
             assert refused.exit_code == 1
             assert "where the store is" in refused.output

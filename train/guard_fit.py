@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from prowess.context.classifier import BUCKETS, CHANNELS, Window, concept_features, scale, windows
 from prowess.context.characters import fold
+from prowess.context.classifier import BUCKETS, CHANNELS, Window, concept_features, scale, windows
 from prowess.context.quoting import shown, without_frontmatter
 from prowess.context.sanitise import DOCUMENTS
 from train.guard_texts import Example

@@ -7,7 +7,7 @@ kept apart and can be exported, so that an edit, a gap and a cut tail are all fo
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
@@ -77,6 +77,12 @@ class Journal:
         """Append in a transaction of its own."""
         with self._database.writing() as transaction:
             return self.append(transaction, type, data, agent)
+
+    def record_all(self, entries: Sequence[tuple[str, JsonObject]], agent: str = "") -> None:
+        """Append what belongs together in one transaction: all of it is there, or nothing."""
+        with self._database.writing() as transaction:
+            for type, data in entries:
+                self.append(transaction, type, data, agent)
 
     def heads(self) -> tuple[Head, ...]:
         with self._database.reading() as transaction:

@@ -1,6 +1,13 @@
-"""The gateway as a client starts it: `prowess serve mcp ...` in a process of its own."""
+"""The gateway as a client starts it: `prowess serve mcp ...` in a process of its own.
 
-from prowess.cli.main import COMMANDS, main
+With LOUD in the environment everything that any library logs goes to standard error.
+"""
 
-COMMANDS.setdefault("serve", "Servers: everything behind one door.")
+import logging
+import os
+
+from prowess.cli.main import main
+
+if os.environ.get("LOUD"):
+    logging.basicConfig(level=logging.DEBUG)
 main()

@@ -48,6 +48,7 @@ TOOLS = [
     tool("reject", "Fail with a protocol error that repeats a secret.", annotations=READS),
     tool("count", "Count with progress.", COUNT, annotations=READS),
     tool("grow", "Offer one more tool from now on.", annotations=READS),
+    tool("alter", "Say something else of the tool engrave, or `rename` it.", TEXT, annotations=READS),
     tool("was_cancelled", "Whether any call was cancelled.", annotations=READS),
     tool("pid", "The process id of this server.", annotations=READS),
 ]
@@ -95,6 +96,16 @@ def grow() -> Message:
     return text("done")
 
 
+def alter(how: str) -> Message:
+    found = next(one for one in TOOLS if one["name"] in ("engrave", "etch"))
+    if how == "rename":
+        found["name"] = "etch"
+    else:
+        found["description"] = how
+    send({"method": "notifications/tools/list_changed"})
+    return text("done")
+
+
 def count(arguments: Message, token: object) -> Message:
     total = arguments["count"]
     for n in range(total):
@@ -131,6 +142,7 @@ WORK: dict[str, Callable[[Message, Message], Message]] = {
     "complain": lambda arguments, meta: {**text("the drill is broken"), "isError": True},
     "count": lambda arguments, meta: count(arguments, meta.get("progressToken")),
     "grow": lambda arguments, meta: grow(),
+    "alter": lambda arguments, meta: alter(arguments["text"]),
     "was_cancelled": lambda arguments, meta: text(str(bool(CANCELLED))),
     "pid": lambda arguments, meta: text(str(os.getpid())),
 }

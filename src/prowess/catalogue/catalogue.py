@@ -123,15 +123,15 @@ class Catalogue:
             _changed(transaction)
         return changes
 
-    def approve(self, transaction: Transaction, id: str, by: str, now: str) -> Held:
+    def approve(self, transaction: Transaction, id: str, by: str, now: str, digest: str = "") -> Held:
         """A person lets a held capability go, with exactly the content it has now."""
-        found = quarantine.approve(transaction, id, by, now)
+        found = quarantine.approve(transaction, id, by, now, digest)
         _changed(transaction)
         return found
 
-    def reject(self, transaction: Transaction, id: str) -> Held:
+    def reject(self, transaction: Transaction, id: str, digest: str = "") -> Held:
         """A person keeps a capability out until its content changes."""
-        found = quarantine.reject(transaction, id)
+        found = quarantine.reject(transaction, id, digest)
         _changed(transaction)
         return found
 
@@ -186,7 +186,8 @@ def _capabilities(transaction: Transaction, known: View | None) -> dict[str, Cap
     if count != (len(together),):
         left = {row[0] for row in transaction.all("SELECT id FROM capability")}
         together = {id: c for id, c in together.items() if id in left}
-    return dict(sorted(together.items()))
+    in_order = known is not None and found.keys() <= known.capabilities.keys()
+    return together if in_order else dict(sorted(together.items()))
 
 
 def _changed(transaction: Transaction) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import msgspec
 
 from prowess.catalogue.merge import Row, Wanted
-from prowess.errors import NotFound
+from prowess.errors import NotFound, Outdated
 from prowess.journal import canonical
 from prowess.store.database import Transaction
 from prowess.types import Capability, Changes, Detail, Draft, Held, Trust
@@ -112,17 +112,17 @@ def held(transaction: Transaction) -> dict[str, Held]:
     return {row[0]: Held(*row) for row in rows}
 
 
-def approve(transaction: Transaction, id: str, by: str, now: str) -> Held:
+def approve(transaction: Transaction, id: str, by: str, now: str, digest: str = "") -> Held:
     """Let one go: exactly this content is approved from now on."""
-    found = _waiting(transaction, id)
+    found = _waiting(transaction, id, digest)
     _approve(transaction, {id: found.digest}, by, now)
     _release(transaction, [id])
     return found
 
 
-def reject(transaction: Transaction, id: str) -> Held:
+def reject(transaction: Transaction, id: str, digest: str = "") -> Held:
     """Hold one back for good; it is looked at again only when its content changes."""
-    found = _waiting(transaction, id)
+    found = _waiting(transaction, id, digest)
     transaction.run("UPDATE quarantine SET state = 'rejected' WHERE id = :id", id=id)
     return found
 
@@ -135,10 +135,13 @@ def last_approved(transaction: Transaction, id: str) -> str:
     return str(row[0]) if row else ""
 
 
-def _waiting(transaction: Transaction, id: str) -> Held:
+def _waiting(transaction: Transaction, id: str, digest: str) -> Held:
+    """The one of this id; where a digest is given, only with the content that was looked at."""
     known = held(transaction)
     if id not in known:
         raise NotFound("quarantined capability", id, known, "see: prowess quarantine list")
+    if digest not in ("", known[id].digest):
+        raise Outdated(id)
     return known[id]
 
 

@@ -64,21 +64,21 @@ Which = Callable[[str], str | None]
 def with_availability(view: View, environment: Mapping[str, str], which: Which) -> View:
     """The same view, each capability with the reasons why it cannot be used right now."""
     down = {p.name for p in view.providers.values() if p.down}
-    demanding = [c for c in view.capabilities.values() if _may_be_unavailable(c, down)]
+    demanding = [
+        c
+        for c in view.capabilities.values()
+        if c.required_secrets
+        or c.required_tools
+        or c.unavailable
+        or c.provider in down
+        or "declared_available" in c.metadata
+    ]
     own = {c.id: _own_reasons(c, view, environment, which) for c in demanding}
     reasons = {c.id: (*own[c.id], *_reasons_of_tools(c, view, own)) for c in demanding}
-    return replace(
-        view, capabilities={id: _with(c, reasons.get(id, ())) for id, c in view.capabilities.items()}
-    )
-
-
-def _may_be_unavailable(capability: Capability, down: set[str]) -> bool:
-    return bool(
-        capability.required_secrets
-        or capability.required_tools
-        or capability.provider in down
-        or "declared_available" in capability.metadata
-    )
+    changed = {
+        c.id: replace(c, unavailable=why) for c in demanding if (why := reasons[c.id]) != c.unavailable
+    }
+    return replace(view, capabilities={**view.capabilities, **changed}) if changed else view
 
 
 def _reasons_of_tools(capability: Capability, view: View, own: Mapping[str, tuple[str, ...]]) -> list[str]:
@@ -88,10 +88,6 @@ def _reasons_of_tools(capability: Capability, view: View, own: Mapping[str, tupl
         if needed != capability.id and own.get(needed):
             found.append(f"required tool {tool} is unavailable: {own[needed][0]}")
     return found
-
-
-def _with(capability: Capability, reasons: tuple[str, ...]) -> Capability:
-    return capability if capability.unavailable == reasons else replace(capability, unavailable=reasons)
 
 
 def _own_reasons(

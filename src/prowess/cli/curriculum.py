@@ -21,7 +21,7 @@ def list_(closed: bool, limit: int, as_json: bool) -> None:
     with opened() as engine:
         engine.learn()
         gaps = engine.learning.gaps(closed)[:limit]
-        found = [(gap, engine.what_would_close(gap.span, (gap.agents or ("default",))[0])) for gap in gaps]
+        found = [(gap, engine.closing(gap)) for gap in gaps]
     if as_json:
         emit([{"gap": gap, "closing": closing} for gap, closing in found])
         return
@@ -39,7 +39,7 @@ def show(id: str, as_json: bool) -> None:
     """One gap, whole."""
     with opened() as engine:
         gap = engine.learning.gap(id)
-        closing = engine.what_would_close(gap.span, (gap.agents or ("default",))[0])
+        closing = engine.closing(gap)
     if as_json:
         emit({"gap": gap, "closing": closing})
         return

@@ -1,6 +1,6 @@
 """`prowess guard`"""
 
-import unicodedata
+import getpass
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -13,6 +13,7 @@ import msgspec
 from prowess.cli.session import emit, json_option, opened, printable, say, table
 from prowess.context.classifier import Classifier
 from prowess.context.sanitise import Channel, Judgement, Provenance, judge, neutralise
+from prowess.context.unseen import visible
 from prowess.errors import ConfigError
 from prowess.types import Capability, Detail, Json
 
@@ -71,6 +72,16 @@ def show(file: Path, channel: Channel) -> None:
     neutralised = neutralise(text, channel)
     click.echo(marked(text, neutralised.text))
     say("changed" if neutralised.text != text else "unchanged")
+
+
+@command.command()
+@click.argument("id")
+@click.option("--by", default="", help="Who accepts; otherwise the user of this terminal.")
+def accept(id: str, by: str) -> None:
+    """Take what was found in ID, for exactly the content it has now; the journal keeps who did."""
+    with opened() as engine:
+        found = engine.accept_finding(id, by or getpass.getuser())
+    say(f"accepted for {id}, until its content changes: {printable(found.what)}")
 
 
 def _in_file(file: Path, channel: Channel) -> list[Text]:
@@ -183,11 +194,3 @@ def marked(before: str, after: str) -> str:
             parts += [click.style(gone, fg="red") if gone else ""]
             parts += [click.style(come, fg="green") if come else ""]
     return "".join(parts)
-
-
-def visible(text: str) -> str:
-    return "".join(f"⟦U+{ord(c):04X}⟧" if _unseen(c) else c for c in text)
-
-
-def _unseen(character: str) -> bool:
-    return character not in "\n\t" and unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co")

@@ -1,15 +1,10 @@
 """`prowess quarantine`"""
 
-import difflib
 import getpass
-from collections.abc import Iterator
 
 import click
-import msgspec
 
-from prowess.catalogue.catalogue import Version
 from prowess.cli.session import emit, json_option, opened, printable, say, table
-from prowess.types import Capability, Detail
 
 by_option = click.option("--by", default="", help="Who decides; otherwise the user of this terminal.")
 
@@ -39,8 +34,7 @@ def show_all(as_json: bool) -> None:
 def show(id: str, as_json: bool) -> None:
     """How ID differs from what was approved last."""
     with opened() as engine:
-        approved = engine.approved_version(id)
-        lines = list(difference(approved, engine.capability(id), engine.detail(id)))
+        lines = engine.difference(id)
     if as_json:
         emit({"id": id, "difference": lines})
         return
@@ -67,14 +61,3 @@ def reject(id: str, by: str) -> None:
     with opened() as engine:
         engine.reject(id, by or getpass.getuser())
     say(f"{id} is rejected")
-
-
-def difference(approved: Version | None, capability: Capability, detail: Detail) -> Iterator[str]:
-    """The lines that went and came; everything, where nothing was approved before."""
-    before = readable(approved.capability, approved.detail) if approved else []
-    return difflib.unified_diff(before, readable(capability, detail), "approved", "now", lineterm="")
-
-
-def readable(capability: Capability, detail: Detail) -> list[str]:
-    schema = msgspec.json.format(msgspec.json.encode(detail.input_schema), indent=2).decode()
-    return [capability.description, *schema.splitlines(), *(detail.content or "").splitlines()]

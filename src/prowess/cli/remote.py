@@ -16,19 +16,39 @@ import msgspec
 
 from prowess.catalogue.catalogue import Version
 from prowess.catalogue.view import View
-from prowess.cli.remote_parts import RemoteEvolution, RemoteJournal, RemoteLearning
+from prowess.cli.remote_parts import (
+    Part,
+    RemoteCards,
+    RemoteEvolution,
+    RemoteJournal,
+    RemoteLearning,
+    RemoteTokens,
+)
 from prowess.cli.session import say
 from prowess.door import Bind
 from prowess.engine.lessons import Learnt
-from prowess.engine.usage import UsageLine
+from prowess.engine.usage import Closing, UsageLine
 from prowess.errors import ConfigError, RemoteError
+from prowess.learning.curriculum import Gap
+from prowess.policy.agents import Agent
 from prowess.policy.approvals import Answer, Approval
-from prowess.types import DEFAULT_AGENT, Capability, Detail, Held, Hit, Offer, Problem, SyncReport, Turn
+from prowess.types import (
+    DEFAULT_AGENT,
+    Capability,
+    Detail,
+    Held,
+    Hit,
+    Offer,
+    Problem,
+    Provider,
+    SyncReport,
+    Turn,
+)
 
 T = TypeVar("T")
 
-COMMANDS = ("approval", "doctor", "evolve", "find", "list", "log", "offer", "quarantine", "show", "skills",
-            "sync", "version", "why")  # fmt: skip
+COMMANDS = ("agent", "approval", "cards", "curriculum", "doctor", "evolve", "find", "list", "log", "offer",
+            "provider", "quarantine", "show", "skills", "sync", "version", "why")  # fmt: skip
 """The commands that can talk to a server."""
 PAGE = 500
 SECONDS = 600.0
@@ -110,17 +130,16 @@ class Server:
         return RemoteError(self.url, what, str(said.get("remedy") or ""), refused.code)
 
 
-class Remote:
+class Remote(Part):
     """An engine that is somewhere else."""
 
     def __init__(self, server: Server) -> None:
-        self._server = server
+        super().__init__(server)
         self.journal = RemoteJournal(server)
         self.evolution = RemoteEvolution(server)
         self.learning = RemoteLearning(server)
-
-    def __getattr__(self, name: str) -> Any:
-        raise RemoteError(self._server.url, "this cannot be done over a server", "run it where the store is")
+        self.cards = RemoteCards(server)
+        self.tokens = RemoteTokens(server)
 
     @property
     def store(self) -> str:
@@ -189,6 +208,34 @@ class Remote:
         minutes = max(1, round(said.holds.total_seconds() / 60))
         body = {"yes": said.yes, "note": said.note, "minutes": minutes}
         return self._server.send(f"/approvals/{_path(approval)}/answer", body, Approval)
+
+    def providers(self, agent: str | None = None) -> tuple[Provider, ...]:
+        return self._server.get("/providers", tuple[Provider, ...], agent=agent)
+
+    def activate(self, provider: str, agent: str = "") -> None:
+        self._switch(provider, agent, on=True)
+
+    def deactivate(self, provider: str, agent: str = "") -> None:
+        self._switch(provider, agent, on=False)
+
+    def _switch(self, provider: str, agent: str, on: bool) -> None:
+        self._server.send(f"/providers/{_path(provider)}", {"on": on, "agent": agent}, Provider, "PUT")
+
+    def agents(self) -> tuple[Agent, ...]:
+        return self._server.get("/agents", tuple[Agent, ...])
+
+    def bind(self, name: str, profile: str) -> Agent:
+        return self.spawn("", name, profile)
+
+    def spawn(self, parent: str, name: str, profile: str) -> Agent:
+        return self._server.send("/agents", {"name": name, "profile": profile, "parent": parent}, Agent)
+
+    def retire(self, name: str) -> tuple[str, ...]:
+        found = self._server.send(f"/agents/{_path(name)}", None, dict[str, tuple[str, ...]], "DELETE")
+        return found["removed"]
+
+    def closing(self, gap: Gap) -> Closing:
+        return msgspec.convert(self.learning.shown(gap.id)["closing"], Closing)
 
     def learn(self) -> Learnt:
         return self.learning.learn()

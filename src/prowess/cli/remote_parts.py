@@ -1,19 +1,23 @@
-"""The parts of a remote engine: its journal, its evolution, what it learnt."""
+"""The parts of a remote engine: its journal, its evolution, what it learnt, its cards and its tokens."""
 
 from collections.abc import Iterable
+from datetime import timedelta
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import msgspec
 
 from prowess.engine.lessons import Learnt
-from prowess.errors import RemoteError
+from prowess.errors import NotFound, RemoteError
 from prowess.evolution.events import Event
 from prowess.evolution.history import Difference, Status
 from prowess.evolution.params import Params
 from prowess.evolution.records import Evaluation, Generation, Restore
+from prowess.learning.curriculum import Gap
 from prowess.learning.promotion import Gated, SuiteResult
 from prowess.learning.skills import Skill
+from prowess.policy.tokens import Issued, Token
 from prowess.types import Head, JournalEntry, JsonObject
 
 if TYPE_CHECKING:
@@ -23,10 +27,17 @@ MOST = 500
 FORBIDDEN = 403
 
 
-class RemoteJournal:
+class Part:
+    """Part of an engine that is somewhere else; a verb it does not have says so."""
+
     def __init__(self, server: "Server") -> None:
         self._server = server
 
+    def __getattr__(self, name: str) -> Any:
+        raise RemoteError(self._server.url, "this cannot be done over a server", "run it where the store is")
+
+
+class RemoteJournal(Part):
     def latest(self, limit: int = 50, agent: str | None = None, type: str = "*") -> tuple[JournalEntry, ...]:
         found: list[JournalEntry] = []
         for entry in self._server.pages("/journal", JournalEntry, agent=agent, type=type):
@@ -57,10 +68,7 @@ class RemoteJournal:
         return tuple(reversed(new))
 
 
-class RemoteEvolution:
-    def __init__(self, server: "Server") -> None:
-        self._server = server
-
+class RemoteEvolution(Part):
     def status(self, agent: str) -> Status:
         return self._server.get("/evolution/status", Status, agent=agent)
 
@@ -96,10 +104,7 @@ class RemoteEvolution:
         self._server.send("/evolution/resume", None, dict[str, Any], agent=agent)
 
 
-class RemoteLearning:
-    def __init__(self, server: "Server") -> None:
-        self._server = server
-
+class RemoteLearning(Part):
     def learn(self) -> Learnt:
         """Have it learn; whoever may only look sees what it has learnt so far."""
         try:
@@ -136,5 +141,67 @@ class RemoteLearning:
     def propose(self, document: bytes, place: str, by: str) -> Skill:
         return self._server.send("/skills", msgspec.Raw(document), Skill)
 
+    def gaps(self, closed: bool = False) -> tuple[Gap, ...]:
+        shown = self._server.pages("/curriculum", dict[str, Any], closed=closed)
+        return tuple(msgspec.convert(one["gap"], Gap) for one in shown)
+
+    def gap(self, id: str) -> Gap:
+        return msgspec.convert(self.shown(id)["gap"], Gap)
+
+    def shown(self, id: str) -> dict[str, Any]:
+        """A gap, and what would close it."""
+        return self._server.get(f"/curriculum/{quote(id, safe='')}", dict[str, Any])
+
+    def close_gap(self, id: str, by: str) -> Gap:
+        return self._server.send(f"/curriculum/{quote(id, safe='')}/close", None, Gap)
+
     def _whole(self, id: str) -> dict[str, Any]:
         return self._server.get(f"/skills/{quote(id, safe='')}", dict[str, Any])
+
+
+class RemoteCards(Part):
+    def report(self) -> JsonObject:
+        return self._server.get("/cards/report", dict[str, Any])
+
+    def recent(self, limit: int = 20) -> tuple[JsonObject, ...]:
+        newest = islice(self._server.pages("/cards/selections", dict[str, Any]), limit)
+        return tuple(reversed(tuple(newest)))
+
+    def review(self, selection: str, card: str, right: bool) -> None:
+        body = {"card": card, "right": right}
+        self._server.send(f"/cards/selections/{quote(selection, safe='')}/review", body, dict[str, Any])
+
+    def fit(self) -> JsonObject:
+        return self._server.send("/cards/fit", None, dict[str, Any])
+
+    def resume(self) -> None:
+        self._server.send("/cards/resume", None, dict[str, Any])
+
+    def keep(self, text: str) -> str:
+        return str(self._server.send("/cards/kept", {"text": text}, dict[str, Any])["name"])
+
+    def drop(self, name: str) -> None:
+        self._server.send(f"/cards/kept/{quote(name, safe='')}", None, dict[str, Any], "DELETE")
+
+
+class RemoteTokens(Part):
+    """The tokens of agents; the API keeps them below the agent each is for."""
+
+    def issue(self, agent: str, lasts: timedelta) -> Issued:
+        path = f"/agents/{quote(agent, safe='')}/tokens"
+        found = self._server.send(path, {"days": lasts.days}, dict[str, str])
+        token = next(one for one in self._of(agent) if one.id == found["id"])
+        return Issued(token, found["token"])
+
+    def all(self) -> tuple[Token, ...]:
+        agents = self._server.get("/agents", list[dict[str, Any]])
+        return tuple(token for agent in agents for token in self._of(agent["name"]))
+
+    def revoke(self, id: str) -> Token:
+        agent = next((token.agent for token in self.all() if token.id == id), "")
+        if not agent:
+            raise NotFound("token", id, see="see: prowess agent token list")
+        return self._server.send(f"/agents/{quote(agent, safe='')}/tokens/{id}", None, Token, "DELETE")
+
+    def _of(self, agent: str) -> tuple[Token, ...]:
+        return self._server.get(f"/agents/{quote(agent, safe='')}/tokens", tuple[Token, ...])

@@ -2,10 +2,13 @@
 
 import getpass
 import sys
+from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 import click
 
+from prowess.engine.reading import SyncProgress
 from prowess.errors import LearningError
 from prowess.learning.evidence import read_evidence
 from prowess.learning.ledger import SkillLedger
@@ -84,7 +87,8 @@ def show(id: str, as_json: bool) -> None:
 @click.argument("id", nargs=-1)
 @click.option("--all", "every", is_flag=True, help="Every proposed skill, in one batch.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def gate(id: tuple[str, ...], every: bool, as_json: bool) -> None:
+@by_option
+def gate(id: tuple[str, ...], every: bool, as_json: bool, by: str) -> None:
     """Run the gates: replay what worked, and measure on requests the skill was not learned from."""
     from prowess.cli.session import emit, opened, printable, progress_bar
 
@@ -94,7 +98,7 @@ def gate(id: tuple[str, ...], every: bool, as_json: bool) -> None:
         if not ids:
             raise LearningError("skills gate", "no skill is named", "give an ID, or --all")
         with progress_bar("gates") as advance:
-            results = engine.learning.gate(*ids, progress=lambda done, total: advance("", done, total))
+            results = engine.learning.gate(*ids, progress=_in_phases(advance), by=by)
     if as_json:
         emit(results)
     for result in () if as_json else results:
@@ -175,6 +179,19 @@ def report(as_json: bool) -> None:
     rows = [[line.kind, line.name, str(line.tokens), str(line.offered), str(line.chosen), str(line.succeeded),
              str(line.never_used), line.advice] for line in lines]  # fmt: skip
     table(heads, rows)
+
+
+def _in_phases(advance: SyncProgress) -> Callable[[int, int], None]:
+    """A gate replays again and again; each replay adds to the bar, which is full when the gate is done."""
+    phases = count()
+    now = next(phases)
+
+    def step(done: int, total: int) -> None:
+        nonlocal now
+        now = next(phases) if done == 0 else now
+        advance(str(now), done, total + 1)
+
+    return step
 
 
 def _row(skill: Skill) -> list[str]:

@@ -2,7 +2,7 @@
 
 import click
 
-from prowess.cli.session import emit, json_option, opened, progress_bar, say
+from prowess.cli.session import emit, json_option, opened, printable, progress_bar, say
 from prowess.types import SyncReport
 
 
@@ -35,5 +35,7 @@ def show(report: SyncReport, as_json: bool) -> None:
         f"{report.total} capabilities: {len(changes.added)} added, {len(changes.changed)} changed,"
         f" {len(changes.removed)} removed (catalogue version {report.version})"
     )
+    for problem in (problem for problem in report.problems if problem.source == "guard"):
+        say(printable(f"guard: {problem}"))
     if report.problems:
         say(f"{len(report.problems)} problems; see: prowess doctor")

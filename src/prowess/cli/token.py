@@ -21,7 +21,9 @@ def command() -> None:
 @click.option(
     "--role", type=click.Choice(ROLES), default="viewer", show_default=True, help="What NAME may do."
 )
-@click.option("--days", default=90, type=click.IntRange(1), show_default=True, help="How long it is valid.")
+@click.option(
+    "--days", default=90, type=click.IntRange(1, 3650), show_default=True, help="How long it is valid."
+)
 @json_option
 def add(name: str, role: Role, days: int, as_json: bool) -> None:
     """Issue a token for NAME, and print it once."""

@@ -85,6 +85,18 @@ def fold(text: str, look_alikes: bool = True) -> Folded:
     return Folded(decoded(plain[places]), places, len(text))
 
 
+def flattened(text: str, signs: dict[int, str]) -> str:
+    """Undo every disguise but entities, and put harmless signs in the place of others, in one pass."""
+    codes = encoded(text)
+    table = _table(True).copy()
+    table[list(signs)] = [ord(harmless) for harmless in signs.values()]
+    plain = table[_table(True)[np.minimum(codes, TABLE_SIZE - 1)]]
+    beyond = codes >= TABLE_SIZE
+    if beyond.any():
+        plain = np.where(beyond, np.where(_hidden_beyond(codes), GONE, codes), plain)
+    return decoded(plain[plain != GONE])
+
+
 def encoded(text: str) -> Codes:
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
 

@@ -64,6 +64,13 @@ def encoded_blocks(text: str) -> tuple[Encoded, ...]:
     return tuple(sorted(found, key=lambda one: one.start))
 
 
+def without_blocks(text: str, instead: str) -> str:
+    """The text without any block of base64 or hexadecimal, whatever it says."""
+    for _, _, pattern, _ in KINDS[:2]:
+        text = pattern.sub(instead, text)
+    return text
+
+
 def encoded_prose(text: str) -> tuple[Encoded, ...]:
     """Every encoded stretch that decodes to words, in order."""
     return tuple(sorted(islice(_encoded(text), MOST), key=lambda found: found.start))

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
-from prowess.context.characters import Folded, fold
+from prowess.context.characters import SIGNS as DOUBLES
+from prowess.context.characters import Folded, flattened, fold
 from prowess.context.quoting import Spans, code
 
 Form = Literal["marker", "tag", "token"]
@@ -50,6 +51,8 @@ FORMS: tuple[tuple[Form, str, re.Pattern[str]], ...] = (
     ("token", "[", BRACKETED),
 )
 
+LONGEST_STRING = 400
+STRING = re.compile(r"(?<!\w)[fr]?\"(?=[^\"\n]{0,300}[{%]{1,2} ?[a-z])[^\"\n]{4,400}\"")
 QUOTE_BEFORE = "\"'`\u201c\u2018\xab"
 QUOTE_AFTER = "\"'`\u201d\u2019\xbb"
 
@@ -99,7 +102,7 @@ def _forgery(form: Form, folded: Folded, match: re.Match[str]) -> Forgery:
 
 def silence(text: str) -> str:
     """The text without any other voice outside code: markers in brackets, tags and tokens gone."""
-    if text.count("<") > SIGNS or text.count("&") > ENTITIES:
+    if text.count("<") > SIGNS or text.count("&") > ENTITIES or _disguised(text) > ENTITIES:
         return flatten(text)
     found = forgeries(text)
     if len(found) > FLOOD:
@@ -115,9 +118,14 @@ def silence(text: str) -> str:
     return "".join([*parts, text[at:]])
 
 
+def _disguised(text: str) -> int:
+    """How many signs only look like an angle bracket."""
+    return 0 if text.isascii() else sum(map(text.count, DOUBLES["<"]))
+
+
 def flatten(text: str) -> str:
     """Plain lower-case letters without the signs that could make a voice; nothing in it can rejoin."""
-    return fold(text.translate(FLATTENING)).text.translate(FLATTENING)
+    return text.translate(FLATTENING).lower() if text.isascii() else flattened(text, FLATTENING)
 
 
 def stays(text: str, forgery: Forgery, shown: Spans) -> bool:
@@ -130,7 +138,18 @@ def stays(text: str, forgery: Forgery, shown: Spans) -> bool:
     if forgery.form == "tag":
         return original.isascii() and "=" in original and original[1].isupper() and not original[2].isupper()
     before, after = text[forgery.start - 1 : forgery.start], text[forgery.end : forgery.end + 1]
-    return bool(before and after) and before in QUOTE_BEFORE and after in QUOTE_AFTER
+    quoted = bool(before and after) and before in QUOTE_BEFORE and after in QUOTE_AFTER
+    return quoted or _in_template(text, forgery)
+
+
+def _in_template(text: str, forgery: Forgery) -> bool:
+    """Whether it stands in a string with placeholders, as in code that builds a prompt."""
+    line = text.rfind("\n", max(0, forgery.start - LONGEST_STRING), forgery.start) + 1
+    start = max(line, forgery.start - LONGEST_STRING)
+    end = text.find("\n", forgery.end, forgery.end + LONGEST_STRING)
+    end = end if end >= 0 else min(len(text), forgery.end + LONGEST_STRING)
+    strings = STRING.finditer(text, start, end)
+    return any(one.start() < forgery.start and forgery.end < one.end() for one in strings)
 
 
 def _indented_key(text: str, forgery: Forgery) -> bool:

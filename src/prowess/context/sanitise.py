@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Literal, Self
 
 from prowess.context.characters import fold
-from prowess.context.classifier import Classifier, Mark
-from prowess.context.encodings import encoded_blocks
+from prowess.context.classifier import Classifier, Reading
+from prowess.context.encodings import encoded_blocks, without_blocks
 from prowess.context.hidden import Hidden, hidden
-from prowess.context.quoting import Shown, shown, without_frontmatter
+from prowess.context.quoting import Shown, Spans, code, shown, without_frontmatter
 from prowess.context.roles import flatten, forgeries, silence
 from prowess.context.secrets import secrets
 from prowess.context.signals import Signal, heaviest, signals
@@ -23,7 +23,6 @@ from prowess.context.unseen import CONTROL, INVISIBLE, uncover
 Channel = Literal["tool_description", "schema_field", "card", "skill", "result"]
 Provenance = Literal["approved", "known", "unapproved", "changed"]
 Severity = Literal["low", "medium", "high"]
-Gravity = Literal["none", "light", "grave"]
 Outcome = Literal["pass", "warn", "reject"]
 
 DOCUMENTS: tuple[Channel, ...] = ("card", "skill")
@@ -37,11 +36,11 @@ ENOUGH = 3
 SHOWN_ENOUGH = 10
 """The same for what stands in code or quotation marks: a whole forged conversation, not an example."""
 
-VOICES = ("role marker", "role tag", "role token")
-
-LONGEST = 100_000
+LONGEST = 60_000
 """How many characters of one text are judged; all of it is neutralised."""
 MOST_HIDDEN = 4000
+HIDDEN_READ = 6
+"""How many hidden stretches the classifier reads, besides the text itself."""
 
 FORBIDDEN = re.compile(
     r"ignore (?:all )?(?:previous|prior|all|above|the above) (?:instructions|prompts|context)"
@@ -51,6 +50,8 @@ FORBIDDEN = re.compile(
 )
 
 REMOVED = "[encoded text removed]"
+CHORUS = 16
+"""Where more encoded stretches speak than half of this, all of them go, unread."""
 
 
 class Prompt(str):
@@ -128,14 +129,21 @@ def _without_encoded_voices(text: str) -> str:
     """Take out encoded stretches that decode to a role marker, a tag, a token or an override."""
     parts: list[str] = []
     at = 0
-    for found in encoded_blocks(text):
+    blocks = encoded_blocks(text)
+    shielded = code(text) if blocks else Spans()
+    for found in blocks:
+        if shielded.hold(found.start, found.end):
+            continue
         if found.start >= at and _speaks(found.said):
             parts += [text[at : found.start], REMOVED]
             at = found.end
+        if len(parts) > CHORUS:
+            return without_blocks(text, REMOVED)
     return "".join([*parts, text[at:]])
 
 
 def _speaks(said: str) -> bool:
+    said = said[:MOST_HIDDEN]
     if forgeries(said):
         return True
     return any(signal.family == "override" and signal.weight >= ENOUGH for signal in _signals(said, Shown()))
@@ -154,16 +162,16 @@ def judge(
     body = without_frontmatter(text) if channel in DOCUMENTS else text
     reading = read(_bounded(body))
     findings = [*_secrets(body), *_voices(body), *_unseen(body), *_said(reading), *_hidden(reading)]
+    if classifier is not None:
+        findings = _advised(reading, findings, classifier, channel)
     if channel == "card":
         findings += _forbidden(body)
-    if classifier is not None:
-        findings += _learned(reading, findings, classifier, channel)
     offset = len(text) - len(body)
     findings = [replace(finding, place=finding.place + offset) for finding in findings]
     if offset:
         # Values of frontmatter stand in quotation marks without being quotations.
         front = _bounded(text[:offset])
-        findings += _said(Read(front, _signals(front, Shown()), ()))
+        findings += _said(Read(front, _signals(front, Shown()), (), Shown()))
     weighed = tuple(_weighed(findings, channel, provenance))
     return Judgement(_verdict(weighed), weighed)
 
@@ -175,15 +183,12 @@ class Read:
     text: str
     signals: tuple[Signal, ...]
     hidden: tuple[Hidden, ...]
-
-    def marks(self) -> tuple[Mark, ...]:
-        """Where the rules found something, in the form the classifier reads."""
-        said = [Mark(s.place, f"{'shown ' if s.shown else ''}{s.family} {s.weight}") for s in self.signals]
-        return (*said, *(Mark(one.place, f"hidden {one.weight}") for one in self.hidden))
+    shown: Shown
 
 
 def read(text: str) -> Read:
-    return Read(text, _signals(text, shown(fold(text).text)), hidden(text))
+    excused = shown(fold(text).text)
+    return Read(text, _signals(text, excused), hidden(text), excused)
 
 
 def _bounded(text: str) -> str:
@@ -251,22 +256,31 @@ def _hidden(reading: Read) -> Iterator[Finding]:
         if weight or one.weight >= ENOUGH:
             why = ", ".join(signal.reason for signal in carrying[:2])
             severity: Severity = "high" if one.weight + weight >= ENOUGH else "low"
-            yield Finding("hidden", one.place, f"{one.reason}: {why}" if why else one.reason, severity)
+            # A comment or a title is an odd place, not a disguise.
+            family = "hidden" if one.weight >= ENOUGH - 1 else "aside"
+            yield Finding(family, one.place, f"{one.reason}: {why}" if why else one.reason, severity)
 
 
-def _learned(
+def _advised(
     reading: Read, findings: Sequence[Finding], classifier: Classifier, channel: Channel
-) -> Iterator[Finding]:
-    """A second opinion: it needs a finding of the rules to speak at all, and a grave one to speak easily."""
-    weight = gravity(findings)
-    if weight == "none":
-        return
-    found = classifier.read(reading.text, reading.marks(), channel)
-    if found.score >= (classifier.low if weight == "grave" else classifier.high):
-        yield Finding("learned", found.place, "reads like known attacks", "high")
+) -> list[Finding]:
+    """The findings after a second opinion, which may reject by itself or speak up against the rules."""
+    opinion = _opinion(reading, classifier, channel)
+    if opinion.score >= classifier.high[channel]:
+        return [*findings, Finding("learned", opinion.place, "reads like known attacks", "high")]
+    if opinion.score >= classifier.low[channel]:
+        return list(findings)
+    return [replace(one, severity="medium") if _is_arguable(one) else one for one in findings]
 
 
-def gravity(findings: Iterable[Finding]) -> Gravity:
-    """How much the rules found, apart from voices, which neutralising takes away."""
-    severities = {finding.severity for finding in findings if finding.family not in VOICES}
-    return "grave" if severities - {"low"} else "light" if severities else "none"
+def _opinion(reading: Read, classifier: Classifier, channel: Channel) -> Reading:
+    """Of the text and of what it hides, whatever reads most like an attack."""
+    read = [classifier.read(reading.text, channel, reading.shown.all)]
+    for one in reading.hidden[:HIDDEN_READ]:
+        read.append(Reading(classifier.read(one.said[:MOST_HIDDEN], channel).score, one.place))
+    return max(read, key=lambda opinion: opinion.score)
+
+
+def _is_arguable(finding: Finding) -> bool:
+    """Whether it rests on words alone: what is disguised and what is secret is not a matter of reading."""
+    return finding.severity == "high" and finding.family not in ("hidden", "secret")

@@ -5,6 +5,7 @@ takes grows with the text and with nothing else.
 """
 
 import re
+import unicodedata
 
 FEW = 6
 """So many stray invisible characters come from copying; more are a pattern."""
@@ -76,3 +77,12 @@ def _without_hidden(text: str) -> str:
 def _flag(run: re.Match[str]) -> str:
     """A flag of a region as it is; of any other run of tag characters, only what can be seen."""
     return run[0] if FLAG.fullmatch(run[0]) else run[0].strip(TAG_CHARACTERS)
+
+
+def visible(text: str) -> str:
+    """The text for people: every character nobody sees by its number."""
+    return "".join(f"⟦U+{ord(c):04X}⟧" if _is_unseen(c) else c for c in text)
+
+
+def _is_unseen(character: str) -> bool:
+    return character not in "\n\t" and unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co")

@@ -43,6 +43,7 @@ class Corpus:
         self.names = Names()
         self._rows: dict[str, int] = {}
         self._held: list[Capability | None] = []
+        self._handicaps: Mapping[str, float] = {}
         self._masks: dict[tuple[str, str | bool], Mask] = {}
 
     def __len__(self) -> int:
@@ -65,11 +66,13 @@ class Corpus:
         self.drop(moved)
         rows = self.lexical.add([documents[id] for id in moved])
         self._held.extend(None for _ in moved)
+        self._masks = {
+            key: np.append(mask, np.zeros(len(moved), np.bool_)) for key, mask in self._masks.items()
+        }
         self.dense.grow(self.size)
         for id, row in zip(moved, rows, strict=True):
             self._place(row, latest[id])
         self.give_vectors({id: vector for id, vector in kept.items() if vector is not None})
-        self._masks = {}
 
     def drop(self, ids: Iterable[str]) -> None:
         for id in ids:
@@ -79,10 +82,9 @@ class Corpus:
                 continue
             self._held[row] = None
             self.lexical.drop(row)
-            self.names.drop(row, known)
-            self.dense.forget(row)
+            self.names.drop(row)
+            self.dense.drop(row)
             self.graph.drop(id)
-        self._masks = {}
         if self.size - len(self) > max(MOST_DROPPED, len(self)):
             self._compact()
 
@@ -97,6 +99,13 @@ class Corpus:
         if rows:
             self.dense.put(rows, np.stack([vector for id, vector in vectors.items() if id in self._rows]))
 
+    def give_handicaps(self, handicaps: Mapping[str, float]) -> None:
+        """What to take off the similarity of these capabilities, by id; off all others, nothing."""
+        before, self._handicaps = self._handicaps, handicaps
+        for id in before.keys() | handicaps.keys():
+            if id in self._rows:
+                self.dense.handicap(self._rows[id], handicaps.get(id, 0.0))
+
     def mask(self, ids: Iterable[str]) -> Mask:
         """These capabilities as a mask over the rows; it holds until the next change."""
         chosen = np.zeros(self.size, np.bool_)
@@ -104,7 +113,7 @@ class Corpus:
         return chosen
 
     def where(self, field: str, value: str | bool) -> Mask:
-        """The rows whose capability has this value in this field."""
+        """The rows whose capability has this value in this field; those out of use do not matter."""
         mask = self._masks.get((field, value))
         if mask is None:
             matches = (each is not None and getattr(each, field) == value for each in self._held)
@@ -144,17 +153,14 @@ class Corpus:
 
     def _fill(self, state: CorpusState, capabilities: Mapping[str, Capability]) -> None:
         self.lexical = Lexical.restored(state.lexical)
-        self.dense = Dense(state.vectors.shape[1])
-        self.dense.grow(len(state.ids))
-        rows = np.flatnonzero(state.known)
-        self.dense.put(rows.tolist(), state.vectors[rows])
+        self.dense = Dense(state.vectors, state.known)
         self._held = [None] * len(state.ids)
         for row, id in enumerate(state.ids):
             if id in capabilities:
                 self._place(row, capabilities[id])
             else:
                 self.lexical.drop(row)
-                self.dense.forget(row)
+                self.dense.drop(row)
 
     def _compact(self) -> None:
         held = {each.id: each for each in self._held if each is not None}
@@ -165,6 +171,9 @@ class Corpus:
     def _place(self, row: int, capability: Capability) -> None:
         self._held[row] = capability
         self._rows[capability.id] = row
+        for (field, value), mask in self._masks.items():
+            mask[row] = getattr(capability, field) == value
+        self.dense.handicap(row, self._handicaps.get(capability.id, 0.0))
         self.names.add(row, capability)
         self.graph.put(capability)
 
@@ -173,7 +182,7 @@ class Corpus:
         row = self._rows.get(capability.id)
         if row is None or not self._reads_alike(capability) or not self.lexical.holds(row, reads):
             return False
-        self.names.drop(row, self.at(row))
+        self.names.drop(row)
         self._place(row, capability)
         return True
 

@@ -10,23 +10,29 @@ import numpy as np
 import numpy.typing as npt
 
 Matrix = npt.NDArray[np.float32]
-Half = npt.NDArray[np.float16]
-
-# What a capability says of itself counts as much as this many requests that it was shown to answer.
-OWN_WORDS = 4.0
 
 
 class Dense:
     """Vectors of length one in numbered rows; a row without a vector is known as such."""
 
-    def __init__(self, dimensions: int = 0) -> None:
-        self._matrix = np.zeros((0, dimensions), np.float32)
-        self._known = np.zeros(0, np.bool_)
-        self._size = 0
+    def __init__(self, matrix: Matrix | None = None, known: npt.NDArray[np.bool_] | None = None) -> None:
+        """The matrix, where there is one, is taken over and not copied."""
+        self._matrix = np.zeros((0, 0), np.float32) if matrix is None else matrix
+        self._known = np.zeros(0, np.bool_) if known is None else known.copy()
+        self._size = len(self._known)
+        self._handicaps = np.zeros(self._size, np.float32)
+        self._complete: bool | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether every row in use has a vector."""
+        if self._complete is None:
+            self._complete = bool(self.known.all())
+        return self._complete
 
     @property
     def known(self) -> npt.NDArray[np.bool_]:
-        """Which rows have a vector."""
+        """Which rows have a vector, or are out of use."""
         return self._known[: self._size]
 
     @property
@@ -35,43 +41,51 @@ class Dense:
 
     def grow(self, size: int) -> None:
         """Make room for rows up to `size`, without vectors so far."""
+        self._complete = None
         if size > len(self._known):
-            # Doubling keeps the cost of adding one row small on average.
-            room = max(size, 2 * len(self._known))
+            # Some room to spare keeps the cost of adding one row small on average.
+            room = size + size // 8
             matrix = np.zeros((room, self._matrix.shape[1]), np.float32)
             matrix[: self._size] = self.matrix
             known = np.zeros(room, np.bool_)
             known[: self._size] = self.known
-            self._matrix, self._known = matrix, known
+            handicaps = np.zeros(room, np.float32)
+            handicaps[: self._size] = self._handicaps[: self._size]
+            self._matrix, self._known, self._handicaps = matrix, known, handicaps
         self._size = max(self._size, size)
 
     def put(self, rows: Sequence[int], vectors: Matrix) -> None:
         """Set the vectors of these rows; a change of dimensions forgets all the others."""
         if not len(rows):
             return
+        self._complete = None
         if vectors.shape[1] != self._matrix.shape[1]:
             self._matrix = np.zeros((len(self._known), vectors.shape[1]), np.float32)
             self._known[:] = False
         self._matrix[rows] = vectors
         self._known[rows] = True
 
-    def forget(self, row: int) -> None:
-        self._known[row] = False
+    def drop(self, row: int) -> None:
+        """A row that is out of use waits for no vector, and keeps nobody from taking all as known."""
+        self._known[row] = True
+        self._complete = None
 
-    def similarities(self, vectors: Matrix) -> Matrix:
-        """One line of cosines for each vector, one column for each row."""
+    def handicap(self, row: int, amount: float) -> None:
+        """Take this off the similarity of a row to anything."""
+        self._handicaps[row] = amount
+
+    def similarities(self, vectors: Matrix) -> list[Matrix]:
+        """For each vector the cosine of every row, less its handicap."""
         if vectors.shape[1] != self._matrix.shape[1]:
-            return np.zeros((len(vectors), self._size), np.float32)
+            return [np.zeros(self._size, np.float32) for _ in vectors]
         # One row at a time stays on one thread; a matrix product would wake them all for a millisecond's
         # work, and wait for them longer than it takes when the machine is busy.
-        return np.stack([np.vecdot(self.matrix, vector) for vector in vectors])
+        handicaps = self._handicaps[: self._size]
+        return [np.vecdot(self.matrix, vector) - handicaps for vector in vectors]
 
 
-def blended(own: Half, shown: Half) -> Matrix:
-    """One vector from a capability's own and those of its demonstrated requests.
-
-    Searching costs the same with examples and without; what has none keeps its vector.
-    """
-    total = np.float32(OWN_WORDS) * own.astype(np.float32) + shown.astype(np.float32).sum(axis=0)
-    length = float(np.linalg.norm(total))
-    return total / np.float32(length) if length > 0 else own.astype(np.float32)
+def joined(vectors: Matrix, lengths: Sequence[int]) -> Matrix:
+    """About the vector of a text from those of its parts, for encoders that average over what they read."""
+    total = np.average(vectors, axis=0, weights=np.array(lengths, np.float32))
+    length = np.linalg.norm(total)
+    return np.asarray(total / length if length > 0 else total, np.float32)

@@ -9,8 +9,9 @@ the best of many unrelated capabilities looks better than the best of few; `cata
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, log
+from math import exp, inf, log
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +21,12 @@ Mask = npt.NDArray[np.bool_]
 
 SHIPPED = Path(__file__).parent / "calibration.json"
 # How much a need's own competition counts against the plain strength of a match.
-BELIEF_SHARE = 2.0
-# A cut counts only if two needs have each a clear answer of their own: one that holds this much belief.
-CLEAR = 0.3
+BELIEF_SHARE = 4.0
+# A cut counts only if two needs have each a clear answer of their own: one that holds this much of the
+# need's belief, and is this strong. How these were chosen stands in bench/results/discovery.md.
+FEWEST_CLEAR = 2
+CLEAR = 0.5
+STRONG = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +52,30 @@ class Calibration:
         values = json.loads(path.read_text(encoding="utf-8"))
         return cls(Scale(**values["hybrid"]), Scale(**values["words"]))
 
-    def strengths(self, words: Floats, similar: Floats | None, known: Mask, searched: int) -> Floats:
-        """How strongly each row answers one text; a row without a vector is judged by words alone."""
-        if similar is not None and known.all():
+    def strengths(self, words: Floats, similar: Floats | None, known: Mask | None, searched: int) -> Floats:
+        """How strongly each row answers one text; a row that is not known by vector, by words alone."""
+        if similar is not None and known is None:
             return _strength(self.hybrid, words, similar, searched)
         # The two scales have their own slopes; what leaves here is in units of the hybrid one.
         unit = np.float32(self.words.slope / self.hybrid.slope)
         plain = unit * _strength(self.words, words, None, searched)
-        if similar is None:
+        if similar is None or known is None:
             return plain
         return np.where(known, _strength(self.hybrid, words, similar, searched), plain)
 
     def relevance(self, strength: float) -> float:
         """The strength as a number from 0 to 1."""
         return 1 / (1 + exp(-max(-60.0, min(60.0, self.hybrid.slope * strength))))
+
+    def strength(self, relevance: float) -> float:
+        """From which strength on something is this relevant."""
+        if relevance <= 0:
+            return -inf
+        return (log(relevance / (1 - relevance)) if relevance < 1 else 60.0) / self.hybrid.slope
+
+    def apart(self, odds: float) -> float:
+        """How far apart in strength two are when one has this many times the odds of the other."""
+        return log(odds) / self.hybrid.slope
 
 
 def _strength(scale: Scale, words: Floats, similar: Floats | None, searched: int) -> Floats:
@@ -72,31 +86,38 @@ def _strength(scale: Scale, words: Floats, similar: Floats | None, searched: int
     return strength
 
 
-def pooled(strengths: Sequence[Floats], allowed: Mask) -> Floats:
-    """One strength for each row from the whole request (first) and its needs.
+class _Belief(NamedTuple):
+    """How a need spreads over the rows: a softmax, the logarithm of its divisor, and its clear answer."""
+
+    shares: Floats
+    divisor: float
+    answer: int | None
+
+
+def pooled(strengths: Sequence[Floats], allowed: Mask) -> Floats | None:
+    """One strength for each row from the whole request (first) and its needs, unless these are unclear.
 
     The best match counts, and so does the share of a need's belief that a row holds: a need with one
     clear answer brings that answer forward, a vague one brings nothing.
     """
-    whole = np.where(allowed, strengths[0], -np.inf).astype(np.float32)
-    if len(strengths) == 1:
-        return whole
-    beliefs = [_belief(np.where(allowed, strength, -np.inf)) for strength in strengths]
-    if len({int(held.argmax()) for held, _ in beliefs[1:] if held.max() >= CLEAR}) < 2:
-        return whole
-    share = sum((held for held, _ in beliefs), np.zeros(len(whole), np.float32))
+    permitted = [np.where(allowed, strength, np.float32(-np.inf)) for strength in strengths]
+    whole, *needs = beliefs = [_belief(strength) for strength in permitted]
+    if len({need.answer for need in needs} - {None}) < FEWEST_CLEAR:
+        return None
+    share = np.sum([belief.shares for belief in beliefs], axis=0)
     with np.errstate(divide="ignore"):
-        believed = np.log(share) + beliefs[0][1]
-    best = np.where(allowed, np.max(strengths, axis=0), -np.inf)
-    merged = (best + np.float32(BELIEF_SHARE) * believed) / np.float32(1 + BELIEF_SHARE)
-    return np.where(allowed, merged, -np.inf).astype(np.float32)
+        believed = np.log(share) + np.float32(whole.divisor)
+    best = np.max(permitted, axis=0)
+    merged: Floats = (best + np.float32(BELIEF_SHARE) * believed) / np.float32(1 + BELIEF_SHARE)
+    return merged
 
 
-def _belief(strength: Floats) -> tuple[Floats, float]:
-    """The softmax of a need over all rows, and the logarithm of its divisor."""
-    top = float(strength.max()) if strength.size else 0.0
-    if not np.isfinite(top):
-        return np.zeros_like(strength), 0.0
+def _belief(strength: Floats) -> _Belief:
+    best = int(strength.argmax()) if strength.size else 0
+    top = float(strength[best]) if strength.size else -inf
+    if top == -inf:
+        return _Belief(np.zeros_like(strength), -inf, None)
     grown = np.exp(strength - np.float32(top))
     total = float(grown.sum())
-    return grown / np.float32(total), top + log(total)
+    clear = 1 / total >= CLEAR and top >= STRONG
+    return _Belief(grown / np.float32(total), top + log(total), best if clear else None)

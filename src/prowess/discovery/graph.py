@@ -5,7 +5,7 @@ that a change touches one capability and no pair is ever compared.
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
@@ -25,6 +25,7 @@ CATEGORY_SIZES = range(2, 9)
 # A tag this widely shared tells nothing, and would connect everything with everything.
 COMMON_TAG = 64
 DEEPEST = 8
+EMPTY: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,8 @@ class Graph:
 
     def put(self, capability: Capability) -> None:
         """Add a capability, or replace the one with its id."""
-        self.drop(capability.id)
+        if capability.id in self._nodes:
+            self.drop(capability.id)
         self._nodes[capability.id] = capability
         for table, key in self._places(capability):
             table.setdefault(key, set()).add(capability.id)
@@ -88,15 +90,24 @@ class Graph:
             if not members:
                 del table[key]
 
-    def neighbours(self, id: str) -> tuple[Edge, ...]:
-        """Every relation of one capability, the strongest first; one edge for each neighbour."""
-        if id not in self._nodes:
+    def neighbours(self, id: str, among: Set[str] | None = None) -> tuple[Edge, ...]:
+        """Every relation of one capability, or those to some others, the strongest first; one for each."""
+        known = self._nodes.get(id)
+        if known is None or among == EMPTY:
             return ()
-        found: dict[str, Edge] = {}
+        members = self._nodes.keys() if among is None else among
         # From the weakest kind to the strongest, so that the strongest relation of a pair remains.
-        for edge in (*self._alike(id), *self.together(id), *self._needs(id)):
-            found[edge.target] = edge
+        found = {edge.target: edge for edge in self._alike(known, members)}
+        if self.leads_on(id):
+            edges = (*self.together(id), *self._needs(id))
+            found |= {edge.target: edge for edge in edges if edge.target in members}
+        if not found:
+            return ()
         return tuple(sorted(found.values(), key=lambda edge: (-edge.weight, edge.target)))
+
+    def leads_on(self, id: str) -> bool:
+        """Whether this one may bring others along: it names what it needs, or a preset names it."""
+        return id in self._nodes and bool(self._nodes[id].required_tools or id in self._together)
 
     def dependents(self, id: str) -> tuple[str, ...]:
         """What needs this one, directly."""
@@ -124,7 +135,7 @@ class Graph:
         """The edges among these capabilities, each once."""
         inner = sorted(set(ids) & self._nodes.keys())
         members = set(inner)
-        edges = (edge for id in inner for edge in self.neighbours(id) if edge.target in members)
+        edges = (edge for id in inner for edge in self.neighbours(id, members))
         return tuple(edge for edge in edges if self._counted_here(edge))
 
     def edge_count(self) -> int:
@@ -162,17 +173,19 @@ class Graph:
             if other in self._nodes:
                 yield Edge(id, other, "COMPOSED_WITH", COMPOSED_WITH)
 
-    def _alike(self, id: str) -> Iterable[Edge]:
-        known = self._nodes[id]
-        group = self._by_category.get(f"{known.kind}:{known.category}", set())
+    def _alike(self, known: Capability, members: Set[str]) -> list[Edge]:
+        edges: list[Edge] = []
+        group = self._by_category.get(f"{known.kind}:{known.category}", EMPTY)
         if len(group) in CATEGORY_SIZES:
-            yield from (Edge(id, other, "SAME_CATEGORY", SAME_CATEGORY) for other in group if other != id)
-        shared: Counter[str] = Counter()
-        for tag in set(known.tags):
-            members = self._by_tag[tag]
-            if len(members) <= COMMON_TAG:
-                shared.update(members)
+            others = (group & members) - {known.id}
+            edges += [Edge(known.id, other, "SAME_CATEGORY", SAME_CATEGORY) for other in others]
+        if len(known.tags) < FEWEST_SHARED_TAGS:
+            return edges
+        tagged = (self._by_tag[tag] for tag in set(known.tags))
+        shared = Counter(id for ids in tagged if len(ids) <= COMMON_TAG for id in ids & members)
+        del shared[known.id]
         for other, count in shared.items():
-            if count >= FEWEST_SHARED_TAGS and other != id:
+            if count >= FEWEST_SHARED_TAGS:
                 weight = round(min(PER_SHARED_TAG * count, MOST_FOR_TAGS), 6)
-                yield Edge(id, other, "TAGGED_WITH", weight)
+                edges.append(Edge(known.id, other, "TAGGED_WITH", weight))
+        return edges

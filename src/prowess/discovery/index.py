@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from prowess.discovery.corpus import Corpus, CorpusState, Mask
-from prowess.discovery.dense import Matrix, blended
+from prowess.discovery.dense import Matrix
+from prowess.discovery.examples import taught
 from prowess.discovery.fusion import Calibration
 from prowess.discovery.graph import Graph
 from prowess.discovery.lexical import LexicalState
@@ -27,7 +28,7 @@ from prowess.store.database import Database
 from prowess.types import Capability, Hit
 
 FORMAT = 1
-BATCH = 32
+BATCH = 128
 REMEMBERED_QUERIES = 512
 REMEMBERED_MASKS = 64
 # Below this, reading the changed ones again at the next opening is cheaper than writing everything.
@@ -74,6 +75,8 @@ class Index:
         self._unencoded_examples: set[str] = set()
         self._embedder: tuple[str, Embed] | None = None
         self._asked: OrderedDict[str, Matrix] = OrderedDict()
+        self._remembered = REMEMBERED_QUERIES
+        self._at_hand: dict[str, Half] = {}
         self._masks: list[tuple[Collection[str], Mask]] = []
         self._unwritten = 0
         self.unavailable: ProwessError | None = None
@@ -87,6 +90,7 @@ class Index:
             shown = examples or {}
             if capabilities is self._followed and shown == self._examples:
                 return False
+            opened = self._corpus is None
             if self._corpus is None:
                 self._corpus = self._opened(capabilities, shown)
             changed = [c for id, c in capabilities.items() if not _same(self._held.get(id), c)]
@@ -101,9 +105,10 @@ class Index:
             self._corpus.put(changed, shown)
             self._masks = []
             self._held, self._examples, self._followed = dict(capabilities), dict(shown), capabilities
-            self._unencoded_examples &= self._examples.keys() & self._held.keys()
             self._unwritten += len(changed) + len(gone)
             self._give_known_vectors(changed, {each.id for each in reads_otherwise})
+            if opened or reads_otherwise or any(each.id in self._examples for each in changed):
+                self._teach()
             return True
 
     @property
@@ -151,8 +156,8 @@ class Index:
                 self._asked.move_to_end(text)
             else:
                 self._asked[text] = encoder[1]([text])[0]
-        vectors = np.stack([self._asked[text] for text in texts])
-        while len(self._asked) > REMEMBERED_QUERIES:
+        vectors = np.array([self._asked[text] for text in texts])
+        while len(self._asked) > self._remembered:
             self._asked.popitem(last=False)
         return vectors
 
@@ -163,6 +168,28 @@ class Index:
             except ProwessError as failure:
                 self.unavailable = failure
         return self._embedder
+
+    def recall(self, texts: Sequence[str], progress: Progress) -> dict[str, Matrix]:
+        """The vectors of requests, made once and kept: for whoever asks the same again and again."""
+        encoder = self._encoder()
+        if encoder is None:
+            return {}
+        keys = {text: _key(text) for text in texts}
+        known = dict(self._stored(encoder[0], list(keys.values())))
+        missing = [text for text, key in keys.items() if key not in known]
+        for start in range(0, len(missing), BATCH):
+            progress(start, len(missing))
+            batch = missing[start : start + BATCH]
+            made = encoder[1](batch).astype(np.float16)
+            known |= {keys[text]: vector for text, vector in zip(batch, made, strict=True)}
+            self._keep(encoder[0], {keys[text]: known[keys[text]] for text in batch})
+        recalled = {text: known[key].astype(np.float32) for text, key in keys.items()}
+        with self._lock:
+            words = [_key(embedding_text(each)) for each in self._held.values()]
+            self._at_hand = {**self._stored(encoder[0], words), **known}
+            self._remembered = REMEMBERED_QUERIES + len(recalled)
+            self._asked.update(recalled)
+        return recalled
 
     # --- vectors -----------------------------------------------------------------------------
 
@@ -193,9 +220,9 @@ class Index:
             vectors = encoder[1](batch).astype(np.float16)
             made = {_key(text): vector for text, vector in zip(batch, vectors, strict=True)}
             self._keep(encoder[0], made)
-            plain = [c for text in batch for c in wanting[text] if c.id not in self._examples]
-            self._give(made, plain)
-        self._give_known_vectors([c for each in wanting.values() for c in each if c.id in self._examples])
+            self._give(made, [c for text in batch for c in wanting[text]])
+        if any(c.id in self._examples for each in wanting.values() for c in each):
+            self._teach()
         progress(len(texts), len(texts))
         self._finish(encoder[0], version, len(texts))
         return len(texts)
@@ -211,8 +238,28 @@ class Index:
     def _want_examples(self, wanting: dict[str, list[Capability]]) -> None:
         """Requests that were shown to work and have no vector yet, with the capabilities they belong to."""
         for id in sorted(self._unencoded_examples & self._held.keys()):
-            for text in (embedding_text(self._held[id]), *self._examples.get(id, ())):
+            for text in self._texts(id):
                 wanting.setdefault(text, []).append(self._held[id])
+
+    def _texts(self, id: str) -> tuple[str, ...]:
+        """What a capability says of itself, and the requests that it was shown to answer."""
+        return embedding_text(self._held[id]), *self._examples[id]
+
+    def _teach(self) -> None:
+        """Draw what has examples towards them; what lacks a vector is taught once all of its are made."""
+        with self._lock:
+            ids = [id for id in self._examples if id in self._held]
+            encoder = self._encoder() if ids else None
+            keys = {id: [_key(text) for text in self._texts(id)] for id in ids} if encoder else {}
+            known = (
+                self._stored(encoder[0], [key for each in keys.values() for key in each]) if encoder else {}
+            )
+            ready = {id: np.stack([known[key] for key in each]) for id, each in keys.items()
+                     if all(key in known for key in each)}  # fmt: skip
+            self._unencoded_examples = keys.keys() - ready.keys()
+            lesson = taught({id: v[0] for id, v in ready.items()}, {id: v[1:] for id, v in ready.items()})
+            self._current.give_vectors({id: each.vector.astype(np.float32) for id, each in lesson.items()})
+            self._current.give_handicaps({id: each.handicap for id, each in lesson.items()})
 
     def _finish(self, model: str, version: int, made: int) -> None:
         if not self._collection:
@@ -231,15 +278,16 @@ class Index:
         self, changed: Sequence[Capability], again: Collection[str] = frozenset()
     ) -> None:
         """Vectors made earlier, by this process or another, for texts that are here now."""
-        without = {c.id for c in self._current.without_vectors()}.union(again, self._unencoded_examples)
+        without = {c.id for c in self._current.without_vectors()}.union(again)
         wanting = [c for c in changed if c.id in without]
         encoder = self._encoder() if wanting else None
         if encoder is None:
             return
-        texts = [text for c in wanting for text in (embedding_text(c), *self._examples.get(c.id, ()))]
-        self._give(self._stored(encoder[0], [_key(text) for text in texts]), wanting)
+        self._give(self._stored(encoder[0], [_key(embedding_text(c)) for c in wanting]), wanting)
 
-    def _stored(self, model: str, keys: Sequence[str]) -> dict[str, Half]:
+    def _stored(self, model: str, keys: Sequence[str]) -> Mapping[str, Half]:
+        if all(key in self._at_hand for key in keys):
+            return self._at_hand
         with self._database.reading() as transaction:
             if len(keys) > FEW:
                 rows = transaction.all("SELECT text, vector FROM vector WHERE model = :model", model=model)
@@ -250,20 +298,9 @@ class Index:
 
     def _give(self, vectors: Mapping[str, Half], wanting: Iterable[Capability]) -> None:
         with self._lock:
-            found = {c.id: self._vector(c, vectors) for c in wanting}
+            found = {c.id: vectors.get(_key(embedding_text(c))) for c in wanting}
             # Half precision in memory too: a process that encodes answers like one that reopens.
             self._current.give_vectors({id: v.astype(np.float32) for id, v in found.items() if v is not None})
-
-    def _vector(self, capability: Capability, vectors: Mapping[str, Half]) -> Half | None:
-        """What a capability says, drawn towards the requests that it was shown to answer."""
-        own = vectors.get(_key(embedding_text(capability)))
-        shown = [vectors.get(_key(text)) for text in self._examples.get(capability.id, ())]
-        known = [vector for vector in shown if vector is not None]
-        if len(known) < len(shown):
-            self._unencoded_examples.add(capability.id)
-        else:
-            self._unencoded_examples.discard(capability.id)
-        return own if own is None or not known else blended(own, np.stack(known)).astype(np.float16)
 
     # --- writing down and reading back -------------------------------------------------------
 

@@ -65,7 +65,7 @@ class LexicalState:
 class _Postings:
     """Merged rows, ordered by term; `impacts` are current for the lengths they were made with."""
 
-    starts: npt.NDArray[np.int64]
+    starts: list[int]
     rows: Ints
     weights: Floats
     impacts: Floats = field(default_factory=lambda: np.empty(0, np.float32))
@@ -111,7 +111,7 @@ class Lexical:
         self._alive = np.zeros(0, np.bool_)
         self._living = 0
         self._merged = 0
-        self._postings = _Postings(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32))
+        self._postings = _Postings([0], np.empty(0, np.int32), np.empty(0, np.float32))
         self._overlay: dict[int, list[tuple[int, float]]] = {}
         self._divisors: Floats | None = None
 
@@ -158,14 +158,25 @@ class Lexical:
     def scores(self, terms: Iterable[str]) -> Floats:
         """The BM25 score of every row; a term that is asked for twice counts once."""
         divisors = self._current_divisors()
-        total = np.zeros(self.size, np.float32)
-        for number in {self._numbers[term]: None for term in terms if term in self._numbers}:
-            weight = self.rarity(number)
-            low, high = self._span(number)
-            total[self._postings.rows[low:high]] += weight * self._postings.impacts[low:high]
-            for row, count in self._overlay.get(number, ()):
-                total[row] += weight * count / (count + divisors[row])
-        return total
+        asked = {self._numbers[term]: None for term in terms if term in self._numbers}
+        total = self._merged_scores(asked)
+        if self._overlay:
+            for number in asked:
+                for row, count in self._overlay.get(number, ()):
+                    total[row] += self.rarity(number) * count / (count + divisors[row])
+        return total.astype(np.float32)
+
+    def _merged_scores(self, asked: Iterable[int]) -> npt.NDArray[np.float64]:
+        posted = self._postings
+        rows, worth = [], []
+        for number in asked:
+            if number < len(posted.starts) - 1:
+                span = slice(posted.starts[number], posted.starts[number + 1])
+                rows.append(posted.rows[span])
+                worth.append(self.rarity(number) * posted.impacts[span])
+        if not rows:
+            return np.zeros(self.size)
+        return np.asarray(np.bincount(np.concatenate(rows), np.concatenate(worth), self.size), np.float64)
 
     def holds(self, row: int, wanted: Document) -> bool:
         """Whether a row was made from exactly this document."""
@@ -221,10 +232,6 @@ class Lexical:
             self._frequencies.append(0)
         return number
 
-    def _span(self, number: int) -> tuple[int, int]:
-        starts = self._postings.starts
-        return (int(starts[number]), int(starts[number + 1])) if number + 1 < len(starts) else (0, 0)
-
     def _merge(self) -> None:
         """Order everything by term once, so that a search reads one slice for each term."""
         terms, weights = _joined(self._row_terms, np.int32), _joined(self._row_weights, np.float32)
@@ -232,8 +239,7 @@ class Lexical:
         rows = np.repeat(np.arange(self.size, dtype=np.int32), sizes)
         order = np.argsort(terms, kind="stable")
         counts = np.bincount(terms, minlength=len(self._vocabulary))
-        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        self._postings = _Postings(starts, rows[order], weights[order])
+        self._postings = _Postings([0, *np.cumsum(counts).tolist()], rows[order], weights[order])
         self._merged, self._overlay, self._divisors = self.size, {}, None
 
     def _current_divisors(self) -> Floats:

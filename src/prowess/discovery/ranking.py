@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prowess.discovery.corpus import Corpus, Mask
-from prowess.discovery.dense import Matrix
+from prowess.discovery.dense import Matrix, joined
 from prowess.discovery.fusion import Calibration, pooled
 from prowess.discovery.needs import MOST_NEEDS, Splitter
 from prowess.discovery.reranking import USUAL_BOOST, Found, in_order, with_relatives
@@ -23,8 +23,12 @@ Floats = npt.NDArray[np.float32]
 # What is called by name is at least this strong: a relevance of about .95.
 CALLED = 4.2
 # Candidates beyond those asked for, so that relations have something to work with.
-SPARE = 20
+SPARE = 10
 SHOWN_WORDS = 5
+# Once something is relevant enough, what is not much less so may be meant as well: with no less than 1 / 20
+# of the odds of the best, and 2 / 9 of those asked for. Found on the train splits of metatool and BFCL.
+CLOSE = 20.0
+NEAR = 4.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,13 +51,21 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """One text, the whole request or a need, with the evidence it gave for every row."""
+    """A need, or the whole request where it is empty, with what it gave for every row."""
 
-    text: str
+    need: str
     terms: Sequence[str]
     words: Floats
     similar: Floats | None
     strengths: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """What was read of a request, and the strength of every row that follows from it."""
+
+    readings: Sequence[_Reading]
+    merged: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +83,19 @@ class Ranker:
         """The capabilities that answer a request, best first, from those that are allowed."""
         wanted = options or Options()
         searched = self._searched(allowed, wanted)
+        population = int(np.count_nonzero(searched))
         called = {row for row in self.corpus.names.called(request) if searched[row]}
-        says_something = bool(self.corpus.words.terms(request)) if wanted.abstain else bool(request.strip())
-        if not searched.any() or not (called or says_something):
+        says_something = self.corpus.words.terms(request) if wanted.abstain else request.strip()
+        if not population or not (called or says_something):
             return ()
-        readings = self._readings(request, searched, wanted.split)
-        found = self._found(readings, searched, called, wanted.top_k + SPARE)
+        evidence = self._evidence(request, searched, population, wanted.split)
+        found = self._found(evidence.merged, called, wanted.top_k + SPARE)
         if wanted.use_graph:
-            found = with_relatives(found, self.corpus.graph, self._permits(searched), wanted.boost)
+            permits = self._permits(searched)
+            found = with_relatives(found, self.corpus.graph, permits, wanted.boost, wanted.top_k)
         kept = self._kept(found, wanted)
-        surfaces = self._surfaces(request) if kept else {}
-        return tuple(self._hit(each, score, readings, surfaces) for each, score in kept)
+        surfaces = self.corpus.words.surfaces(request) if kept else {}
+        return tuple(self._hit(each, score, evidence.readings, surfaces) for each, score in kept)
 
     def _searched(self, allowed: Mask | None, options: Options) -> Mask:
         mask = self.corpus.present()
@@ -97,50 +111,62 @@ class Ranker:
             mask[list(self.corpus.names.written(options.exclude))] = False
         return mask
 
-    def _readings(self, request: str, searched: Mask, split: bool) -> list[_Reading]:
+    def _evidence(self, request: str, searched: Mask, population: int, split: bool) -> _Evidence:
+        """What speaks for each row: the needs of the request where they are clear, else all of it at once."""
+        needs = Splitter(self.corpus.words.terms, self.most_needs).split(request) if split else ()
+        readings: list[_Reading] = []
+        if needs:
+            vectors = self._vectors(needs)
+            if vectors is not None:
+                vectors = np.vstack([joined(vectors, [len(need) for need in needs]), vectors])
+            readings = self._readings([request, *needs], vectors, population)
+            merged = pooled([each.strengths for each in readings], self._candidates(readings, searched))
+            if merged is not None:
+                return _Evidence(readings, merged)
+        # Encoded only now: it takes as long as all the needs together.
+        whole = self._readings([request], self._vectors([request]), population)
+        candidates = self._candidates(whole, searched)
+        merged = np.where(candidates, whole[0].strengths, np.float32(-np.inf))
+        return _Evidence([*whole, *readings[1:]], merged)
+
+    def _vectors(self, texts: Sequence[str]) -> Matrix | None:
+        dense = self.corpus.dense
+        return self.embed(texts) if self.embed and (dense.complete or dense.known.any()) else None
+
+    def _readings(self, texts: Sequence[str], vectors: Matrix | None, population: int) -> list[_Reading]:
+        """The whole request, which comes first, and its needs."""
         corpus = self.corpus
-        needs = Splitter(corpus.words.terms, self.most_needs).split(request) if split else ()
-        texts = [request, *needs]
-        similar: Iterable[Floats | None] = [None] * len(texts)
-        if self.embed is not None and corpus.dense.known.any():
-            similar = corpus.dense.similarities(self.embed(texts))
-        population = int(np.count_nonzero(searched))
+        known = None if corpus.dense.complete else corpus.dense.known
+        similar = [None] * len(texts) if vectors is None else corpus.dense.similarities(vectors)
         readings = []
-        for text, near in zip(texts, similar, strict=True):
+        for number, (text, near) in enumerate(zip(texts, similar, strict=True)):
             terms = corpus.words.terms(text)
             words = corpus.lexical.scores(terms)
-            strengths = self.calibration.strengths(words, near, corpus.dense.known, population)
-            readings.append(_Reading(text, terms, words, near, strengths))
+            strengths = self.calibration.strengths(words, near, known, population)
+            readings.append(_Reading(text if number else "", terms, words, near, strengths))
         return readings
 
-    def _found(
-        self, readings: Sequence[_Reading], searched: Mask, called: set[int], count: int
-    ) -> list[Found]:
-        candidates = searched & self._has_evidence(readings)
-        merged = pooled([each.strengths for each in readings], candidates)
-        rows = {*_strongest(merged, count), *called}
-        top = max((float(merged[row]) for row in rows), default=0.0)
+    def _found(self, merged: Floats, called: set[int], count: int) -> list[Found]:
+        rows = sorted({*_strongest(merged, count), *called})
+        strengths = dict(zip(rows, merged[rows].tolist(), strict=True))
+        top = max(strengths.values(), default=0.0)
+        strengths |= dict.fromkeys(called, max(CALLED, top))
         return in_order(
             [
-                Found(
-                    id=self.corpus.at(row).id,
-                    strength=max(CALLED, top) if row in called else float(merged[row]),
-                    called=row in called,
-                )
-                for row in rows
+                Found(id=self.corpus.at(row).id, strength=strength, called=row in called)
+                for row, strength in strengths.items()
             ]
         )
 
-    def _has_evidence(self, readings: Sequence[_Reading]) -> Mask:
-        """A row without a vector and without a shared word is no candidate at all."""
-        known = self.corpus.dense.known
-        if readings[0].similar is None:
-            known = np.zeros_like(known)
-        elif known.all():
-            return known
+    def _candidates(self, readings: Sequence[_Reading], searched: Mask) -> Mask:
+        """What is searched, less rows without a vector and without a shared word."""
+        dense = self.corpus.dense
+        by_vector = readings[0].similar is not None
+        if by_vector and dense.complete:
+            return searched
         shared = [each.words > 0 for each in readings]
-        either: Mask = np.logical_or.reduce([known, *shared])
-        return either
+        either: Mask = np.logical_or.reduce([dense.known, *shared] if by_vector else shared)
+        return searched & either
 
     def _permits(self, searched: Mask) -> Callable[[str], bool]:
         def permits(id: str) -> bool:
@@ -150,47 +176,40 @@ class Ranker:
         return permits
 
     def _kept(self, found: Sequence[Found], options: Options) -> list[tuple[Found, float]]:
-        """What is relevant enough, with its relevance, and what the kept ones need."""
-        kept: list[tuple[Found, float]] = []
-        ids: set[str] = set()
+        """What is relevant enough, with its relevance; what is close to the best of it; what those need."""
+        line = self.calibration.strength(options.min_relevance)
+        if not found or found[0].strength < line:
+            return []
+        close = max(found[0].strength - self.calibration.apart(CLOSE), line - self.calibration.apart(NEAR))
+        floor = min(line, close)
+        kept: dict[str, Found] = {}
         for each in found:
-            score = self.calibration.relevance(each.strength)
-            if score < options.min_relevance and each.needed_by in ids:
-                score = options.min_relevance
-            if score >= options.min_relevance and len(kept) < options.top_k:
-                ids.add(each.id)
-                kept.append((each, score))
-        return kept
+            if (each.strength >= floor or each.needed_by in kept) and len(kept) < options.top_k:
+                kept[each.id] = each
+        relevance = self.calibration.relevance
+        return [(each, max(options.min_relevance, relevance(each.strength))) for each in kept.values()]
 
     def _hit(
         self, found: Found, score: float, readings: Sequence[_Reading], surfaces: Mapping[str, str]
     ) -> Hit:
         row, user = self.corpus.row(found.id), self.corpus.row(found.needed_by)
-        asked = next(each for each in (user, row) if each is not None)
+        asked = user if user is not None else row
         # A need that says as much as the whole request says it more precisely.
-        best = max(range(len(readings)), key=lambda at: (float(readings[at].strengths[asked]), at > 0))
+        best = max(readings, key=lambda each: (each.strengths[asked], bool(each.need)))
         reasons = ["named in the request"] if found.called else []
         if row is not None:
-            reasons += self._evidence(row, readings[best], surfaces)
-        need = readings[best].text if best else ""
-        return Hit(id=found.id, score=score, reasons=(*reasons, *found.reasons), need=need)
+            reasons += self._reasons(row, best, surfaces)
+        return Hit(id=found.id, score=score, reasons=(*reasons, *found.reasons), need=best.need)
 
-    def _evidence(self, row: int, reading: _Reading, surfaces: Mapping[str, str]) -> Iterable[str]:
+    def _reasons(self, row: int, reading: _Reading, surfaces: Mapping[str, str]) -> Iterable[str]:
         matched = self.corpus.lexical.matched(row, reading.terms)[:SHOWN_WORDS]
         if matched:
             yield "words: " + ", ".join(dict.fromkeys(surfaces.get(term, term) for term in matched))
         if reading.similar is not None and self.corpus.dense.known[row]:
-            yield f"similarity {float(reading.similar[row]):.2f}"
-
-    def _surfaces(self, request: str) -> dict[str, str]:
-        """Terms as the request writes them, for people."""
-        terms = self.corpus.words.terms
-        return {term: word.strip(".,;:!?()\"'`") for word in request.split() for term in terms(word)}
+            yield f"similarity {reading.similar[row]:.2f}"
 
 
 def _strongest(strengths: Floats, count: int) -> list[int]:
     """The rows of the highest strengths; rows that tie with the last of them come too."""
-    finite = np.isfinite(strengths)
-    if count < len(strengths):
-        finite &= strengths >= np.partition(strengths, -count)[-count]
-    return np.flatnonzero(finite).tolist()
+    least = np.partition(strengths, -count)[-count] if count < len(strengths) else -np.inf
+    return np.flatnonzero(strengths >= least if least > -np.inf else strengths > least).tolist()

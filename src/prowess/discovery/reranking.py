@@ -5,7 +5,8 @@ stands a fixed step below what needs it, so an answer that is nearly as good sta
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from math import inf
+from typing import NamedTuple
 
 from prowess.discovery.graph import Edge, Graph
 
@@ -16,8 +17,7 @@ DEEPER_STEP = 0.1
 USERS = 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Found(NamedTuple):
     """A capability on its way to become a hit; `strength` is unbounded, 0 is even odds."""
 
     id: str
@@ -33,17 +33,25 @@ def in_order(found: Sequence[Found]) -> list[Found]:
 
 
 def with_relatives(
-    found: Sequence[Found], graph: Graph, allowed: Callable[[str], bool], boost: float
+    found: Sequence[Found], graph: Graph, allowed: Callable[[str], bool], boost: float, lifted: int = USERS
 ) -> list[Found]:
-    """The same hits and what they need or are used with, in their new order."""
+    """The same hits and what they need or are used with, in their new order; the first may be lifted."""
     if boost <= 0:
         return list(found)
+    users = [each for each in found[:USERS] if graph.leads_on(each.id)]
+    together = _with_needed(found, users, graph, allowed, boost) if users else found
+    return _supported(together, graph, boost, min(lifted, USERS))
+
+
+def _with_needed(
+    found: Sequence[Found], users: Sequence[Found], graph: Graph, allowed: Callable[[str], bool], boost: float
+) -> list[Found]:
     known = {each.id: each for each in found}
-    for user in found[:USERS]:
+    for user in users:
         for pulled in _pulled_in(user, graph, allowed, boost):
             present = known.get(pulled.id)
             known[pulled.id] = pulled if present is None else _stronger(present, pulled)
-    return _supported(in_order(list(known.values())), graph, boost)
+    return in_order(list(known.values()))
 
 
 def _pulled_in(user: Found, graph: Graph, allowed: Callable[[str], bool], boost: float) -> Sequence[Found]:
@@ -68,28 +76,27 @@ def _pulled_in(user: Found, graph: Graph, allowed: Callable[[str], bool], boost:
 def _stronger(present: Found, pulled: Found) -> Found:
     reasons = tuple(dict.fromkeys((*present.reasons, *pulled.reasons)))
     strength = max(present.strength, pulled.strength)
-    return replace(
-        present, strength=strength, reasons=reasons, needed_by=present.needed_by or pulled.needed_by
-    )
+    needed_by = present.needed_by or pulled.needed_by
+    return present._replace(strength=strength, reasons=reasons, needed_by=needed_by)
 
 
-def _supported(found: Sequence[Found], graph: Graph, boost: float) -> list[Found]:
+def _supported(found: Sequence[Found], graph: Graph, boost: float, count: int) -> list[Found]:
     """Each hit gains from related hits, up to the strength of the one above it and no further."""
-    strengths = {each.id: each.strength for each in found[:USERS]}
     order: list[Found] = []
-    ceiling = float("inf")
-    for each in found[:USERS]:
-        related = [edge for edge in graph.neighbours(each.id) if edge.target in strengths]
-        helper = next((edge for edge in related if strengths[edge.target] > each.strength), None)
+    stronger: set[str] = set()
+    for each in found[:count]:
+        above = found[len(stronger) : len(order)]
+        stronger |= {other.id for other in above if other.strength > each.strength}
+        helper = next(iter(graph.neighbours(each.id, stronger)), None)
+        ceiling = order[-1].strength if order else inf
         order.append(each if helper is None else _lifted(each, helper, boost, ceiling))
-        ceiling = order[-1].strength
-    return [*order, *found[USERS:]]
+    return [*order, *found[count:]]
 
 
 def _lifted(found: Found, helper: Edge, boost: float, ceiling: float) -> Found:
     strength = max(found.strength, min(found.strength + boost * helper.weight, ceiling))
     reason = f"{_WORDS[helper.type]} {helper.target}"
-    return replace(found, strength=strength, reasons=tuple(dict.fromkeys((*found.reasons, reason))))
+    return found._replace(strength=strength, reasons=tuple(dict.fromkeys((*found.reasons, reason))))
 
 
 _WORDS = {

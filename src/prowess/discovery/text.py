@@ -30,6 +30,7 @@ STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 _CHUNK = re.compile(r"[^\W_]+(?:['\u2019_-][^\W_]+)*")
 _PIECE = re.compile(r"[^\W_]+")
+_SEPARATORS = re.compile(r"[\W_]+")
 _CASE_CHANGE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[a-z]{2})(?=[0-9])")
 _POSSESSIVE = re.compile(r"['\u2019]s$", re.IGNORECASE)
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f]+")
@@ -38,7 +39,7 @@ _LONGEST_WORD = 64
 
 def folded(text: str) -> str:
     """The text as it is compared: one form for each character, no letter case."""
-    return unicodedata.normalize("NFKC", text).casefold()
+    return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
 
 
 def split_name(name: str) -> str:
@@ -48,7 +49,7 @@ def split_name(name: str) -> str:
 
 def joined_name(name: str) -> str:
     """A name without case and separators, so that `Web Search`, `web-search` and `webSearch` are one."""
-    return "".join(_PIECE.findall(folded(name)))
+    return _SEPARATORS.sub("", folded(name))
 
 
 class Words:
@@ -60,15 +61,24 @@ class Words:
 
     def terms(self, text: str) -> list[str]:
         """The terms of a text in order; identifiers give their parts and the joined form."""
-        found: list[str] = []
-        for chunk in _CHUNK.findall(unicodedata.normalize("NFKC", text)):
-            known = self._known.get(chunk)
-            if known is None:
-                known = tuple(_chunk_terms(chunk))
-                if len(self._known) < self._remembered:
-                    self._known[chunk] = known
-            found.extend(known)
-        return found
+        return [term for chunk in _chunks(text) for term in self._of(chunk)]
+
+    def surfaces(self, text: str) -> dict[str, str]:
+        """The terms of a text, each as the text writes it: for people."""
+        return {term: chunk for chunk in _chunks(text) for term in self._of(chunk)}
+
+    def _of(self, chunk: str) -> tuple[str, ...]:
+        known = self._known.get(chunk)
+        if known is None:
+            known = tuple(_chunk_terms(chunk))
+            if len(self._known) < self._remembered:
+                self._known[chunk] = known
+        return known
+
+
+def _chunks(text: str) -> list[str]:
+    found: list[str] = _CHUNK.findall(unicodedata.normalize("NFKC", text))
+    return found
 
 
 def _chunk_terms(chunk: str) -> Iterable[str]:

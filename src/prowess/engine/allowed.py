@@ -42,7 +42,8 @@ class WhatIsAllowed(WhatExists):
         if held is None or held[0] is not moment:
             reach = self.policy.allowed(agent, view, authenticated)
             allowed = {id: c for id, c in view.active(agent).items() if id in reach.allow or id in reach.ask}
-            seen = {id: _without_denied_names(c, view, allowed) for id, c in allowed.items()}
+            needy = [c for c in allowed.values() if c.required_tools]
+            seen = {**allowed, **{c.id: _without_denied_names(c, view, allowed) for c in needy}}
             if len(self._visible) >= REMEMBERED_AGENTS:
                 self._visible.clear()
             held = self._visible[agent, authenticated] = (moment, replace(view, capabilities=seen))

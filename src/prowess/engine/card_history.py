@@ -13,7 +13,7 @@ import msgspec
 
 from prowess.context.relevance import Weights
 from prowess.errors import NotFound
-from prowess.journal import Clock, Journal, stamp
+from prowess.journal import Clock, Journal, Place, stamp
 from prowess.sources.stored_cards import drop, keep
 from prowess.store.database import Database, Transaction
 from prowess.types import JournalEntry, JsonObject
@@ -63,14 +63,16 @@ class CardHistory:
                 _count(transaction, minute, bool(data["injected"]))
             self.journal.append(transaction, SELECTED, data, agent)
 
-    def resume(self) -> None:
+    def resume(self, by: str) -> None:
         """Start the rate anew; the journal keeps what was."""
         with self._database.writing() as transaction:
             transaction.run("DELETE FROM card_rate")
-            self.journal.append(transaction, "cards.resumed", {})
+            self.journal.append(transaction, "cards.resumed", {"by": by})
 
-    def selections(self, limit: int = LOOKED_THROUGH) -> tuple[JournalEntry, ...]:
-        return self.journal.latest(limit, type=SELECTED)
+    def selections(
+        self, limit: int = LOOKED_THROUGH, before: Place | None = None
+    ) -> tuple[JournalEntry, ...]:
+        return self.journal.latest(limit, type=SELECTED, before=before)
 
     def outcomes(self) -> tuple[JournalEntry, ...]:
         return self.journal.latest(LOOKED_THROUGH, type="outcome")
@@ -83,7 +85,7 @@ class CardHistory:
             raise NotFound("selection", id, known, "see: prowess cards review")
         return found[0]
 
-    def review(self, selection: str, card: str, relevant: bool) -> None:
+    def review(self, selection: str, card: str, relevant: bool, by: str) -> None:
         """Remember what a person said; a second opinion takes the place of the first."""
         at = stamp(self._clock())
         with self._database.writing() as transaction:
@@ -93,7 +95,7 @@ class CardHistory:
                 " ON CONFLICT (selection, card) DO UPDATE SET relevant = excluded.relevant, at = excluded.at",
                 selection=selection, card=card, relevant=int(relevant), at=at,
             )  # fmt: skip
-            data = {"selection": selection, "card": card, "relevant": relevant}
+            data = {"selection": selection, "card": card, "relevant": relevant, "by": by}
             self.journal.append(transaction, "cards.reviewed", data)
 
     def reviews(self) -> Mapping[tuple[str, str], bool]:

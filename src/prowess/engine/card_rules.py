@@ -1,7 +1,7 @@
 """From `[cards]` and a turn to what holds for it: the profile, the budget, the scorer, the rollout."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from prowess.config import CardProfileConfig, CardsConfig
@@ -12,6 +12,40 @@ from prowess.types import Turn
 BUILT_IN = {"full": CardProfileConfig(), "minimal": CardProfileConfig(max_tokens=500)}
 FEWEST_TURNS = 50
 """Below this many turns a rate says nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rollout:
+    """How cards are let out, and how close the last turns came to the kill switch."""
+
+    enabled: bool
+    mode: str
+    sessions: tuple[str, ...]
+    scorer: str
+    experiment: Mapping[str, float]
+    threshold: float
+    """The share of turns with a card above which the kill switch stops all cards."""
+    window_hours: int
+    fewest_turns: int
+    turns: int
+    injecting: int
+    stopped: bool
+
+
+def rollout(config: CardsConfig, turns: int, injecting: int, stopped: bool) -> Rollout:
+    return Rollout(
+        enabled=config.enabled,
+        mode=config.mode,
+        sessions=tuple(config.sessions),
+        scorer=config.scorer,
+        experiment=config.experiment,
+        threshold=config.auto_disable_threshold,
+        window_hours=config.auto_disable_window_hours,
+        fewest_turns=FEWEST_TURNS,
+        turns=turns,
+        injecting=injecting,
+        stopped=stopped,
+    )
 
 
 def rules_for(config: CardsConfig, turn: Turn) -> Rules:

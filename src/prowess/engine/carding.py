@@ -44,8 +44,10 @@ from prowess.engine.card_history import CardHistory, Standing
 from prowess.engine.card_report import card_report
 from prowess.engine.card_rules import (
     FEWEST_TURNS,
+    Rollout,
     check_names,
     recent,
+    rollout,
     rules_for,
     variant_of,
     why_held_back,
@@ -53,9 +55,9 @@ from prowess.engine.card_rules import (
 from prowess.engine.reference import read_reference
 from prowess.engine.ways import new_id
 from prowess.errors import EncoderUnavailable, ProwessError
-from prowess.journal import Clock
+from prowess.journal import Clock, Place
 from prowess.tokens import Counter
-from prowess.types import DEFAULT_AGENT, Capability, Detail, JsonObject, Message, Turn
+from prowess.types import DEFAULT_AGENT, Capability, Detail, JournalEntry, JsonObject, Message, Turn
 
 logger = logging.getLogger("prowess")
 
@@ -277,17 +279,17 @@ class Carding:
         failures = len(history.journal.latest(1000, type="cards.failed"))
         return {**found, "failures": failures, "stopped": self._is_stopped(standing)}
 
-    def recent(self, limit: int = 20) -> tuple[JsonObject, ...]:
-        """The last selections, the newest last, with what people said about them."""
+    def recent(self, limit: int = 20, before: Place | None = None) -> tuple[JsonObject, ...]:
+        """The last selections (older than a place), the newest last, with what people said about them."""
         reviews = self._history.reviews()
-        return tuple(_with_reviews(e.at, e.chain, e.data, reviews) for e in self._history.selections(limit))
+        return tuple(_with_reviews(entry, reviews) for entry in self._history.selections(limit, before))
 
-    def review(self, selection: str, card: str, right: bool) -> None:
+    def review(self, selection: str, card: str, right: bool, by: str = "a person") -> None:
         """Say whether it was right that a turn got this card, or that it did not."""
         data = self._history.selection(selection)
         id = card if card.startswith("card:") else f"card:{card}"
         was_shown = id in {one["id"] for one in (*data["injected"], *data["held"])}
-        self._history.review(data["selection"], id, relevant=was_shown == right)
+        self._history.review(data["selection"], id, relevant=was_shown == right, by=by)
 
     def fit(self) -> JsonObject:
         """Refit `relevance` from what people said; only ever when a person asks."""
@@ -322,17 +324,21 @@ class Carding:
         """Take a card out of the store again."""
         self._history.drop_card(name)
 
-    def resume(self) -> None:
+    def resume(self, by: str = "a person") -> None:
         """Let cards be injected again after the kill switch, before the rate has fallen by itself."""
-        self._history.resume()
+        self._history.resume(by)
+
+    def rollout(self) -> Rollout:
+        """How cards are let out now, and where the kill switch stands."""
+        standing = self._history.standing(self._config.auto_disable_window_hours)
+        return rollout(self._config, standing.turns, standing.injecting, self._is_stopped(standing))
 
 
-def _with_reviews(
-    at: str, agent: str, data: JsonObject, reviews: Mapping[tuple[str, str], bool]
-) -> JsonObject:
-    id = data["selection"]
+def _with_reviews(entry: JournalEntry, reviews: Mapping[tuple[str, str], bool]) -> JsonObject:
+    id = entry.data["selection"]
     said = {card: relevant for (selection, card), relevant in reviews.items() if selection == id}
-    return {**data, "at": at, "agent": agent, "relevant": said}
+    place = {"at": entry.at, "agent": entry.chain, "number": entry.number}
+    return {**entry.data, **place, "relevant": said}
 
 
 def _agreement(labels: Sequence[Labelled], weights: Weights) -> float:

@@ -88,6 +88,11 @@ class Evolving:
             self._journal.append(transaction, "evolution.params", data, agent)
         return params
 
+    def agents(self) -> tuple[str, ...]:
+        """Everyone who was ever evaluated, or whose parameters were set, in order of name."""
+        with self._database.reading() as transaction:
+            return self._generations.agents(transaction)
+
     def params(self, agent: str = DEFAULT_AGENT) -> Params:
         with self._database.reading() as transaction:
             return self._generations.params(transaction, agent)

@@ -3,10 +3,13 @@
 import shutil
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from prowess.catalogue.catalogue import Catalogue, Version
+from prowess.catalogue.difference import difference, readable
 from prowess.catalogue.merge import digest
 from prowess.catalogue.view import View, with_availability
+from prowess.engine import flagged
 from prowess.engine.reading import SyncProgress, read_all
 from prowess.engine.records import sync_data
 from prowess.engine.ways import Ways
@@ -14,7 +17,10 @@ from prowess.errors import JournalBroken, NotFound
 from prowess.journal import Clock, Journal, stamp
 from prowess.sources.source import Source
 from prowess.store.database import Database, Transaction
-from prowess.types import Capability, Detail, Held, Problem, Provider, Reading, SyncReport, Trust
+from prowess.types import Capability, Detail, Draft, Held, Problem, Provider, Reading, SyncReport, Trust
+
+if TYPE_CHECKING:
+    from prowess.engine.guarding import Judged
 
 SERVED = ("mcp", "openapi")
 
@@ -42,6 +48,11 @@ class WhatExists:
     def store(self) -> str:
         """Where the store is, without any password."""
         return self._database.place
+
+    @property
+    def database(self) -> Database:
+        """Where faces keep tables of their own, such as the one of people."""
+        return self._database
 
     def view(self) -> View:
         """The catalogue as it is now: one cheap query when nothing changed since the last turn."""
@@ -73,12 +84,20 @@ class WhatExists:
 
     def diagnose(self) -> tuple[Problem, ...]:
         """Everything that is wrong with this installation, for `prowess doctor`."""
-        found = [*self.problems(), *(_waiting(held) for held in self.quarantined())]
+        found = [*self.problems(), *self.flagged(), *(_waiting(held) for held in self.quarantined())]
         try:
             self.journal.verify()
         except JournalBroken as broken:
             found.append(Problem("journal", self.store, broken.message, broken.remedy))
         return tuple(found)
+
+    def flagged(self) -> tuple[Problem, ...]:
+        """What the guard found in texts of this machine and nobody has accepted."""
+        return flagged.standing(self.journal, self.view())
+
+    def accept_finding(self, id: str, by: str) -> Problem:
+        """A person takes what the guard found in a capability, for exactly the content it has now."""
+        return flagged.accept(self.journal, self.view(), id, by)
 
     def activate(self, provider: str, agent: str = "") -> None:
         """Switch a provider on again, for everybody or for one agent."""
@@ -92,18 +111,18 @@ class WhatExists:
         """What is held back until a person has looked at it."""
         return tuple(self.view().quarantined.values())
 
-    def approve(self, id: str, by: str) -> Held:
-        """A person lets a held capability go, with exactly the content it has now."""
+    def approve(self, id: str, by: str, digest: str = "") -> Held:
+        """A person lets a held capability go, with exactly the content it has now, or that of this digest."""
         with self._database.writing() as transaction:
-            held = self._catalogue.approve(transaction, id, by, stamp(self._clock()))
+            held = self._catalogue.approve(transaction, id, by, stamp(self._clock()), digest)
             data = {"capability": id, "digest": held.digest, "by": by, "was": held.reason}
             self.journal.append(transaction, "quarantine.approved", data)
         return held
 
-    def reject(self, id: str, by: str) -> Held:
+    def reject(self, id: str, by: str, digest: str = "") -> Held:
         """A person keeps a capability out until its content changes."""
         with self._database.writing() as transaction:
-            held = self._catalogue.reject(transaction, id)
+            held = self._catalogue.reject(transaction, id, digest)
             data = {"capability": id, "digest": held.digest, "by": by, "was": held.reason}
             self.journal.append(transaction, "quarantine.rejected", data)
         return held
@@ -111,6 +130,20 @@ class WhatExists:
     def approved_version(self, id: str) -> Version | None:
         """The text of a capability that was approved last, to compare a changed one with."""
         return self._catalogue.approved_version(id)
+
+    def difference(self, id: str) -> tuple[str, ...]:
+        """How a capability differs from what was approved last; everything, where nothing was approved."""
+        approved = self.approved_version(id)
+        before = readable(approved.capability, approved.detail) if approved else ()
+        return difference(before, readable(self.capability(id), self.detail(id)), ("approved", "now"))
+
+    def findings(self, id: str) -> "tuple[Judged, ...]":
+        """What the guard finds in each text of a capability as it is now."""
+        from prowess.context.classifier import Classifier
+        from prowess.engine.guarding import judged
+
+        draft = Draft(self.capability(id), self.detail(id))
+        return tuple(one for one in judged(draft, Classifier.open()) if one.judgement.findings)
 
     def _switch(self, provider: str, agent: str, why_off: str | None) -> None:
         with self._database.writing() as transaction:
@@ -127,27 +160,31 @@ class WhatExists:
             changes = self._catalogue.apply(transaction, readings, configured, stamp(self._clock()))
             if changes:
                 self.journal.append(transaction, "catalogue.synced", sync_data(changes))
-                self._hold_unsafe(transaction, readings, {*changes.added, *changes.changed})
+                new = {*changes.added, *changes.changed}
+                self._hold_unsafe(transaction, self._drafts(readings, new, trusted=False))
+                flagged.note(self.journal, transaction, self._drafts(readings, new, trusted=True))
         view = self.view()
+        problems = [p for p in self.problems() if not names or p.source in names]
         return SyncReport(
             changes=changes,
-            problems=tuple(p for p in self.problems() if not names or p.source in names),
+            problems=(*problems, *self.flagged()),
             version=view.version,
             total=len(view.capabilities),
         )
 
-    def _hold_unsafe(
-        self, transaction: Transaction, readings: Mapping[str, Reading], new: Collection[str]
-    ) -> None:
-        """Judge what servers now say, in the transaction that would show it."""
-        suspects = [
+    def _drafts(self, readings: Mapping[str, Reading], new: Collection[str], trusted: bool) -> list[Draft]:
+        """What is new, of the sources that are trusted fully or of the others."""
+        return [
             draft
             for source in self.sources
-            if source.name in readings and self._trust(source) != "full"
+            if source.name in readings and (self._trust(source) == "full") == trusted
             for entry in readings[source.name].entries
             for draft in entry.drafts or ()
             if draft.capability.id in new
         ]
+
+    def _hold_unsafe(self, transaction: Transaction, suspects: Sequence[Draft]) -> None:
+        """Judge what servers now say, in the transaction that would show it."""
         if not suspects:
             return
         # The classifier brings numpy: loaded when something is to be judged, not at the first import.

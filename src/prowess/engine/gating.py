@@ -1,35 +1,42 @@
 """Run the gates of skills: replay what worked, with and without them, and judge by requests of others.
 
-Above: learning in the engine, which keeps the results. Below: trials. Several skills may be gated in one
-batch: each is judged by its own requests, and one that costs others theirs is taken out and the rest
-are run again.
+Above: learning in the engine, which keeps the results. Below: a trial, and the jury. Several skills may be
+gated in one batch: each claim is judged alone, with and without it; what gains too little is taken out. The
+rest are replayed together, and a skill that costs a request that worked is taken out too.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from prowess.engine.trial import Trial
-from prowess.learning.grouping import alike, distinct, normalised, telling_words
-from prowess.learning.promotion import Gated, Row, SuiteResult, benchmark_result, regression_result
+from prowess.learning.grouping import distinct, normalised
+from prowess.learning.jury import (
+    FEWEST_JUDGES,
+    Claim,
+    Judge,
+    Lost,
+    claims_of,
+    may_judge,
+    to_blame,
+    uncontested,
+)
+from prowess.learning.promotion import (
+    Gated,
+    Row,
+    SuiteResult,
+    benchmark_lost,
+    benchmark_result,
+    regression_result,
+)
 from prowess.learning.skills import Skill
 
-FEWEST_JUDGES = 2
 MOST_ROUNDS = 24
+UNSETTLED = "the batch did not settle; gate it alone"
+PATIENCE = 6
+"""After so many rounds whatever passed a lost request answers for it, not only what came nearest."""
 HARDLY = 1e-6
 
 Progress = Callable[[int, int], None]
-MakeTrial = Callable[[Sequence[Skill]], Trial]
-
-
-@dataclass(frozen=True, slots=True)
-class Judge:
-    """A request with what is known to be right for it, and by whom; no agent for a labelled set."""
-
-    request: str
-    expected: tuple[str, ...]
-    agent: str
-    told_by: str
-    """The agent whose use says so; empty where people labelled it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +45,6 @@ class Court:
 
     judges: tuple[Judge, ...]
     stable: tuple[Skill, ...]
-    top_k: int
     min_gain: float
     others_only: bool
     command: str
@@ -47,179 +53,198 @@ class Court:
 
 
 @dataclass(frozen=True, slots=True)
-class _Replay:
-    """One request under both: relevance where it is offered, rank and NDCG where it is ranked."""
+class Replay:
+    """One request as it went: what ranks first, how good that is, and what was offered if it was used."""
 
-    before: float
-    after: float
-    ranked_before: tuple[str, ...]
-    ranked_after: tuple[str, ...]
+    ranked: tuple[str, ...]
+    score: float
+    offered: Mapping[str, float]
 
 
-def gate(skills: Sequence[Skill], court: Court, make: MakeTrial) -> tuple[Gated, ...]:
-    """Gate these skills together; what is taken out on the way keeps the result that took it out."""
-    tried = {skill.id: skill for skill in skills}
-    rest = [skill for skill in court.stable if skill.id not in tried]
-    without = make(rest)
-    before = [without.ranked(judge.request, judge.agent) for judge in _watched(court)]
-    verdicts: dict[str, SuiteResult] = {}
-    running = dict(tried)
-    lost: set[int] = set()
-    for _ in range(MOST_ROUNDS):
-        with_them = make([*rest, *running.values()])
-        replays = [_replayed(judge, before[n], with_them) for n, judge in enumerate(_watched(court))]
-        losses = {
-            n for n, judge in enumerate(court.judges) if _lost(judge, replays[n], court.top_k, with_them)
+@dataclass(slots=True)
+class _Batch:
+    """The skills that are gated together: those that are still in, and what took the others out."""
+
+    running: dict[str, Skill]
+    verdicts: dict[str, SuiteResult]
+
+    def take_out(self, results: Mapping[str, SuiteResult]) -> None:
+        self.verdicts |= results
+        self.running = {id: skill for id, skill in self.running.items() if id not in results}
+
+
+def gate(skills: Sequence[Skill], court: Court, trial: Trial) -> tuple[Gated, ...]:
+    """Gate these skills together."""
+    ids = {skill.id for skill in skills}
+    return _Gate(court, trial, [skill for skill in court.stable if skill.id not in ids]).run(skills)
+
+
+class _Gate:
+    def __init__(self, court: Court, trial: Trial, rest: Sequence[Skill]) -> None:
+        self._court = court
+        self._trial = trial
+        self._rest = rest
+        self._before: Sequence[Replay] = ()
+
+    def run(self, skills: Sequence[Skill]) -> tuple[Gated, ...]:
+        self._trial.prepare([j.request for j in self._court.judges], skills, self._court.progress)
+        tried = {s.id: s for s in uncontested(skills, self._court.judges, self._trial.same)}
+        self._trial.rely_on(self._rest)
+        self._before = self._replayed()
+        own_before = {id: self._own(skill) for id, skill in tried.items()}
+        batch = _Batch({id: skill for id, skill in tried.items() if skill.examples}, {})
+        batch.verdicts |= {id: self._result(()) for id in tried}
+        self._judge_each(batch)
+        after = self._settle(batch)
+        if not batch.running:  # nothing passed; the tests still say how each of them does
+            self._rely_on(tried.values())
+            after = self._replayed()
+        others = list(self._still_offered(after))
+        tests = {
+            id: self._regression(own_before[id], self._own(skill), others) for id, skill in tried.items()
         }
-        # One skill answers for a loss; if that was not enough, all that passed what was right do.
-        blamed = {n: _to_blame(court.judges[n], replays[n], running, n in lost) for n in losses}
-        results = _benchmark(tuple(running.values()), court, replays, blamed)
-        lost = losses
-        verdicts |= results
-        running = {id: skill for id, skill in running.items() if results[id].clears}
-        if len(running) == len(results) or not running:
-            break
-    else:
-        # What never came to rest is not proven.
-        unsettled = "the batch did not settle; gate it alone"
-        verdicts |= {id: replace(verdicts[id], why=unsettled) for id in running}
-    tests = _regressions(tried, running, court, without, make([*rest, *(running or tried).values()]))
-    return tuple(Gated(id, tests[id], verdicts[id]) for id in tried)
+        return tuple(Gated(id, tests[id], batch.verdicts[id], tried[id].examples) for id in tried)
+
+    # --- replaying ---------------------------------------------------------------------------
+
+    def _rely_on(self, skills: Iterable[Skill]) -> None:
+        self._trial.rely_on([*self._rest, *skills])
+
+    def _replayed(self) -> list[Replay]:
+        judges, replays = self._court.judges, []
+        for number, judge in enumerate(judges):
+            self._court.progress(number, len(judges))
+            replays.append(self._replay(judge))
+        self._court.progress(len(judges), len(judges))
+        return replays
+
+    def _replay(self, judge: Judge) -> Replay:
+        ranked = tuple(self._trial.ranked(judge.request, judge.agent))
+        offered = self._trial.offered(judge.request, judge.agent) if judge.told_by else {}
+        return Replay(ranked, self._trial.score(ranked, judge.expected), offered)
+
+    def _own(self, skill: Skill) -> tuple[Row, ...]:
+        """How a skill's own requests are answered now."""
+        agent = skill.agents[0] if skill.agents else "default"
+        rows = []
+        for span in distinct(skill.examples):
+            offered = self._trial.offered(span, agent)
+            found = offered.get(skill.method, 0.0)
+            first = bool(offered) and next(iter(offered)) == skill.method
+            rows.append(
+                Row(request=span, agent=agent, expected=skill.method, before=0, after=found, ok=first)
+            )
+        return tuple(rows)
+
+    # --- the benchmark -----------------------------------------------------------------------
+
+    def _judge_each(self, batch: _Batch) -> None:
+        """Each claim alone, with and without it; what gains too little is taken out of the batch."""
+        if not batch.running:
+            return
+        self._rely_on(batch.running.values())
+        in_the_way = self._in_the_way(batch, self._replayed())
+        claims = claims_of(batch.running.values())
+        results: dict[str, SuiteResult] = {}
+        for number, claim in enumerate(claims):
+            self._court.progress(number, len(claims))
+            own = self._judging(claim, batch)
+            concerned = [*own, *(in_the_way.get(claim.method, set()) - own)]
+            result = self._result(self._compared(claim, concerned), len(own))
+            results |= {skill.id: result for skill in claim.skills}
+        self._court.progress(len(claims), len(claims))
+        batch.verdicts |= results
+        batch.take_out({id: result for id, result in results.items() if not result.clears})
+
+    def _compared(self, claim: Claim, concerned: Sequence[int]) -> list[Row]:
+        """These requests with a claim and without it."""
+        self._rely_on(claim.skills)
+        rows = []
+        for number in concerned:
+            judge = self._court.judges[number]
+            after = self._trial.score(self._trial.ranked(judge.request, judge.agent), judge.expected)
+            rows.append(_row(judge, self._before[number].score, after))
+        return rows
+
+    def _judging(self, claim: Claim, batch: _Batch) -> set[int]:
+        """The requests that may judge a claim, by number."""
+        same = [s for s in (*self._rest, *batch.running.values()) if s.method == claim.method]
+        learned_from = frozenset(normalised(span) for skill in same for span in skill.examples)
+        judges = may_judge(claim, learned_from, self._court.others_only)
+        return {number for number, judge in enumerate(self._court.judges) if judges(judge)}
+
+    def _in_the_way(self, batch: _Batch, after: Sequence[Replay]) -> dict[str, set[int]]:
+        """By method, the requests that nothing learned from and where it is, or was, above what is right."""
+        learned_from = {normalised(span) for skill in batch.running.values() for span in skill.examples}
+        found: dict[str, set[int]] = {}
+        for number, judge in enumerate(self._court.judges):
+            if normalised(judge.request) in learned_from:
+                continue
+            for replay in (self._before[number], after[number]):
+                places = [replay.ranked.index(id) for id in judge.expected if id in replay.ranked]
+                last = max(places) if len(places) == len(judge.expected) else len(replay.ranked)
+                for id in set(replay.ranked[:last]) - set(judge.expected):
+                    found.setdefault(id, set()).add(number)
+        return found
+
+    def _result(self, rows: Sequence[Row], own: int = 0) -> SuiteResult:
+        bar = (self._court.min_gain, FEWEST_JUDGES)
+        return benchmark_result(rows[:own], rows[own:], bar, (self._court.command, self._court.at))
+
+    def _settle(self, batch: _Batch) -> Sequence[Replay]:
+        """Take out what costs a request that worked, until none is; what never rests is not proven."""
+        after: Sequence[Replay] = self._before
+        for number in range(MOST_ROUNDS):
+            self._rely_on(batch.running.values())
+            after = self._replayed()
+            cost = self._costs(batch, after, all_of_them=number >= PATIENCE)
+            if not cost:
+                return after
+            batch.take_out(
+                {id: benchmark_lost(batch.verdicts[id], rows, self._court.at) for id, rows in cost.items()}
+            )
+        batch.take_out({id: replace(batch.verdicts[id], why=UNSETTLED) for id in batch.running})
+        return after
+
+    def _costs(self, batch: _Batch, after: Sequence[Replay], all_of_them: bool) -> dict[str, list[Row]]:
+        """The requests that worked and fail now, by the skills that answer for them."""
+        cost: dict[str, list[Row]] = {}
+        for judge, before, now in zip(self._court.judges, self._before, after, strict=True):
+            if batch.running and self._fails_now(judge, before, now):
+                lost = Lost(judge, before.ranked, now.ranked)
+                for id in to_blame(lost, batch.running, self._trial.near, all_of_them):
+                    cost.setdefault(id, []).append(_row(judge, before.score, now.score, ok=False))
+        return cost
+
+    def _fails_now(self, judge: Judge, before: Replay, now: Replay) -> bool:
+        """Whether a request that worked, and was offered what it needs, is not any more."""
+        wanted = set(judge.expected)
+        covered = {part for id in now.offered for part in self._trial.parts(id)}
+        return bool(judge.told_by) and wanted <= before.offered.keys() and not wanted <= covered
+
+    # --- the regression suite ----------------------------------------------------------------
+
+    def _regression(self, without: Sequence[Row], own: Sequence[Row], others: Sequence[Row]) -> SuiteResult:
+        """A skill's own requests, and what worked before; and what its own would be without it."""
+        rows, removed = [], []
+        for before, now in zip(without, own, strict=True):
+            as_good = now.after >= before.after - HARDLY or now.ok
+            rows.append(replace(now, before=before.after, ok=now.after > 0 and as_good))
+            lower = before.after < now.after - HARDLY
+            removed.append(replace(now, before=before.after, after=before.after, ok=not lower))
+        return regression_result(rows, others, removed, self._court.command, self._court.at)
+
+    def _still_offered(self, after: Sequence[Replay]) -> Iterable[Row]:
+        for judge, before, now in zip(self._court.judges, self._before, after, strict=True):
+            if judge.told_by and set(judge.expected) <= before.offered.keys():
+                least = min(now.offered.get(id, 0.0) for id in judge.expected)
+                ok = not self._fails_now(judge, before, now)
+                yield _row(judge, min(before.offered[id] for id in judge.expected), least, ok)
 
 
-# --- the benchmark ---------------------------------------------------------------------------
-
-
-def _benchmark(
-    skills: Sequence[Skill], court: Court, replays: Sequence[_Replay], blamed: Mapping[int, set[str]]
-) -> dict[str, SuiteResult]:
-    results = {}
-    for skill in skills:
-        may_judge = _jury(skill, court.others_only)
-        judging = [n for n, judge in enumerate(court.judges) if may_judge(judge)]
-        judged = [_row(court.judges[n], replays[n].before, replays[n].after) for n in judging]
-        lost = [
-            _row(court.judges[n], replays[n].before, replays[n].after)
-            for n, blame in blamed.items()
-            if skill.id in blame
-        ]
-        bar = (court.min_gain, FEWEST_JUDGES)
-        results[skill.id] = benchmark_result(judged, lost, bar, court.command, court.at)
-    return results
-
-
-def _watched(court: Court) -> Iterable[Judge]:
-    for number, judge in enumerate(court.judges):
-        court.progress(number, len(court.judges))
-        yield judge
-    court.progress(len(court.judges), len(court.judges))
-
-
-def _replayed(judge: Judge, before: Sequence[str], with_them: Trial) -> _Replay:
-    after = with_them.ranked(judge.request, judge.agent)
-    # What stood for steps before is stable and stands for them still.
-    scores = with_them.score(before, judge.expected), with_them.score(after, judge.expected)
-    return _Replay(*scores, tuple(before), tuple(after))
-
-
-def _lost(judge: Judge, replay: _Replay, top_k: int, with_them: Trial) -> bool:
-    """Whether a request that worked before, all of it within what is offered, fails now."""
-    covered = {
-        step
-        for id in replay.ranked_after[:top_k]
-        for step in (id, *(with_them.skills[id].steps if id in with_them.skills else ()))
-    }
-    return set(judge.expected) <= set(replay.ranked_before[:top_k]) and not set(judge.expected) <= covered
-
-
-def _to_blame(judge: Judge, replay: _Replay, running: Mapping[str, Skill], again: bool) -> set[str]:
-    """The skill whose method passed what was right; of several, the one whose requests are most like it."""
-    skills = list(running.values())
-    now = replay.ranked_after
-    missing = not set(judge.expected) <= set(now)
-    last = len(now) if missing else max(now.index(id) for id in judge.expected)
-    above = [s for s in skills if s.method in now[:last] and s.method not in judge.expected]
-    passed = [skill for skill in above if not _stood_above(skill, judge, replay)]
-    # Examples may also draw a capability away from what it answered before.
-    own = [skill for skill in skills if skill.method in judge.expected]
-    suspects = passed or own or above
-    if again and suspects:
-        return {skill.id for skill in suspects}
-    words = telling_words(judge.request)
-    nearest = max(suspects or skills, key=lambda skill: (_shared(skill, words), skill.id))
-    return {nearest.id}
-
-
-def _shared(skill: Skill, words: frozenset[str]) -> int:
-    return max((len(words & telling_words(span)) for span in skill.examples), default=0)
-
-
-def _stood_above(skill: Skill, judge: Judge, replay: _Replay) -> bool:
-    before = list(replay.ranked_before)
-    right = [before.index(id) for id in judge.expected if id in before]
-    return skill.method in before and bool(right) and before.index(skill.method) < min(right)
-
-
-def _jury(skill: Skill, others_only: bool) -> Callable[[Judge], bool]:
-    """Which requests may judge a skill: not learned from, not taught by, and about the same thing."""
-    learned_from = {normalised(span) for span in skill.examples}
-    wanted = set(skill.steps or (skill.method,))
-
-    def may_judge(judge: Judge) -> bool:
-        if others_only and judge.told_by and judge.told_by in skill.agents:
-            return False
-        if wanted <= set(judge.expected):
-            return normalised(judge.request) not in learned_from
-        # What others had answered otherwise speaks against a skill that claims the same words.
-        return bool(judge.told_by) and any(alike(judge.request, span) for span in skill.examples)
-
-    return may_judge
-
-
-# --- the regression suite --------------------------------------------------------------------
-
-
-def _regressions(
-    tried: dict[str, Skill], running: dict[str, Skill], court: Court, without: Trial, with_them: Trial
-) -> dict[str, SuiteResult]:
-    """Every skill's own requests, and once for all what worked before; replayed through `offer`."""
-    worked = [judge for judge in court.judges if judge.told_by]
-    others = list(_still_offered(worked, without, with_them))
-    results = {}
-    for number, skill in enumerate(tried.values()):
-        court.progress(number, len(tried))
-        own = [_own(skill, span, without, with_them) for span in distinct(skill.examples)]
-        removed = [replace(row, after=row.before, ok=row.before >= row.after - HARDLY) for row in own]
-        results[skill.id] = regression_result(own, others, removed, court.command, court.at)
-    court.progress(len(tried), len(tried))
-    return results
-
-
-def _still_offered(judges: Sequence[Judge], without: Trial, with_them: Trial) -> Iterable[Row]:
-    for judge in judges:
-        before = without.offered(judge.request, judge.agent)
-        if set(judge.expected) <= before.keys():
-            after = with_them.offered(judge.request, judge.agent)
-            least = min(after.get(id, 0.0) for id in judge.expected)
-            row = _row(judge, min(before[id] for id in judge.expected), least)
-            yield replace(row, ok=_covered(judge.expected, after, with_them))
-
-
-def _covered(expected: Sequence[str], offered: dict[str, float], by: Trial) -> bool:
-    steps = {step for id in offered for step in (id, *(by.skills[id].steps if id in by.skills else ()))}
-    return set(expected) <= steps
-
-
-def _own(skill: Skill, span: str, without: Trial, with_them: Trial) -> Row:
-    agent = skill.agents[0] if skill.agents else "default"
-    before = without.offered(span, agent).get(skill.method, 0.0)
-    after = with_them.offered(span, agent).get(skill.method, 0.0)
-    ok = after > 0 and after >= before - HARDLY
-    return Row(request=span, agent=agent, expected=skill.method, before=before, after=after, ok=ok)
-
-
-def _row(judge: Judge, before: float, after: float) -> Row:
+def _row(judge: Judge, before: float, after: float, ok: bool | None = None) -> Row:
+    passed = after >= before - HARDLY if ok is None else ok
     return Row(
         request=judge.request, agent=judge.agent, expected=", ".join(judge.expected),
-        before=before, after=after, ok=after >= before - HARDLY,
+        before=before, after=after, ok=passed,
     )  # fmt: skip

@@ -1,22 +1,37 @@
 """What a sync reads from servers is judged before anybody can see it."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from prowess.context.classifier import Classifier
-from prowess.context.sanitise import Channel, judge
+from prowess.context.sanitise import Channel, Judgement, judge
 from prowess.types import Draft, Json
 
 MOST_FIELDS = 200
 """How many texts of one schema are judged."""
 
 
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One text of a capability, and what the guard says about it."""
+
+    channel: Channel
+    text: str
+    judgement: Judgement
+
+
 def unsafe(draft: Draft, classifier: Classifier | None) -> str:
     """Why a text may not be shown before a person has looked at it; empty when nothing speaks against it."""
-    for channel, text in _texts(draft):
-        judgement = judge(text, channel, classifier=classifier)
-        if judgement.verdict == "reject":
-            return f"its {channel.replace('_', ' ')} looks like an attack: {judgement.reason}"
+    for one in judged(draft, classifier):
+        if one.judgement.verdict == "reject":
+            return f"its {one.channel.replace('_', ' ')} looks like an attack: {one.judgement.reason}"
     return ""
+
+
+def judged(draft: Draft, classifier: Classifier | None) -> Iterator[Judged]:
+    """Every text of a capability that a model could be shown, judged one after the other."""
+    for channel, text in _texts(draft):
+        yield Judged(channel, text, judge(text, channel, classifier=classifier))
 
 
 def _texts(draft: Draft) -> Iterator[tuple[Channel, str]]:

@@ -10,14 +10,16 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from prowess.config import LearningConfig
-from prowess.engine.gating import Court, Judge, MakeTrial, Progress, gate
+from prowess.engine.gating import Court, Progress, gate
 from prowess.engine.lessons import Learnt, ledger_of, take_in
+from prowess.engine.trial import Trial
 from prowess.errors import LearningError, NotFound
 from prowess.journal import Journal, canonical, stamp
 from prowess.learning import curriculum, gates, memory, skills
 from prowess.learning.curriculum import Gap, ranked
 from prowess.learning.grouping import normalised
 from prowess.learning.ids import stable_id
+from prowess.learning.jury import FEWEST_JUDGES, Judge, divided
 from prowess.learning.ledger import SkillLedger, SkillStatus, ledger_events
 from prowess.learning.promotion import Gated, SuiteResult, read_proposal
 from prowess.learning.redaction import redacted
@@ -35,25 +37,26 @@ GATE_COMMAND = "prowess skills gate {}"
 class Learning:
     def __init__(
         self, database: Database, journal: Journal, config: LearningConfig, clock: Callable[[], datetime],
-        make_trial: MakeTrial, top_k: int,
+        make_trial: Callable[[], Trial],
     ) -> None:  # fmt: skip
         self._database = database
         self._journal = journal
         self._config = config
         self._clock = clock
         self._make_trial = make_trial
-        self._top_k = top_k
 
     @property
     def on(self) -> bool:
         return self._config.mode == "accumulate"
 
-    def learn(self) -> Learnt:
+    def learn(self, by: str = "") -> Learnt:
         """Read what happened since the last time; nothing at all while learning is off."""
         if not self.on:
             return Learnt()
         before = stamp(self._clock() - ABANDONED_AFTER)
         with self._database.writing() as transaction:
+            if by:
+                self._journal.append(transaction, "learning.ordered", {"by": by})
             memory.lock(transaction)
             entries = self._journal.after(memory.heads(transaction))
             learnt = take_in(transaction, entries, before)
@@ -122,49 +125,57 @@ class Learning:
             self._journal.append(transaction, "skill.proposed", {"skill": id, "by": by})
         return made
 
-    def gate(self, *ids: str, progress: Progress = silent) -> tuple[Gated, ...]:
+    def gate(self, *ids: str, progress: Progress = silent, by: str = "a person") -> tuple[Gated, ...]:
         """Really run the gates of these skills, together, and keep what they measured."""
         self._needs_to_be_on()
         with self._database.reading() as transaction:
             chosen = [skills.get(transaction, id) for id in ids]
             stable = skills.every(transaction, "stable")
+            proposed = {skill.id for skill in skills.every(transaction, "proposed")}
             judges = self._judges(transaction)
-        fresh = [replace(skill, examples=_uncontested(skill, judges)) for skill in chosen]
-        results = gate(fresh, self._court(judges, stable, ids, progress), self._make_trial)
+            chosen = [self._divided(transaction, skill, judges) for skill in chosen]
+        named = "--all" if len(chosen) > 1 and {each.id for each in chosen} == proposed else " ".join(ids)
+        results = gate(chosen, self._court(judges, stable, named, progress), self._make_trial())
         with self._database.writing() as transaction:
-            for skill, result in zip(fresh, results, strict=True):
-                self._keep(transaction, skill, result)
+            for result in results:
+                self._keep(transaction, result, by)
         return results
 
+    def _divided(self, transaction: Transaction, skill: Skill, judges: Sequence[Judge]) -> Skill:
+        """The skill as it is gated: all of it teaches where people labelled enough requests about it."""
+        labelled = sum(skill.method in judge.expected for judge in judges if not judge.told_by)
+        if labelled >= FEWEST_JUDGES:
+            return skill
+        return divided(skill, memory.demonstrations(transaction, skill.id), self._config.judges == "others")
+
     def _court(
-        self, judges: tuple[Judge, ...], stable: tuple[Skill, ...], ids: Sequence[str], progress: Progress
+        self, judges: tuple[Judge, ...], stable: tuple[Skill, ...], named: str, progress: Progress
     ) -> Court:
         return Court(
             judges=judges,
             stable=stable,
-            top_k=self._top_k,
             min_gain=self._config.min_gain,
             others_only=self._config.judges == "others",
-            command=GATE_COMMAND.format(" ".join(ids) if len(ids) < 4 else "--all"),
+            command=GATE_COMMAND.format(named),
             at=stamp(self._clock()),
             progress=progress,
         )
 
-    def _keep(self, transaction: Transaction, skill: Skill, result: Gated) -> None:
-        current = skills.get(transaction, skill.id)
+    def _keep(self, transaction: Transaction, result: Gated, by: str) -> None:
+        current = skills.get(transaction, result.skill)
         for suite in (result.tests, result.benchmark):
-            gates.keep(transaction, skill.id, suite)
+            gates.keep(transaction, current.id, suite)
         gated = replace(
             current,
             has_tests=result.tests.clears,
             has_benchmark_delta=result.benchmark.clears,
             # A stable skill keeps teaching what it was promoted with until it is promoted anew.
-            examples=current.examples if current.status == "stable" else skill.examples,
+            examples=current.examples if current.status == "stable" else result.examples,
         )
         skills.keep(transaction, gated)
         said = {s.suite: {"clears": s.clears, "digest": s.digest, "verdict": s.verdict} for s in
                 (result.tests, result.benchmark)}  # fmt: skip
-        self._journal.append(transaction, "skill.gated", {"skill": skill.id, **said})
+        self._journal.append(transaction, "skill.gated", {"skill": current.id, "by": by, **said})
 
     def _judges(self, transaction: Transaction) -> tuple[Judge, ...]:
         """Requests whose right answer is known: from a labelled set, and from what worked."""
@@ -270,13 +281,3 @@ class Learning:
     def _needs_to_be_on(self) -> None:
         if not self.on:
             raise LearningError("learning", "it is off", 'set mode = "accumulate" in [learning]')
-
-
-def _uncontested(skill: Skill, judges: Sequence[Judge]) -> tuple[str, ...]:
-    """The requests that teach: none that something else was also said to answer, whoever said so."""
-    asked = {
-        normalised(judge.request)
-        for judge in judges
-        if judge.told_by and skill.method not in judge.expected and judge.expected != skill.steps
-    }
-    return tuple(span for span in skill.spans if normalised(span) not in asked)

@@ -20,9 +20,10 @@ from prowess.engine.lessons import Learnt as Lesson
 from prowess.engine.reading import SyncProgress, no_progress
 from prowess.engine.trial import Lessons, lessons_of, procedures_of, trial, with_procedures
 from prowess.engine.usage import Closing, UsageLine, closing, usage
+from prowess.learning.curriculum import Gap
 from prowess.sources.learnt import NAME, Learnt, Procedure
 from prowess.sources.source import silent
-from prowess.types import Capability, SyncReport
+from prowess.types import DEFAULT_AGENT, Capability, SyncReport
 
 if TYPE_CHECKING:
     from prowess.engine.offering import Offering
@@ -46,8 +47,7 @@ class WhatIsLearnt(WhatChanged):
             self.journal,
             msgspec.structs.replace(chosen, benchmark=folder),
             self._clock,
-            lambda skills: trial(self, skills),
-            self._ways.discovery.tier1_top_k,
+            lambda: trial(self),
         )
 
     def learn(self) -> Lesson:
@@ -97,11 +97,15 @@ class WhatIsLearnt(WhatChanged):
         prepared = self._prepared()
         return usage(self.view(), offered, tried, lambda c: prepared.cost_of_everything([c]))
 
-    def what_would_close(self, span: str, agent: str) -> Closing:
-        """Why nothing answered a need, as things are now."""
+    def what_would_close(self, span: str, agent: str, failed: str = "") -> Closing:
+        """Why nothing answered a need, as things are now; `failed` is what was tried for it."""
         view = self.view()
         near = self._prepared().nearest(span, view.capabilities, 1)
-        return closing(near, view, self.visible(agent).capabilities, agent)
+        return closing(near, view, self.visible(agent).capabilities, agent, failed)
+
+    def closing(self, gap: Gap) -> Closing:
+        """What would close a gap, for the first of those who met it."""
+        return self.what_would_close(gap.span, (gap.agents or (DEFAULT_AGENT,))[0], gap.failed)
 
     # --- small parts -------------------------------------------------------------------------
 

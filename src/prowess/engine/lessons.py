@@ -43,10 +43,12 @@ def take_in(transaction: Transaction, entries: Sequence[JournalEntry], abandoned
         if known is not None:  # an outcome may come before its offer; it waits
             ledgers.append(_settle(transaction, offer, known, known.at < abandoned_before, changed))
     kept = tuple(_count_skill(transaction, skill) for skill in changed.skills.values())
+    turned = _supersede(transaction, [skill for skill in kept if skill])
     gaps = tuple(_count_gap(transaction, id, span) for id, span in changed.gaps.items())
     memory.advance(transaction, _reached(entries))
     memory.forget_the_oldest(transaction)
-    return Learnt(tuple(each for each in ledgers if each), tuple(s for s in kept if s), gaps)
+    latest = {skill.id: skill for skill in (*kept, *turned) if skill}
+    return Learnt(tuple(each for each in ledgers if each), tuple(latest.values()), gaps)
 
 
 def ledger_of(transaction: Transaction, offer: str) -> SkillLedger | None:
@@ -144,10 +146,19 @@ def _count_skill(transaction: Transaction, skill: Skill) -> Skill | None:
     counted = skills.counted(current or skill, memory.demonstrations(transaction, skill.id))
     if skill.steps and current is None and counted.successes < FEWEST_OF_STEPS:
         return None  # seen too seldom to be a habit
-    if counted.status == "stable" and not counted.proposal:
-        counted = replace(counted, proposal=superseded(counted, skills.every(transaction)))
     skills.keep(transaction, counted)
     return counted
+
+
+def _supersede(transaction: Transaction, changed: Sequence[Skill]) -> list[Skill]:
+    """Stable skills whose requests something else that was used now answers better, and so says each."""
+    turned = []
+    for skill in skills.every(transaction, "stable") if changed else ():
+        why = "" if skill.proposal else superseded(skill, changed)
+        if why:
+            turned.append(replace(skill, proposal=why))
+            skills.keep(transaction, turned[-1])
+    return turned
 
 
 def _count_gap(transaction: Transaction, id: str, span: str) -> Gap:

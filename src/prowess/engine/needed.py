@@ -1,6 +1,6 @@
 """What does an agent need now, and what does the model see? The part of the engine that offers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -146,6 +146,10 @@ class WhatIsNeeded(WhatIsAllowed):
         """What a capability is related to, the strongest first."""
         return self._prepared().index.graph.neighbours(self.view().get(id).id)
 
+    def relations(self, ids: Iterable[str]) -> "tuple[Edge, ...]":
+        """How these hang together: the relations among them, each once."""
+        return self._prepared().index.graph.subgraph(ids)
+
     def lint(self) -> "tuple[Finding, ...]":
         """What keeps the catalogue from being found in, and what to change."""
         return self._prepared().index.lint()
@@ -164,6 +168,10 @@ class WhatIsNeeded(WhatIsAllowed):
     def cost_of_everything(self, agent: str = DEFAULT_AGENT) -> int:
         """The tokens it would take to show a model all it may use, every turn."""
         return self._prepared().cost_of_everything(list(self.visible(agent).capabilities.values()))
+
+    def cost_of(self, id: str) -> int:
+        """The tokens it takes to show a model one capability whole."""
+        return self._prepared().cost_of_everything([self.view().get(id)])
 
     def record(self, outcome: Outcome) -> None:
         """Remember what was done with an offer, and whether it worked."""
@@ -185,6 +193,11 @@ class WhatIsNeeded(WhatIsAllowed):
             return found
         what = f"{failure.message}; search goes by words alone"
         return (*found, Problem("discovery", "encoder", what, failure.remedy))
+
+    @property
+    def discovery(self) -> DiscoveryConfig:
+        """What [discovery] says, where nobody says otherwise."""
+        return self._ways.discovery
 
     # --- small parts -------------------------------------------------------------------------
 
@@ -248,13 +261,15 @@ class WhatIsNeeded(WhatIsAllowed):
         return {}
 
     def _relevance(self, id: str, request: str) -> tuple[str, ...]:
-        offering, settings = self._prepared(), self._ways.discovery
-        found = {hit.id: hit for hit in offering.nearest(request, self.view().capabilities, DEEPEST)}
+        offering, settings, known = self._prepared(), self._ways.discovery, self.view().capabilities
+        found = {hit.id: hit for hit in offering.nearest(request, known, DEEPEST)}
         hit = found.get(id)
         if hit is None:
             return ("relevance: nothing in it answers the request",)
         rank = list(found).index(id) + 1
         line = settings.tier1_min_relevance
-        side = "above" if hit.score >= line else "below"
+        side = f"above the line of {line:g}" if hit.score >= line else f"below the line of {line:g}"
+        if hit.score < line and id in {each.id for each in offering.find(request, known, settings)}:
+            side += " but close to the best"
         why = "; ".join(hit.reasons)
-        return (f"relevance {hit.score:.2f}, {side} the line of {line:g}, rank {rank} ({why})",)
+        return (f"relevance {hit.score:.2f}, {side}, rank {rank} ({why})",)

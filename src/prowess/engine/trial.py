@@ -4,9 +4,9 @@ Above: the gates. Below: the engine itself; a trial is a copy of it with other l
 over the same catalogue, and a journal that forgets. What is replayed goes through `offer` and `rank`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -20,13 +20,16 @@ from prowess.store.database import Transaction
 from prowess.types import Capability, JournalEntry, JsonObject, Message, Turn
 
 if TYPE_CHECKING:
+    from prowess.discovery.dense import Matrix
     from prowess.engine.learnt import WhatIsLearnt
 
 Lessons = Mapping[str, tuple[str, ...]]
 
 MOST_EXAMPLES = 32
 DEPTH = 10
-MADE_FOR_ONE = ("_search", "_visible", "_absences", "_with_all_steps", "policy", "learning")
+MADE_FOR_ONE_VIEW = ("_visible", "_absences", "_with_all_steps", "policy")
+"""Parts of an engine that hold what belongs to what exists."""
+MADE_FOR_ONE = ("_search", *MADE_FOR_ONE_VIEW, "learning")
 """Parts of an engine that hold what belongs to its own lessons."""
 
 
@@ -40,44 +43,89 @@ class Forgetful(Journal):
         return JournalEntry(chain=agent, number=0, at=stamp(self._clock()), type=type, data=data, hash="")
 
 
-@dataclass(frozen=True, slots=True)
 class Trial:
-    """An engine with exactly these skills relied on."""
+    """An engine in which exactly these skills are relied on, and others a moment later."""
 
-    engine: "WhatIsLearnt"
-    skills: Mapping[str, Skill]
-    """By the capability that each of several steps has become."""
+    def __init__(self, engine: "WhatIsLearnt") -> None:
+        self._engine = engine
+        self._steps: Mapping[str, tuple[str, ...]] = {}
+        self._vectors: Mapping[str, Matrix] = {}
+        self._judges: Matrix | None = None
+
+    def prepare(
+        self, requests: Sequence[str], skills: Sequence[Skill], progress: Callable[[int, int], None]
+    ) -> None:
+        """Have at hand what every request means, so that replaying takes no encoder."""
+        texts = dict.fromkeys([*requests, *(span for skill in skills for span in skill.spans)])
+        self._vectors = self._engine._prepared().index.recall(list(texts), progress)
+        self._judges = (
+            _stacked([self._vectors[text] for text in requests]) if self._vectors and requests else None
+        )
+
+    def rely_on(self, skills: Sequence[Skill]) -> None:
+        procedures = {p.capability: draft(p).capability for p in procedures_of(skills)}
+        if procedures != self._engine.procedures:
+            for name in MADE_FOR_ONE_VIEW:
+                self._engine.__dict__.pop(name, None)
+            self._engine.procedures, self._engine._extended = procedures, None
+        self._engine.lessons = (0, lessons_of(skills))
+        self._engine._make_vectors()
+        self._steps = {skill.method: skill.steps for skill in skills if skill.steps}
+
+    def near(self, request: str, others: Sequence[str]) -> list[float]:
+        """How near a request is to others in meaning; nothing is near where nothing was encoded."""
+        own = self._vectors.get(request)
+        if own is None:
+            return [0.0] * len(others)
+        return [float(own @ self._vectors[other]) if other in self._vectors else 0.0 for other in others]
+
+    def same(self, request: str, least: float) -> list[tuple[int, float]]:
+        """Which of the prepared requests, by number, are at least so near, each with how near it is."""
+        own = self._vectors.get(request)
+        if own is None or self._judges is None:
+            return []
+        nearness = self._judges @ own
+        return [(int(number), float(nearness[number])) for number in (nearness >= least).nonzero()[0]]
+
+    def parts(self, id: str) -> tuple[str, ...]:
+        """What a capability brings: itself and, if it is a skill of several steps, all of them."""
+        return (id, *self._steps.get(id, ()))
 
     def offered(self, request: str, agent: str) -> dict[str, float]:
-        """What is offered, each with its relevance."""
+        """What is offered, each with its relevance, best first."""
         turn = Turn(messages=(Message("user", request),), agent=agent, session_type=REPLAYED)
-        return {hit.id: hit.score for hit in self.engine.offer(turn).hits}
+        return {hit.id: hit.score for hit in self._engine.offer(turn).hits}
 
     def ranked(self, request: str, agent: str) -> list[str]:
-        return self.engine.rank(request, agent, depth=DEPTH)
+        return self._engine.rank(request, agent, depth=DEPTH)
 
     def score(self, ranked: Sequence[str], expected: Sequence[str]) -> float:
         """NDCG@10; a skill of several steps stands for all of them."""
         waiting, hits = set(expected), []
         for position, id in enumerate(ranked, 1):
-            brought = waiting & {id, *(self.skills[id].steps if id in self.skills else ())}
+            brought = waiting & set(self.parts(id))
             hits += [position] * len(brought)
             waiting -= brought
         return min(1.0, ndcg(hits, len(expected), DEPTH))
 
 
-def trial(engine: "WhatIsLearnt", skills: Sequence[Skill]) -> Trial:
-    """A copy of the engine in which these skills, and no others, are relied on."""
+def trial(engine: "WhatIsLearnt") -> Trial:
+    """A copy of the engine on which skills are tried."""
     other = copy(engine)
     for name in MADE_FOR_ONE:
         other.__dict__.pop(name, None)
     scratch = msgspec.structs.replace(engine._ways.discovery, collection_name="", tier2_top_k=0)
     other._ways = replace(engine._ways, discovery=scratch)
     other.journal = Forgetful(engine._database, engine._clock)
-    other.lessons = (0, lessons_of(skills))
-    other.procedures = {p.capability: draft(p).capability for p in procedures_of(skills)}
-    other._make_vectors()
-    return Trial(other, {skill.method: skill for skill in skills if skill.steps})
+    tried = Trial(other)
+    tried.rely_on(())
+    return tried
+
+
+def _stacked(vectors: "Sequence[Matrix]") -> "Matrix":
+    import numpy as np  # loaded at the first search, not at the first import
+
+    return np.stack(vectors)
 
 
 def lessons_of(skills: Sequence[Skill]) -> Lessons:

@@ -30,7 +30,10 @@ class UsageLine:
 class Closing:
     """What would close a gap."""
 
-    why: Literal["nothing matches", "denied", "unavailable", "quarantined", "switched off", "it is there"]
+    why: Literal[
+        "nothing matches", "denied", "unavailable", "quarantined", "switched off", "tried and failed",
+        "it is there",
+    ]  # fmt: skip
     nearest: str
     say: str
 
@@ -75,8 +78,10 @@ def _advice(offered: int, chosen: int, succeeded: int) -> str:
     return "never offered" if not offered else ""
 
 
-def closing(near: Sequence[Hit], view: View, visible: Collection[str], agent: str) -> Closing:
-    """What stands between a need and the capability that comes nearest to it."""
+def closing(
+    near: Sequence[Hit], view: View, visible: Collection[str], agent: str, failed: str = ""
+) -> Closing:
+    """What stands between a need and the capability that comes nearest to it; `failed` is what was tried."""
     best = next((hit for hit in near if hit.score >= NEAR), None)
     if best is None:
         return Closing("nothing matches", "", "add a capability that answers it")
@@ -89,4 +94,6 @@ def closing(near: Sequence[Hit], view: View, visible: Collection[str], agent: st
         return Closing("denied", best.id, f"see: prowess why {agent} {best.id}")
     if capability.unavailable:
         return Closing("unavailable", best.id, "; ".join(capability.unavailable))
+    if failed:
+        return Closing("tried and failed", failed, f"repair {failed}, or add something that answers better")
     return Closing("it is there", best.id, "it matches now; see why it was not used or failed")

@@ -99,6 +99,11 @@ class Generations:
 
     # --- looking back ------------------------------------------------------------------------
 
+    def agents(self, transaction: Transaction) -> tuple[str, ...]:
+        """Everyone who was ever evaluated, or whose parameters were set, in order of name."""
+        rows = transaction.all("SELECT agent FROM evolution_agent ORDER BY agent")
+        return tuple(agent for (agent,) in rows)
+
     def params(self, transaction: Transaction, agent: str) -> Params:
         row = transaction.one("SELECT params FROM evolution_agent WHERE agent = :agent", agent=agent)
         return params_from(row[0] if row else "")

@@ -10,7 +10,8 @@ from prowess.catalogue.view import View
 from prowess.engine.engine import Engine
 from prowess.errors import NotFound, ProwessError, SourceError
 from prowess.gateway.caller import Caller
-from prowess.gateway.calling import Client, Do, Wish, first_text
+from prowess.gateway.calling import Do, Wish, first_text
+from prowess.gateway.client import Client
 from prowess.gateway.gateway import Gateway
 from prowess.gateway.passing import MARKDOWN, prompt_names, resource_at
 from prowess.gateway.results import REFERENCE, Answer, data, failed, said
@@ -122,7 +123,8 @@ class Answering:
             if capability.kind in TEXT_KINDS:
                 text = await self._gateway.routes.text(capability)
                 return {"contents": [{"uri": uri, "mimeType": MARKDOWN, "text": text}]}
-            return await self._gateway.routes.resource(capability, str(capability.metadata.get("uri") or uri))
+            place = str(capability.metadata.get("uri") or uri)
+            return await self._gateway.routes.resource(capability, place, client)
 
         return await self._used(Wish(capability.id, {}, "resource"), client, do, _no("resource", uri))
 
@@ -136,7 +138,7 @@ class Answering:
             if capability.kind in TEXT_KINDS:
                 text = await self._gateway.routes.text(capability)
                 return {"messages": [{"role": "user", "content": {"type": "text", "text": text}}]}
-            return await self._gateway.routes.prompt(capability, arguments)
+            return await self._gateway.routes.prompt(capability, arguments, client)
 
         return await self._used(Wish(capability.id, arguments, "prompt"), client, do, _no("prompt", name))
 

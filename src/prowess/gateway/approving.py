@@ -7,7 +7,6 @@ from typing import Any
 from mcp.server import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
-    CallToolRequestParams,
     ClientCapabilities,
     ElicitationCapability,
     ElicitRequest,
@@ -18,7 +17,8 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from prowess.errors import ApprovalNeeded
-from prowess.gateway.calling import Asked
+from prowess.gateway.audience import Brought
+from prowess.gateway.client import Asked
 from prowess.types import Capability
 
 KEY = "approval"
@@ -29,7 +29,7 @@ CONFIRM: dict[str, Any] = {"type": "object", "properties": {}}
 
 async def ask_person(
     context: ServerRequestContext[Any],
-    params: CallToolRequestParams,
+    brought: Brought,
     needed: ApprovalNeeded,
     capability: Capability,
     arguments: Mapping[str, Any],
@@ -38,7 +38,7 @@ async def ask_person(
         return Asked()
     question = _question(needed, capability, arguments)
     if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
-        return _by_return(params, needed, question)
+        return _by_return(brought, needed, question)
     if not context.session.can_send_request:
         return Asked()
     try:
@@ -48,10 +48,10 @@ async def ask_person(
     return _said(answer)
 
 
-def _by_return(params: CallToolRequestParams, needed: ApprovalNeeded, question: str) -> Asked:
+def _by_return(brought: Brought, needed: ApprovalNeeded, question: str) -> Asked:
     """The newest revision has no requests to clients: the question is a result, the answer a new call."""
-    answer = (params.input_responses or {}).get(KEY)
-    if isinstance(answer, ElicitResult) and params.request_state == needed.approval:
+    answer = (brought.responses or {}).get(KEY)
+    if isinstance(answer, ElicitResult) and brought.state == needed.approval:
         return _said(answer)
     form = ElicitRequestFormParams(message=question, requested_schema=CONFIRM)
     required = InputRequiredResult(

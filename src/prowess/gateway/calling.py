@@ -7,29 +7,28 @@ doing. Policy is asked here and not at the list: whatever a client knows or gues
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 from uuid import uuid4
 
 import anyio
-from anyio import CapacityLimiter, to_thread
-from mcp.shared.dispatcher import ProgressFnT
 
 from prowess.engine.engine import Engine
+from prowess.engine.records import outcome_data
 from prowess.errors import ApprovalNeeded, Denied, SourceError
 from prowess.gateway.arguments import Schemas, as_arguments, misfit
 from prowess.gateway.caller import Caller
+from prowess.gateway.clerk import Clerk
+from prowess.gateway.client import Client
 from prowess.gateway.results import Answer, Remainders, failed, shortened, size
 from prowess.gateway.routes import Routes
 from prowess.gateway.showing import EFFECTS, READ, Way, unknown
 from prowess.gateway.telemetry import note_call
 from prowess.policy.approvals import Answer as Said
-from prowess.types import Capability, Decision, Outcome
+from prowess.types import Capability, Decision, JsonObject, Outcome, Verdict
 
 Ending = Literal["ok", "failed", "refused", "misfit", "denied", "asked", "unavailable", "cancelled"]
 
 LONGEST_DETAIL = 300
-
-Returned = TypeVar("Returned")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,27 +40,7 @@ class Wish:
     way: Way
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What a person at the client said to a question; `answer` is for the client where nobody spoke yet."""
-
-    yes: bool | None = None
-    by: str = ""
-    answer: Answer | None = None
-
-
 Do = Callable[[Capability, Mapping[str, Any]], Awaitable[Answer]]
-AskPerson = Callable[[ApprovalNeeded, Capability, Mapping[str, Any]], Awaitable[Asked]]
-
-
-@dataclass(frozen=True, slots=True)
-class Client:
-    """What the connection that a wish came over can do."""
-
-    caller: Caller
-    ask: AskPerson
-    progress: ProgressFnT | None = None
-    meta: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +60,19 @@ class Ended:
     how: Ending
     revision: str = ""
     detail: str = ""
+    decision: Verdict | Literal[""] = ""
+    """What policy said; nothing where it was not asked."""
 
 
 class Calls:
     def __init__(
-        self, engine: Engine, routes: Routes, remainders: Remainders, most: int, writers: CapacityLimiter
+        self, engine: Engine, routes: Routes, remainders: Remainders, most: int, clerk: Clerk
     ) -> None:
         self._engine = engine
         self._routes = routes
         self._remainders = remainders
         self._most = most
-        self._writers = writers
+        self._clerk = clerk
         self._schemas = Schemas()
 
     async def call(self, wish: Wish, client: Client, do: Do | None = None) -> Answer:
@@ -105,10 +86,10 @@ class Calls:
             milliseconds = (time.perf_counter() - started) * 1000
             # Also what was cancelled was called, and must be in the journal.
             with anyio.CancelScope(shield=True):
-                await self._in_thread(self._remember, wish, client.caller, ended, milliseconds)
+                await self._clerk.do(self._remember, wish, client.caller, ended, milliseconds)
 
     async def _ended(self, wish: Wish, client: Client, do: Do) -> Ended:
-        ready = await self._in_thread(self._prepare, wish, client.caller)
+        ready = await self._clerk.do(self._prepare, wish, client.caller)
         if isinstance(ready, ApprovalNeeded):
             ready = await self._after_asking(ready, wish, client)
         if isinstance(ready, Ended):
@@ -118,24 +99,23 @@ class Calls:
 
     def _routed(self, client: Client) -> Do:
         async def do(capability: Capability, arguments: Mapping[str, Any]) -> Answer:
-            return await self._routes.go(capability, arguments, client.progress, client.meta)
+            return await self._routes.go(capability, arguments, client)
 
         return do
 
     async def _carry_out(self, ready: Ready, caller: Caller, do: Do) -> Ended:
-        revision = ready.decision.revision
+        revision, verdict = ready.decision.revision, ready.decision.verdict
         try:
             answer = await do(ready.capability, ready.arguments)
         except SourceError as error:
             text = f"{ready.capability.id}: {error.what}{f'; {error.remedy}' if error.remedy else ''}"
-            return Ended(failed(text), "failed", revision, error.what)
+            return Ended(failed(text), "failed", revision, error.what, verdict)
+        if answer.get("resultType") == "input_required":
+            return Ended(answer, "asked", revision, "the server asks", verdict)
         short = shortened(answer, self._most, caller.agent, self._remainders)
         if answer.get("isError"):
-            return Ended(short, "failed", revision, first_text(answer))
-        return Ended(short, "ok", revision)
-
-    async def _in_thread(self, work: Callable[..., Returned], *arguments: object) -> Returned:
-        return await to_thread.run_sync(work, *arguments, limiter=self._writers)
+            return Ended(short, "failed", revision, first_text(answer), verdict)
+        return Ended(short, "ok", revision, decision=verdict)
 
     # --- before: in a worker thread --------------------------------------------------------------
 
@@ -148,14 +128,16 @@ class Calls:
         except ApprovalNeeded as needed:
             return needed
         except Denied as denied:
-            return Ended(failed(unknown(wish.id)), "denied", denied.decision.revision, denied.decision.reason)
+            said = denied.decision
+            return Ended(failed(unknown(wish.id)), "denied", said.revision, said.reason, "deny")
         return replace(fitting, decision=decision)
 
     def _fitting(self, wish: Wish, caller: Caller) -> Ready | Ended:
         """The capability and its arguments, if there is one and they fit."""
         capability = self._engine.visible(caller.agent, caller.authenticated).capabilities.get(wish.id)
         if capability is None:
-            return Ended(failed(unknown(wish.id)), "denied", self._engine.policy.revision, "not visible")
+            revision = self._engine.policy.revision
+            return Ended(failed(unknown(wish.id)), "denied", revision, "not visible", "deny")
         if wish.way == READ and capability.has_side_effects:
             text = f"{wish.id} may change something: call it with {EFFECTS}."
             return Ended(failed(text), "refused", detail="has side effects")
@@ -178,22 +160,24 @@ class Calls:
     async def _after_asking(
         self, needed: ApprovalNeeded, wish: Wish, client: Client
     ) -> Ready | Ended | ApprovalNeeded:
-        view = await self._in_thread(self._engine.view)
+        view = await self._clerk.do(self._engine.view)
         asked = await client.ask(needed, view.get(needed.id), as_arguments(wish.arguments) or {})
         if asked.answer is not None:
-            return Ended(asked.answer, "asked", needed.decision.revision)
+            return Ended(asked.answer, "asked", needed.decision.revision, decision="ask")
         if asked.yes is None:
             text = (
                 f"{needed.id} waits for a person. They can approve it with: {needed.remedy}. Then call again."
             )
-            return Ended(failed(text), "asked", needed.decision.revision)
+            return Ended(failed(text), "asked", needed.decision.revision, decision="ask")
         said = Said(yes=asked.yes, by=asked.by)
-        await self._in_thread(self._engine.answer, needed.approval, said)
+        await self._clerk.do(self._engine.answer, needed.approval, said)
         if not asked.yes:
-            return Ended(failed(f"A person said no to {needed.id}."), "refused", needed.decision.revision)
-        ready = await self._in_thread(self._prepare, wish, client.caller)
+            text = f"A person said no to {needed.id}."
+            return Ended(failed(text), "refused", needed.decision.revision, decision="ask")
+        ready = await self._clerk.do(self._prepare, wish, client.caller)
         if isinstance(ready, ApprovalNeeded):
-            return Ended(failed(f"{needed.id} waits for a person."), "asked", needed.decision.revision)
+            text = f"{needed.id} waits for a person."
+            return Ended(failed(text), "asked", needed.decision.revision, decision="ask")
         return ready
 
     # --- after: in a worker thread ---------------------------------------------------------------
@@ -205,12 +189,13 @@ class Calls:
             "way": wish.way,
             "outcome": ended.how,
             "detail": detail,
+            "decision": ended.decision,
             "revision": ended.revision,
             "milliseconds": round(milliseconds, 3),
             "characters": size(ended.answer),
         }
         note_call(data, caller.agent)
-        self._engine.journal.record("call", data, caller.agent)
+        entries: list[tuple[str, JsonObject]] = [("call", data)]
         if ended.how in ("ok", "failed"):
             outcome = Outcome(
                 offer="",
@@ -221,7 +206,9 @@ class Calls:
                 milliseconds=round(milliseconds, 3),
                 key=uuid4().hex,
             )
-            self._engine.record(outcome)
+            entries.append(("outcome", outcome_data(outcome)))
+        # One transaction: a call and what came of it are remembered together.
+        self._engine.journal.record_all(entries, caller.agent)
 
     def _redacted(self, text: str) -> str:
         return self._routes.redacted(text, self._engine.view().secret_names) if text else ""

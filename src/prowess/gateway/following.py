@@ -4,6 +4,7 @@ What changes is told by the servers, by the file system, or found by asking agai
 """
 
 import logging
+import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -20,6 +21,9 @@ from prowess.sources.watch import watch
 from prowess.types import Changes
 
 logger = logging.getLogger("prowess")
+
+FIRST_RETRY = 5.0
+LONGEST_RETRY = 60.0
 
 SETTLE = 0.05
 """Seconds to gather what changes at once into one sync."""
@@ -40,15 +44,30 @@ class Follower:
         self._stale.set()
 
     async def follow(self) -> None:
+        again = math.inf
         while True:
-            await self._stale.wait()
+            with anyio.move_on_after(again):
+                await self._stale.wait()
             await anyio.sleep(SETTLE if self.synced.is_set() else 0)
             self._stale = anyio.Event()
-            try:
-                await self._sync()
-            except Exception:  # one source must not end the others; the next change or poll tries again
-                logger.exception("%s could not be synced", ", ".join(self.names))
+            again = self._soon(again) if await self._fails() else math.inf
             self.synced.set()
+
+    async def _fails(self) -> bool:
+        try:
+            await self._sync()
+            return await to_thread.run_sync(self._is_down, abandon_on_cancel=True)
+        except Exception:  # one source must not end the others; the next change or poll tries again
+            logger.exception("%s could not be synced", ", ".join(self.names))
+            return True
+
+    def _is_down(self) -> bool:
+        providers = self._engine.view().providers.values()
+        return any(provider.down for provider in providers if provider.source in self.names)
+
+    def _soon(self, last: float) -> float:
+        """Seconds until something that is down is looked at again."""
+        return min(LONGEST_RETRY, 2 * last) if last < math.inf else FIRST_RETRY
 
     async def _sync(self) -> None:
         sync = partial(self._engine.sync, *self.names, vectors=False)

@@ -6,13 +6,14 @@ Above: `server`, which speaks the protocol with clients. Below: the engine, call
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
-from anyio import CapacityLimiter, to_thread
-from mcp.server.subscriptions import InMemorySubscriptionBus
+from anyio import to_thread
 
 from prowess.config import GatewayConfig
 from prowess.engine.engine import Engine
 from prowess.gateway.calling import Calls
+from prowess.gateway.clerk import Clerk
 from prowess.gateway.following import Following
+from prowess.gateway.listeners import Listeners
 from prowess.gateway.results import Remainders
 from prowess.gateway.routes import Routes
 from prowess.gateway.upstreams import Upstreams
@@ -31,9 +32,9 @@ class Gateway:
         self.remainders = Remainders()
         self.routes = Routes(engine, upstreams, environment, config.timeout)
         # SQLite has one writer at a time; those in its own queue would sleep, those in ours wait their turn.
-        writers = CapacityLimiter(8 if engine.store.startswith("postgres") else 1)
-        self.calls = Calls(engine, self.routes, self.remainders, config.max_result_characters, writers)
-        self.bus = InMemorySubscriptionBus()
+        self._clerk = Clerk(8 if engine.store.startswith("postgres") else 1)
+        self.calls = Calls(engine, self.routes, self.remainders, config.max_result_characters, self._clerk)
+        self.bus = Listeners()
         self._following = Following(engine, upstreams.names, self.bus, config.poll)
         self._ready = False
 
@@ -41,8 +42,13 @@ class Gateway:
     async def running(self) -> AsyncIterator[None]:
         """Servers are kept and the catalogue is current while this lasts."""
         self.upstreams.changed = self._following.changed
-        async with self.upstreams.running() as portal, self._following.running(portal):
-            yield
+        with self._clerk.working():
+            async with (
+                self.upstreams.running() as portal,
+                self._following.running(portal),
+                self.routes.parking.running(),
+            ):
+                yield
 
     async def ready(self) -> None:
         """What was read before serves at once; a source that never was is waited for, once."""

@@ -1,13 +1,12 @@
 """The gateway over HTTP: streamable HTTP on loopback, or anywhere for agents that bring a token.
 
-A request is let in by its Host and Origin, its size, its rate and its token, in that order of cost. As
-soon as one token is in use, every request needs one: else an agent could drop its own to become another.
+A request is let in by the rate of its address, its token, the rate of its agent, its Host and Origin and
+its size. As soon as one token is in use, every request needs one: else an agent could drop its own to
+become another.
 """
 
-import ipaddress
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
@@ -21,45 +20,19 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from prowess.errors import ConfigError
+from prowess.door import Bind, Rate, allowed_hosts, allowed_origins
 from prowess.gateway.caller import Caller, holder_of
 from prowess.gateway.gateway import Gateway
 from prowess.gateway.server import build
 
 CALLER = "prowess.caller"
 PATH = "/mcp"
-ANYWHERE = ("0.0.0.0", "::")
-LOOPBACK = ("127.0.0.1:*", "localhost:*", "[::1]:*")
-MOST_CALLERS = 10_000
 SECONDS_TO_FINISH = 2
 """How long a request that is being answered may go on when the gateway is told to stop."""
 SECONDS_BETWEEN_LOOKS = 1.0
 """How long it may take until the first token closes the door to those without one."""
 
 Holder = Callable[[str], Awaitable[str]]
-
-
-@dataclass(frozen=True, slots=True)
-class Bind:
-    host: str
-    port: int
-
-    @property
-    def is_loopback(self) -> bool:
-        if self.host == "localhost":
-            return True
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return False
-
-
-def parse_bind(text: str) -> Bind:
-    """`HOST:PORT`, `[::1]:PORT` or `PORT`."""
-    host, _, port = text.rpartition(":")
-    if not port.isdigit() or not 0 <= int(port) < 65536:
-        raise ConfigError("--http", f"{text!r} is not HOST:PORT", "write for example 127.0.0.1:8800")
-    return Bind(host.strip("[]") or "127.0.0.1", int(port))
 
 
 def serve_http(gateway: Gateway, bind: Bind, agent: str) -> None:
@@ -82,10 +55,10 @@ async def _serve(gateway: Gateway, bind: Bind, agent: str) -> None:
 
 def application(gateway: Gateway, bind: Bind, agent: str) -> ASGIApp:
     server = build(gateway, caller_of)
-    named = [*gateway.config.hosts, *([bind.host] if bind.host not in ANYWHERE else [])]
-    hosts = [*LOOPBACK, *named, *(f"{host}:*" for host in named)]
-    origins = [f"{scheme}://{host}" for host in hosts for scheme in ("http", "https")]
-    security = TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
+    hosts = allowed_hosts(bind, gateway.config.hosts)
+    security = TransportSecuritySettings(
+        allowed_hosts=list(hosts), allowed_origins=list(allowed_origins(hosts))
+    )
     inner = server.streamable_http_app(streamable_http_path=PATH, transport_security=security, host=bind.host)
     return Door(inner, gateway, None if not bind.is_loopback else Caller(agent, authenticated=False))
 
@@ -97,25 +70,6 @@ def caller_of(context: ServerRequestContext[Any]) -> Caller:
     return caller
 
 
-@dataclass(slots=True)
-class Rate:
-    """So many requests a minute for each caller, some of them at once."""
-
-    most: int
-    _left: dict[str, tuple[float, float]] = field(default_factory=dict)
-
-    def admits(self, name: str) -> bool:
-        if not self.most:
-            return True
-        now = time.monotonic()
-        left, since = self._left.get(name, (float(self.most), now))
-        left = min(self.most, left + (now - since) * self.most / 60)
-        if len(self._left) >= MOST_CALLERS:
-            self._left.clear()
-        self._left[name] = (max(0.0, left - 1), now)
-        return left >= 1
-
-
 class Door:
     """Lets a request in as an agent, or says why not without saying who is inside."""
 
@@ -123,7 +77,8 @@ class Door:
         self._inner = inner
         self._gateway = gateway
         self._anybody = anybody
-        self._rate = Rate(gateway.config.rate)
+        self._addresses = Rate(gateway.config.rate)
+        self._agents = Rate(gateway.config.rate)
         self._in_use = False
         self._looked = -SECONDS_BETWEEN_LOOKS
 
@@ -131,12 +86,15 @@ class Door:
         if scope["type"] != "http":
             await self._inner(scope, receive, send)
             return
-        if not self._rate.admits(_address(scope)):
+        if not self._addresses.admits(_address(scope)):
             await _refused(429, "too many requests; slow down")(scope, receive, send)
             return
         caller = await self._caller(Headers(scope=scope).get("authorization", ""))
         if caller is None:
             await _refused(401, "a valid token is needed")(scope, receive, send)
+            return
+        if not self._agents.admits(caller.agent):
+            await _refused(429, "too many requests of this agent; slow down")(scope, receive, send)
             return
         user = AuthenticatedUser(AccessToken(token="", client_id=caller.agent, scopes=[]))
         await self._inner({**scope, CALLER: caller, "user": user}, receive, send)

@@ -24,7 +24,7 @@ class Unhurried(SQLite):
     """
 
     def __init__(self, inner: SQLite) -> None:
-        super().__init__(inner._path)
+        super().__init__(inner.path)
 
     def connect(self) -> Any:
         connection = super().connect()

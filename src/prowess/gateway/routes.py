@@ -5,7 +5,6 @@ from typing import Any, cast
 
 import anyio
 from anyio import CapacityLimiter, to_thread
-from mcp.shared.dispatcher import ProgressFnT
 from mcp_types import (
     CallToolRequest,
     CallToolRequestParams,
@@ -18,8 +17,12 @@ from mcp_types import (
 
 from prowess.engine.engine import Engine
 from prowess.errors import SourceError
+from prowess.gateway.audience import Brought
+from prowess.gateway.client import Client
+from prowess.gateway.dialogue import Dialogue, Make
 from prowess.gateway.local import call_function
 from prowess.gateway.operation import call_operation
+from prowess.gateway.parking import Parking
 from prowess.gateway.results import Answer, failed, passed, said
 from prowess.gateway.showing import TEXT_KINDS
 from prowess.gateway.upstream import Upstream
@@ -43,16 +46,16 @@ class Routes:
         self._environment = environment
         self._timeout = timeout
         self._threads = CapacityLimiter(32)
+        self.parking = Parking()
+        self._dialogue = Dialogue(self.parking)
 
-    async def go(
-        self, capability: Capability, arguments: Arguments, progress: ProgressFnT | None, meta: Meta
-    ) -> Answer:
+    async def go(self, capability: Capability, arguments: Arguments, client: Client) -> Answer:
         """Carry out a call that was allowed. Raises `SourceError` when it cannot be done."""
         if capability.kind in TEXT_KINDS:
             return said(await self.text(capability))
         match capability.source_ref.kind:
             case "mcp":
-                return await self._over_mcp(capability, arguments, progress, meta)
+                return await self._over_mcp(capability, arguments, client)
             case "functions" | "events":
                 return await self._in_time(capability, arguments)
             case "openapi":
@@ -66,13 +69,28 @@ class Routes:
         detail = await to_thread.run_sync(self._engine.detail, capability.id)
         return detail.content or capability.description
 
-    async def prompt(self, capability: Capability, arguments: Mapping[str, str]) -> dict[str, Any]:
-        params = GetPromptRequestParams(name=capability.name, arguments=dict(arguments))
-        return passed(await self._upstream(capability).ask(GetPromptRequest(params=params)))
+    async def prompt(
+        self, capability: Capability, arguments: Mapping[str, str], client: Client
+    ) -> dict[str, Any]:
+        def make(brought: Brought) -> GetPromptRequest:
+            params = GetPromptRequestParams(
+                name=capability.name,
+                arguments=dict(arguments),
+                input_responses=brought.responses,
+                request_state=brought.state or None,
+            )
+            return GetPromptRequest(params=params)
 
-    async def resource(self, capability: Capability, uri: str) -> dict[str, Any]:
-        params = ReadResourceRequestParams(uri=uri)
-        return passed(await self._upstream(capability).ask(ReadResourceRequest(params=params)))
+        return await self._asked(capability, make, client)
+
+    async def resource(self, capability: Capability, uri: str, client: Client) -> dict[str, Any]:
+        def make(brought: Brought) -> ReadResourceRequest:
+            params = ReadResourceRequestParams(
+                uri=uri, input_responses=brought.responses, request_state=brought.state or None
+            )
+            return ReadResourceRequest(params=params)
+
+        return await self._asked(capability, make, client)
 
     def redacted(self, text: str, names: frozenset[str]) -> str:
         """A text without the values of these variables."""
@@ -84,24 +102,32 @@ class Routes:
 
     # --- ways ----------------------------------------------------------------------------------
 
-    async def _over_mcp(
-        self, capability: Capability, arguments: Arguments, progress: ProgressFnT | None, meta: Meta
-    ) -> Answer:
+    async def _over_mcp(self, capability: Capability, arguments: Arguments, client: Client) -> Answer:
         if capability.kind == "prompt":
-            return _as_answer(await self.prompt(capability, {k: str(v) for k, v in arguments.items()}))
+            given = {k: str(v) for k, v in arguments.items()}
+            return _as_answer(await self.prompt(capability, given, client))
         if capability.kind == "resource":
             uri = capability.metadata.get("uri") or arguments.get("uri")
             if not uri:
                 template = capability.metadata.get("uri_template")
                 return failed(f'{capability.id} needs the argument "uri", like {template}')
-            return _as_answer(await self.resource(capability, str(uri)))
-        params = CallToolRequestParams(
-            name=capability.name, arguments=dict(arguments), _meta=cast("RequestParamsMeta", _forwarded(meta))
-        )
-        result = await self._upstream(capability).ask(CallToolRequest(params=params), progress)
-        if result.get("resultType") == "input_required":
-            return failed(f"{capability.id} asks the client for more input, which cannot be passed on yet.")
-        return passed(result)
+            return _as_answer(await self.resource(capability, str(uri), client))
+
+        def make(brought: Brought) -> CallToolRequest:
+            params = CallToolRequestParams(
+                name=capability.name,
+                arguments=dict(arguments),
+                _meta=cast("RequestParamsMeta", _forwarded(client.meta)),
+                input_responses=brought.responses,
+                request_state=brought.state or None,
+            )
+            return CallToolRequest(params=params)
+
+        return await self._asked(capability, make, client)
+
+    async def _asked(self, capability: Capability, make: Make, client: Client) -> dict[str, Any]:
+        upstream = self._upstream(capability)
+        return passed(await self._dialogue.hold(upstream, capability.id, make, client))
 
     async def _in_time(self, capability: Capability, arguments: Arguments) -> Answer:
         source = next((one for one in self._engine.sources if one.name == capability.source), None)
@@ -129,7 +155,9 @@ def _forwarded(meta: Meta) -> dict[str, Any] | None:
 
 
 def _as_answer(result: Mapping[str, Any]) -> Answer:
-    """A prompt or a resource as the result of a call."""
+    """A prompt or a resource as the result of a call; what the server asks stays as it is."""
+    if "messages" not in result and "contents" not in result:
+        return dict(result)
     messages = [message["content"] for message in result.get("messages", [])]
     contents = [{"type": "resource", "resource": one} for one in result.get("contents", [])]
     return {"content": [*messages, *contents], "isError": False}

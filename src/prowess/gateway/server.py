@@ -11,14 +11,16 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, TypeVar
 
 from anyio import to_thread
-from mcp.server import Server, ServerRequestContext
+from mcp.server import NotificationOptions, Server, ServerRequestContext
 from mcp.server.caching import CacheableMethod, CacheHint
+from mcp.server.models import InitializationOptions
 from mcp.server.subscriptions import ListenHandler
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
     CallToolRequestParams,
     GetPromptRequestParams,
+    InputResponseRequestParams,
     ListPromptsResult,
     ListResourcesResult,
     ListResourceTemplatesResult,
@@ -31,8 +33,9 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from prowess.errors import ProwessError
 from prowess.gateway.answering import Answering
 from prowess.gateway.approving import ask_person
+from prowess.gateway.audience import Brought, ClientAudience
 from prowess.gateway.caller import Caller
-from prowess.gateway.calling import Client
+from prowess.gateway.client import Client
 from prowess.gateway.gateway import Gateway
 from prowess.gateway.passing import page, prompts, resources, templates
 from prowess.gateway.tools import tool_list
@@ -42,6 +45,7 @@ CallerOf = Callable[[Context], Caller]
 Page = PaginatedRequestParams | None
 Returned = TypeVar("Returned")
 
+CHANGES = NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
 FRESH = CacheHint(ttl_ms=60_000, scope="private")
 LISTS: tuple[CacheableMethod, ...] = (
     "tools/list",
@@ -60,14 +64,28 @@ def build(gateway: Gateway, caller_of: CallerOf) -> Server[Any]:
     return _Face(gateway, caller_of).server()
 
 
+class _Telling(Server[Any]):
+    """A server that says at the beginning that it will tell of changed lists."""
+
+    def create_initialization_options(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+    ) -> InitializationOptions:
+        return super().create_initialization_options(
+            notification_options or CHANGES, experimental_capabilities, extensions
+        )
+
+
 class _Face:
     def __init__(self, gateway: Gateway, caller_of: CallerOf) -> None:
         self._gateway = gateway
-        self._caller_of = caller_of
+        self._who = caller_of
         self._answering = Answering(gateway)
 
     def server(self) -> Server[Any]:
-        server: Server[Any] = Server(
+        server: Server[Any] = _Telling(
             "prowess",
             version=_version(),
             instructions=INSTRUCTIONS,
@@ -85,6 +103,16 @@ class _Face:
         server.add_request_handler("resources/read", ReadResourceRequestParams, self._read)
         server.add_request_handler("prompts/get", GetPromptRequestParams, self._prompt)
         return server
+
+    def _caller_of(self, context: Context) -> Caller:
+        caller = self._who(context)
+        if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            self._gateway.bus.met(self._of(context, caller), context.session)
+        return caller
+
+    def _of(self, context: Context, caller: Caller) -> object:
+        """Which client this is: one of a pipe, or a session over HTTP."""
+        return (id(self), caller, _session(context))
 
     # --- lists ---------------------------------------------------------------------------------
 
@@ -123,23 +151,32 @@ class _Face:
 
     async def _read(self, context: Context, params: ReadResourceRequestParams) -> dict[str, Any]:
         with _as_protocol_error():
-            return _whole(context, await self._answering.resource(params.uri, self._client(context, None)))
+            return _whole(context, await self._answering.resource(params.uri, self._client(context, params)))
 
     async def _prompt(self, context: Context, params: GetPromptRequestParams) -> dict[str, Any]:
         with _as_protocol_error():
-            client = self._client(context, None)
+            client = self._client(context, params)
             answer = await self._answering.prompt(params.name, params.arguments or {}, client)
             return _whole(context, answer)
 
-    def _client(self, context: Context, params: CallToolRequestParams | None) -> Client:
+    def _client(self, context: Context, params: InputResponseRequestParams) -> Client:
         meta: Mapping[str, Any] = dict(context.meta or {})
         asks_for_progress = "progress_token" in meta or "progressToken" in meta
+        caller = self._caller_of(context)
+        brought = Brought(params.input_responses, params.request_state or "")
         return Client(
-            caller=self._caller_of(context),
-            ask=partial(ask_person, context, params or CallToolRequestParams(name="")),
+            caller=caller,
+            ask=partial(ask_person, context, brought),
             progress=context.session.report_progress if asks_for_progress else None,
             meta=meta,
+            audience=ClientAudience(context, brought, self._of(context, caller)),
         )
+
+
+def _session(context: Context) -> str:
+    """The session of a client of an older revision over HTTP."""
+    headers = getattr(context.request, "headers", None) or {}
+    return str(headers.get("mcp-session-id", ""))
 
 
 def _whole(context: Context, answer: dict[str, Any]) -> dict[str, Any]:

@@ -47,6 +47,9 @@ def found(engine: Engine, caller: Caller, query: str, kind: str, limit: int) -> 
     settings = {"kind": kind or "any", "only_available": False, "tier1_top_k": limit}
     hits = [hit for hit in engine.find(query, caller.agent, **settings) if hit.id in visible.capabilities]
     answer: dict[str, Any] = {"capabilities": [_hit(engine, visible, hit) for hit in hits]}
+    down = _never_read(engine, caller)
+    if down:
+        answer["servers_down"] = down
     held = _held_back(engine, caller, query)
     if held:
         answer["waiting_for_a_person"] = held
@@ -96,6 +99,21 @@ def _nothing(visible: View) -> str:
     return f"Nothing here fits that, of {len(visible.capabilities)}. Say it in other words.{missing}"
 
 
+def _never_read(engine: Engine, caller: Caller) -> Sequence[JsonObject]:
+    """Servers of which nothing is known because they could not be reached, to those who may use them."""
+    view = engine.view()
+    known = {capability.provider for capability in view.capabilities.values()}
+    return [
+        {"server": provider.name, "why": clean(provider.down[:LONGEST_SUMMARY])}
+        for provider in view.providers.values()
+        if provider.down
+        and provider.name not in known
+        and not view.off(provider.name, caller.agent)
+        # Whoever may not use it must not learn that it exists.
+        and engine.policy.decide(caller.agent, f"tool:{provider.name}/any", view).verdict != "deny"
+    ][:MOST_NAMED]
+
+
 def _held_back(engine: Engine, caller: Caller, query: str) -> Sequence[JsonObject]:
     """What was probably meant and waits for a person, by name alone: its text is what nobody has seen."""
     words = set(re.findall(r"\w{3,}", query.lower()))
@@ -117,7 +135,7 @@ def described(engine: Engine, capability: Capability) -> JsonObject:
     detail = engine.detail(capability.id)
     about: dict[str, Any] = {
         "id": capability.id,
-        "name": capability.display_name,
+        "name": clean(capability.display_name),
         "provider": capability.provider,
         "description": clean(capability.description),
         "use": use(capability),
@@ -126,7 +144,7 @@ def described(engine: Engine, capability: Capability) -> JsonObject:
     if detail.output_schema is not None:
         about["returns"] = clean_schema(detail.output_schema)
     if capability.required_tools:
-        about["requires"] = capability.required_tools
+        about["requires"] = [clean(name) for name in capability.required_tools]
     if capability.unavailable:
         about["unavailable"] = [clean(reason) for reason in capability.unavailable]
     return about
@@ -157,15 +175,16 @@ def clean(text: str) -> str:
 def clean_schema(schema: JsonObject) -> dict[str, Any]:
     """A schema whose texts passed the sanitiser, without the titles that generators repeat names in."""
     return {
-        key: value if key in DATA else _clean(key, value)
+        key: _clean(value, key not in DATA)
         for key, value in schema.items()
         if key != "title" or not isinstance(value, str)
     }
 
 
-def _clean(key: str, value: Any) -> Any:
+def _clean(value: Any, is_schema: bool) -> Any:
+    """Whatever it stands under, a text can be read by the model; honest ones come out as they went in."""
     if isinstance(value, Mapping):
-        return clean_schema(value)
-    if isinstance(value, list):
-        return [_clean("", one) for one in value]
-    return str(admit(value, "schema_field")) if key == "description" and isinstance(value, str) else value
+        return clean_schema(value) if is_schema else {key: _clean(one, False) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean(one, is_schema) for one in value]
+    return str(admit(value, "schema_field")) if isinstance(value, str) else value

@@ -1,6 +1,7 @@
 """The tools a client sees: six that never change, and those the caller's profile pins."""
 
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Any
 
 from mcp_types import Tool, ToolAnnotations
@@ -87,8 +88,14 @@ def pinned(engine: Engine, caller: Caller) -> Mapping[str, str]:
     """Name of a tool -> the capability behind it, for what the profile pins."""
     visible = engine.visible(caller.agent, caller.authenticated).capabilities
     ids = engine.policy.pinned(caller.agent, engine.view())
-    names = {tool_name(id): id for id in ids if id in visible and callable_here(visible[id])}
-    return {name: names[name] for name in sorted(names) if name not in META_NAMES}
+    names = {_name(id): id for id in ids if id in visible and callable_here(visible[id])}
+    return {name: names[name] for name in sorted(names)}
+
+
+def _name(id: str) -> str:
+    """Its name as a tool; one that is named like one of ours ends in a hash."""
+    name = tool_name(id)
+    return name if name not in META_NAMES else f"{name}-x{sha256(id.encode()).hexdigest()[:10]}"
 
 
 def tool_list(engine: Engine, caller: Caller) -> list[Tool]:

@@ -8,17 +8,17 @@ import math
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import anyio
-from anyio.abc import TaskGroup
 from mcp import Client, MCPError
 from mcp.client.session import IncomingMessage
 from mcp.client.subscriptions import SubscriptionLost
 from mcp.shared.dispatcher import ProgressFnT
 from mcp_types import (
     CONNECTION_CLOSED,
+    URL_ELICITATION_REQUIRED,
     PromptListChangedNotification,
     Request,
     ResourceListChangedNotification,
@@ -28,10 +28,14 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter, ValidationError
 
 from prowess.errors import SourceError
+from prowess.gateway.questions import Audience, Place, Questions
 from prowess.sources.conduct import Conduct
-from prowess.sources.listing import Listing, _fill
+from prowess.sources.failure import explained
+from prowess.sources.listing import Listing, fill
+from prowess.sources.login import party_of
 from prowess.sources.mcp import McpSource
-from prowess.sources.upstream import cause, connect
+from prowess.sources.party import Party
+from prowess.sources.upstream import connect
 
 LIST_CHANGES = (ToolListChangedNotification, PromptListChangedNotification, ResourceListChangedNotification)
 
@@ -39,6 +43,8 @@ LONGEST_WAIT = 60.0
 """Seconds between two attempts to start a server that does not start."""
 MOST_SILENCES = 3
 """Calls in a row without an answer before a server is started anew."""
+
+UNAUTHORIZED = 401
 
 RAW = TypeAdapter(dict[str, Any])
 
@@ -53,19 +59,14 @@ class Attempt:
     settled: anyio.Event = field(default_factory=anyio.Event)
     over: anyio.Event = field(default_factory=anyio.Event)
     conduct: Conduct = field(default_factory=Conduct)
+    party: Party = field(default_factory=Party)
     client: Client | None = None
-    failure: str = ""
+    failure: SourceError | None = None
     not_before: float = 0.0
 
     @property
     def stands(self) -> bool:
-        return self.client is not None and not self.over.is_set() and _is_open(self.client)
-
-
-def _is_open(client: Client) -> bool:
-    # The SDK does not tell whether a connection still stands; a call on one that does not is never sent.
-    dispatcher = getattr(client.session, "_dispatcher", None)
-    return not getattr(dispatcher, "_closed", False)
+        return self.client is not None and not self.over.is_set() and not self.conduct.ended
 
 
 class Upstream:
@@ -74,17 +75,25 @@ class Upstream:
         self._places = anyio.Semaphore(concurrency)
         self._timeout = timeout
         self._changed = changed
+        self._questions = Questions(source.name)
         self._attempt = Attempt()
         self._failures = 0
         self._silences = 0
 
     @property
-    def running(self) -> bool:
-        return self._attempt.stands
+    def asks_by_return(self) -> bool:
+        """Whether what the server asks comes as a result: it speaks the newest revision."""
+        client = self._attempt.client
+        return client is not None and client.protocol_version in MODERN_PROTOCOL_VERSIONS
 
     # --- asking --------------------------------------------------------------------------------
 
-    async def ask(self, request: Request[Any, Any], progress: ProgressFnT | None = None) -> dict[str, Any]:
+    async def ask(
+        self,
+        request: Request[Any, Any],
+        progress: ProgressFnT | None = None,
+        audience: Audience | None = None,
+    ) -> dict[str, Any]:
         """Send one request and return the result as it came. Raises `SourceError` when there is none."""
         with anyio.move_on_after(self._timeout) as patience:
 
@@ -94,14 +103,19 @@ class Upstream:
                     await progress(progress_so_far, total, message)
 
             told = cast(ProgressFnT, heard) if progress else None
-            async with self._places:
+            place = Place(self._places, patience, self._timeout)
+            await place.take()
+            try:
                 attempt = await self._connected()
-                result: dict[str, Any] = await self._guarded(
-                    attempt,
-                    lambda client: client.session.send_request(request, RAW, progress_callback=told),
-                )
-                self._silences = 0
-                return result
+                with self._questions.during(audience, place):
+                    result: dict[str, Any] = await self._guarded(
+                        attempt,
+                        lambda client: client.session.send_request(request, RAW, progress_callback=told),
+                    )
+            finally:
+                place.leave()
+            self._silences = 0
+            return result
         raise self._silent()
 
     async def survey(self) -> tuple[Listing, Conduct]:
@@ -110,7 +124,7 @@ class Upstream:
         with anyio.move_on_after(self.source.timeout):
             attempt = await self._connected()
             attempt.conduct.unusable.clear()
-            await self._guarded(attempt, lambda client: _fill(listing, client, self.source.max_items))
+            await self._guarded(attempt, lambda client: fill(listing, client, self.source.max_items))
         if not listing.complete:
             raise self._silent()
         return listing, attempt.conduct
@@ -123,7 +137,10 @@ class Upstream:
             if error.code == CONNECTION_CLOSED:
                 attempt.over.set()
                 raise self._error(self._ended(attempt), "it is started again at the next call") from error
-            raise self._error(error.message.partition("\n")[0][:400], "") from error
+            if attempt.conduct.status == UNAUTHORIZED:
+                why = explained(error, self.source.address, attempt.conduct, attempt.party)
+                raise self._error(why.what, why.remedy) from error
+            raise self._error(error.message.partition("\n")[0][:400], _places_to_go(error)) from error
         except (ValidationError, RuntimeError) as error:
             raise self._error("the server's answer does not follow the protocol", "") from error
 
@@ -136,12 +153,16 @@ class Upstream:
             attempt = self._attempt
         wait = attempt.not_before - time.monotonic()
         if not attempt.wanted.is_set() and wait > 0:
-            raise self._error(attempt.failure, f"it is tried again in {math.ceil(wait)} s")
+            raise self._failed(attempt, f"it is tried again in {math.ceil(wait)} s")
         attempt.wanted.set()
         await attempt.settled.wait()
         if attempt.client is None:
-            raise self._error(attempt.failure, "")
+            raise self._failed(attempt)
         return attempt
+
+    def _failed(self, attempt: Attempt, later: str = "") -> SourceError:
+        what, remedy = (attempt.failure.what, attempt.failure.remedy) if attempt.failure else ("", "")
+        return self._error(what, "; ".join(part for part in (remedy, later) if part))
 
     def _silent(self) -> SourceError:
         self._silences += 1
@@ -173,49 +194,56 @@ class Upstream:
             self._attempt = Attempt(failure=failure, not_before=time.monotonic() + wait)
             attempt.settled.set()
 
-    async def _held(self, attempt: Attempt) -> str:
+    async def _held(self, attempt: Attempt) -> SourceError | None:
         """Hold a connection until it is over; returns why it could not be had."""
+        address = self.source.address
         try:
-            address = self.source.address.resolve(self.source.environment)
+            party = party_of(self.source.name, address, self.source.environment)
+            address = address.resolve(self.source.environment)
+            attempt.party = replace(party, answer=self._questions.answer, heard=self._heard)
             with anyio.CancelScope(deadline=anyio.current_time() + self.source.timeout) as start:
-                async with connect(address, attempt.conduct) as client, anyio.create_task_group() as tasks:
+                async with (
+                    connect(address, attempt.conduct, attempt.party) as client,
+                    anyio.create_task_group() as tasks,
+                ):
                     start.deadline = math.inf
                     attempt.client = client
-                    self._follow(client, attempt, tasks)
+                    if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
+                        tasks.start_soon(self._listen, client, attempt)
                     attempt.settled.set()
                     await attempt.over.wait()
                     tasks.cancel_scope.cancel()
-        except SourceError as error:
-            return error.what
         except Exception as error:  # whatever ends a connection, the next call starts another
-            return self._why(cause(error), attempt)
-        return f"the server did not answer within {self.source.timeout:g} s" if attempt.client is None else ""
+            return explained(error, address, attempt.conduct, attempt.party)
+        late = f"the server did not answer within {self.source.timeout:g} s"
+        return self._error(late, "") if attempt.client is None else None
 
-    def _why(self, error: BaseException, attempt: Attempt) -> str:
-        words = attempt.conduct.last_words
-        told = str(error).partition("\n")[0][:200] or type(error).__name__
-        return f"the server cannot be reached: {told}{f' ({words})' if words else ''}"
-
-    def _follow(self, client: Client, attempt: Attempt, tasks: TaskGroup) -> None:
-        """Hear of changed lists, in whichever way the agreed revision tells of them."""
-        if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            tasks.start_soon(self._listen, client, attempt)
-            return
-
-        async def heard(message: IncomingMessage) -> None:
-            if isinstance(message, LIST_CHANGES):
-                self._changed(self.source.name)
-
-        client.session._message_handler = heard
+    async def _heard(self, message: IncomingMessage) -> None:
+        """Servers of the older revisions tell everybody that a list has changed."""
+        if isinstance(message, LIST_CHANGES):
+            self._changed(self.source.name)
 
     async def _listen(self, client: Client, attempt: Attempt) -> None:
+        """Hear of changed lists from a server of the newest revision, again after it stopped telling."""
+        wait = 1.0
         with suppress(MCPError, TimeoutError):  # a server need not offer it; polling finds changes too
-            try:
-                async with client.listen(
-                    tools_list_changed=True, prompts_list_changed=True, resources_list_changed=True
-                ) as events:
-                    async for _ in events:
-                        self._changed(self.source.name)
-            except SubscriptionLost:
-                if not _is_open(client):
-                    attempt.over.set()
+            while not attempt.conduct.ended:
+                with suppress(SubscriptionLost):
+                    async with client.listen(
+                        tools_list_changed=True, prompts_list_changed=True, resources_list_changed=True
+                    ) as events:
+                        async for _ in events:
+                            self._changed(self.source.name)
+                await anyio.sleep(wait)
+                wait = min(LONGEST_WAIT, 2 * wait)
+                # Nobody told what happened in between.
+                self._changed(self.source.name)
+            attempt.over.set()
+
+
+def _places_to_go(error: MCPError) -> str:
+    """Where a server sends the person before it can answer."""
+    data = error.error.data if error.code == URL_ELICITATION_REQUIRED else None
+    asked = data.get("elicitations") if isinstance(data, dict) else None
+    urls = [str(one.get("url", "")) for one in asked or [] if isinstance(one, dict)]
+    return f"a person must first go to {' and '.join(urls)}" if urls else ""

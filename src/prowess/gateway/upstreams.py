@@ -34,7 +34,7 @@ class WarmSource(McpSource):
 
     survey: Callable[[str], Surveyed] = _unset
 
-    def _ask(self) -> Surveyed:
+    def ask(self) -> Surveyed:
         return self.survey(self.name)
 
 

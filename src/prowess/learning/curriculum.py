@@ -14,6 +14,7 @@ from prowess.errors import NotFound
 from prowess.learning.grouping import normalised
 from prowess.learning.ids import stable_id
 from prowess.learning.memory import Met
+from prowess.learning.settling import TRIED_AND_FAILED
 from prowess.store.database import Transaction
 
 MOST_AGENTS = 20
@@ -35,6 +36,12 @@ class Gap:
     agents: tuple[str, ...] = ()
     closed_by: str = ""
     closed_at: str = ""
+
+    @property
+    def failed(self) -> str:
+        """What was tried for it and failed, if that is why it is open."""
+        tried, found, _ = self.reason.partition(TRIED_AND_FAILED)
+        return tried if found else ""
 
 
 def gap_id(span: str) -> str:

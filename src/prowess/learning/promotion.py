@@ -7,7 +7,8 @@ a run that succeeded without counts proves nothing.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import sqrt
 
 import msgspec
 
@@ -18,6 +19,8 @@ from prowess.types import Json
 
 WHOLE = 10_000
 """All of them, in hundredths of a percent."""
+CHANCE = 1.0
+"""How many times its usual spread a loss may be before it counts as one."""
 RESULTS = ("runner", "command", "passed", "failed", "digest", "evidence_digest", "command_succeeded")
 FLAGS = ("gate", "gates", "has_tests", "has_benchmark_delta", "status", "promotable", "examples")
 
@@ -77,6 +80,8 @@ class Gated:
     skill: str
     tests: SuiteResult
     benchmark: SuiteResult
+    examples: tuple[str, ...] = ()
+    """The requests it was gated with."""
 
     @property
     def satisfied(self) -> bool:
@@ -111,23 +116,49 @@ def regression_result(
 
 
 def benchmark_result(
-    judged: Sequence[Row], lost: Sequence[Row], bar: tuple[float, int], command: str, at: str
+    judged: Sequence[Row], beside: Sequence[Row], bar: tuple[float, int], ran: tuple[str, str]
 ) -> SuiteResult:
-    """The benchmark: requests it was not learned from, with and without it; `bar` is gain and count."""
-    min_gain, fewest = bar
-    gain = sum(row.after - row.before for row in judged) / len(judged) if judged else 0.0
+    """The benchmark: requests it was not learned from, with and without it.
+
+    `beside` are requests meant for others that it stands, or stood, in the way of: what they gain counts,
+    and what they lose where that is more than chance; but a skill must gain on its own requests first.
+    `bar` is the least gain and the fewest judges; `ran` is the command and the time.
+    """
+    (min_gain, fewest), (command, at) = bar, ran
+    others = _change(beside)
+    counts = others if others > 0 else min(0.0, others + CHANCE * _spread(beside))
+    gain = (_change(judged) + counts) / max(len(judged), 1)
     why = ""
     if len(judged) < fewest:
         why = f"{len(judged)} requests it was not learned from can judge it, {fewest} are needed"
+    elif _change(judged) <= 0:
+        why = f"requests about it gain {_change(judged) / len(judged):+.3f}, more than nothing is needed"
     elif gain < min_gain:
         why = f"it gains {gain:+.3f}, at least {min_gain:+.3f} is needed"
-    elif lost:
-        why = f"{len(lost)} requests that worked before fail with it, such as {lost[0].request!r}"
+    rows = (*judged, *beside)
     return SuiteResult(
-        suite="benchmark", command=command, passed=len(judged) - len(lost) if not why else 0,
-        failed=len(lost) or int(bool(why)), rate=0, minimum=1, digest=digest_of("benchmark", judged, lost),
-        at=at, why=why, gain=gain, rows=(*judged, *lost),
+        suite="benchmark", command=command, passed=0 if why else sum(row.ok for row in rows),
+        failed=sum(not row.ok for row in rows) or int(bool(why)), rate=0, minimum=1,
+        digest=digest_of("benchmark", rows), at=at, why=why, gain=gain, rows=rows,
     )  # fmt: skip
+
+
+def _change(rows: Sequence[Row]) -> float:
+    return sum(row.after - row.before for row in rows)
+
+
+def _spread(rows: Sequence[Row]) -> float:
+    """How far the sum of changes that mean nothing usually is from zero."""
+    return sqrt(sum((row.after - row.before) ** 2 for row in rows))
+
+
+def benchmark_lost(result: SuiteResult, lost: Sequence[Row], at: str) -> SuiteResult:
+    """The result of a benchmark after which requests that worked fail."""
+    why = f"{len(lost)} requests that worked before fail with it, such as {lost[0].request!r}"
+    rows = (*lost, *result.rows)
+    return replace(
+        result, passed=0, failed=len(lost), at=at, why=why, rows=rows, digest=digest_of("benchmark", rows)
+    )
 
 
 def reported(suite: str, command: str, succeeded: bool, output: str, at: str = "") -> SuiteResult:

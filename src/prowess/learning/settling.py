@@ -12,6 +12,7 @@ from prowess.learning.use import Need
 
 NOTHING_MATCHES = "nothing matches"
 NOTHING_USED = "something was offered, but nothing of it was used"
+TRIED_AND_FAILED = " was tried and failed"
 TO_BE_USED = "something was offered, and nothing was reported yet"
 
 
@@ -52,7 +53,7 @@ def _settled(need: Need, attempts: tuple[Attempt, ...], abandoned: bool) -> Sett
         return Settled(need, "satisfied", worked.capability, "", attempts)
     failed = next((a for a in attempts if not a.denied), None)
     if failed is not None:
-        why = f"{failed.capability} was tried and failed" + (f": {failed.detail}" if failed.detail else "")
+        why = f"{failed.capability}{TRIED_AND_FAILED}" + (f": {failed.detail}" if failed.detail else "")
         return Settled(need, "blocked", failed.capability, why, attempts)
     if attempts:
         verdict, _, reason = attempts[0].denied.partition(": ")

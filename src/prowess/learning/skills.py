@@ -141,11 +141,13 @@ def find(transaction: Transaction, id: str) -> Skill | None:
 
 def get(transaction: Transaction, id: str) -> Skill:
     """The skill of this id, or of the only id that begins so."""
+    known = find(transaction, id)
+    if known is not None:
+        return known
     rows = transaction.all("SELECT id, record FROM learnt_skill ORDER BY id")
-    fitting = [record for known, record in rows if known == id] or [
-        record for known, record in rows if known.removeprefix("skill_").startswith(id.removeprefix("skill_"))
-    ]
-    if len(fitting) != 1:
+    short = id.removeprefix("skill_")
+    fitting = [record for known, record in rows if known.removeprefix("skill_").startswith(short)]
+    if len(fitting) != 1 or not short:
         raise NotFound("skill", id, [known for known, _ in rows], "see: prowess skills list")
     return _skill(fitting[0])
 

@@ -132,15 +132,30 @@ class Moment:
         above = f"agent {agent!r} descends from {line[chosen]!r}, whom it never exceeds"
         return judged[chosen]._replace(steps=(above, *judged[chosen].steps))
 
+    def profile_decision(self, profile: str, id: str) -> Decision:
+        """What a profile says by itself, whoever is bound to it; one that cannot be used gives only base."""
+        why = self.why_unusable(profile)
+        judged = self._judged(self.rules.holding(NOBODY if why else profile), id)
+        first = (f"profile {profile!r} cannot be used and gives only base: {why}",) if why else ()
+        return Decision(
+            verdict=judged.verdict,
+            reason=judged.reason,
+            chain=(*first, *judged.steps),
+            revision=self.rules.revision,
+        )
+
     def _judge(self, agent: str, id: str) -> Judgement:
+        judged = self._judged(self.holding(agent), id)
+        return judged._replace(steps=(self._introduction(agent), *judged.steps))
+
+    def _judged(self, holding: Holding, id: str) -> Judgement:
         capability = self.capabilities.get(id)
-        holding = self.holding(agent)
         judged = judge(holding, id, capability, self.standing.reviewed)
         reason = judged.reason
         if reason == UNMENTIONED:
             dropped = (name for name in holding.dropped if mention(self.rules.grant(name), id, capability))
             reason = next((holding.dropped[name] for name in dropped), reason)
-        return Judgement(judged.verdict, reason, (self._introduction(agent), *judged.steps))
+        return judged._replace(reason=reason)
 
     def _introduction(self, agent: str) -> str:
         if self.rules.unusable:

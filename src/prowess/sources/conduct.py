@@ -51,6 +51,8 @@ class Conduct:
     too_long: bool = False
     status: int = 0
     exit_code: int | None = None
+    ended: bool = False
+    """Whether a started server has closed its output: nothing more can come."""
     unusable: list[Unusable] = field(default_factory=list)
 
     @property

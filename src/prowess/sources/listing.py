@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import anyio
-import httpx2
 from mcp import Client, MCPError
 from mcp_types import (
     CONNECTION_CLOSED,
@@ -26,9 +25,10 @@ from pydantic import ValidationError
 
 from prowess.errors import SourceError
 from prowess.sources.address import Address
-from prowess.sources.conduct import REMEMBERED_LINE, Conduct
-from prowess.sources.names import legible
-from prowess.sources.upstream import cause, connect
+from prowess.sources.conduct import Conduct
+from prowess.sources.failure import behaviour, brief, explained
+from prowess.sources.party import Party
+from prowess.sources.upstream import connect
 
 MOST_EMPTY_PAGES = 10
 
@@ -49,9 +49,9 @@ class Listing:
     complete: bool = False
 
 
-def survey(address: Address, conduct: Conduct, seconds: float, most: int) -> Listing:
+def survey(address: Address, conduct: Conduct, party: Party, seconds: float, most: int) -> Listing:
     """List a server from synchronous code, also where the calling thread already runs an event loop."""
-    task = partial(list_server, address, conduct, seconds, most)
+    task = partial(list_server, address, conduct, party, seconds, most)
     if not _in_event_loop():
         return anyio.run(task)
     with ThreadPoolExecutor(max_workers=1) as thread:
@@ -66,27 +66,28 @@ def _in_event_loop() -> bool:
     return True
 
 
-async def list_server(address: Address, conduct: Conduct, seconds: float, most: int) -> Listing:
+async def list_server(address: Address, conduct: Conduct, party: Party, seconds: float, most: int) -> Listing:
     """Connect, list everything, disconnect; all of it within the given time."""
     listing = Listing()
     try:
         with anyio.move_on_after(seconds):
-            async with connect(address, conduct) as client:
-                await _fill(listing, client, most)
+            async with connect(address, conduct, party) as client:
+                await fill(listing, client, most)
     except Exception as error:
         # A server that fails only while it is being left has still answered.
         if not listing.complete:
-            raise _explained(cause(error), address, conduct) from error
+            raise explained(error, address, conduct, party) from error
     if not listing.complete:
         raise SourceError(
             address.place,
-            f"the server did not answer within {seconds:g} s{_hints(conduct)}",
+            f"the server did not answer within {seconds:g} s{behaviour(conduct)}",
             "start it by hand to see what it waits for, or raise `timeout`",
         )
     return listing
 
 
-async def _fill(listing: Listing, client: Client, most: int) -> None:
+async def fill(listing: Listing, client: Client, most: int) -> None:
+    """Ask a connected server for everything it offers."""
     listing.about = _about(client)
     offers = client.server_capabilities
     # Some servers offer tools without declaring that they do.
@@ -107,7 +108,7 @@ async def _list(listing: Listing, name: str, fetch: Fetch, most: int) -> None:
         if error.code == CONNECTION_CLOSED:
             raise
         if error.code != METHOD_NOT_FOUND:
-            listing.failed[name] = f"the server answered with an error: {_brief(error)}"
+            listing.failed[name] = f"the server answered with an error: {brief(error)}"
     except ValidationError:
         listing.failed[name] = "the server's answer does not follow the protocol"
 
@@ -140,62 +141,3 @@ def _endless(name: str, entries: list[object], most: int, turning: bool) -> Mapp
 def _about(client: Client) -> str:
     info = client.server_info
     return (info.description or info.title or info.name) if info else ""
-
-
-def _explained(error: BaseException, address: Address, conduct: Conduct) -> SourceError:
-    what, remedy = _reason(error, address, conduct)
-    return SourceError(address.place, f"{what}{_hints(conduct)}", remedy)
-
-
-def _reason(error: BaseException, address: Address, conduct: Conduct) -> tuple[str, str]:
-    """What happened and what to do about it."""
-    match error:
-        case OSError() | ValueError() if address.command and not isinstance(error, ValidationError):
-            return _not_started(error, address)
-        case httpx2.UnsupportedProtocol() | httpx2.InvalidURL():
-            return "the URL cannot be used", "write one that starts with https:// or http://"
-        case httpx2.TransportError():
-            return f"the server cannot be reached: {error}", "check that it runs and that `url` is right"
-        case MCPError() if conduct.status >= 400:
-            return f"the server answered HTTP {conduct.status}", _http_remedy(conduct.status)
-        case MCPError() if error.code == CONNECTION_CLOSED and address.command:
-            return "the server stopped before it had answered", "start it by hand to see why it stops"
-        case MCPError():
-            return f"the server answered with an error: {_brief(error)}", "look at the server's own log"
-    kind = type(error).__name__
-    return f"the server does not speak the protocol: {kind}", "check that this is an MCP server"
-
-
-def _not_started(error: OSError | ValueError, address: Address) -> tuple[str, str]:
-    if isinstance(error, ValueError):
-        return f"the command cannot be started: {error}", "correct `command`, `args` or `env`"
-    if address.cwd and error.filename == address.cwd:
-        return f"it cannot be started in the folder {address.cwd!r}: {error.strerror}", "correct `cwd`"
-    if isinstance(error, FileNotFoundError):
-        return f"there is no command {address.command!r}", "install it, or correct `command`"
-    return f"the command cannot be started: {error.strerror}", "make it executable, or correct `command`"
-
-
-def _brief(error: MCPError) -> str:
-    """Its first line: a parser's message goes on with what it could not parse."""
-    return legible(error.message.partition("\n")[0], REMEMBERED_LINE)
-
-
-def _http_remedy(status: int) -> str:
-    if status in (401, 403):
-        return "put what the server asks for into `headers`, as a reference to the environment"
-    return "check that `url` is right and that the server is well"
-
-
-def _hints(conduct: Conduct) -> str:
-    """What the server did that may explain why it failed."""
-    hints = []
-    if conduct.exit_code:
-        hints.append(f"exit code {conduct.exit_code}")
-    if conduct.too_long:
-        hints.append("it sent a message without end")
-    if conduct.noise:
-        hints.append(f"{conduct.noise} lines on its output are not MCP, the first is {conduct.first_noise!r}")
-    if conduct.last_words:
-        hints.append(f"its last words were {conduct.last_words!r}")
-    return f" ({'; '.join(hints)})" if hints else ""

@@ -37,7 +37,7 @@ from prowess.types import (
 )
 
 if TYPE_CHECKING:
-    # The SDK is an optional part; at run time it is imported by `_ask` alone.
+    # The SDK is an optional part; at run time it is imported by `ask` alone.
     from mcp_types import Prompt, Resource, ResourceTemplate, ToolAnnotations
 
     from prowess.sources.conduct import Conduct
@@ -89,7 +89,7 @@ class McpSource:
     def read(self, known: Known, progress: Progress = silent) -> Reading:
         progress(0, 1)
         try:
-            listing, conduct = self._ask()
+            listing, conduct = self.ask()
         except (MissingExtra, SourceError) as error:
             return self._down(error)
         finally:
@@ -100,16 +100,19 @@ class McpSource:
         """A text that came from the server or about it, without the values it was given."""
         return self.address.hide(text, self.environment)
 
-    def _ask(self) -> "tuple[Listing, Conduct]":
+    def ask(self) -> "tuple[Listing, Conduct]":
+        """What the server offers now, and how it behaved; another way of asking is another `ask`."""
         try:
             # The SDK is the optional part `gateway`, and slow to import.
             from prowess.sources.conduct import Conduct
             from prowess.sources.listing import survey
+            from prowess.sources.login import party_of
         except ImportError as error:
             raise MissingExtra(f"the MCP server {self.name!r}", "gateway") from error
         address = self.address.resolve(self.environment)
         conduct = Conduct()
-        return survey(address, conduct, self.timeout, self.max_items), conduct
+        party = party_of(self.name, self.address, self.environment)
+        return survey(address, conduct, party, self.timeout, self.max_items), conduct
 
     def _down(self, error: MissingExtra | SourceError) -> Reading:
         what = error.what if isinstance(error, SourceError) else error.message

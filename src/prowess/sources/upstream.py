@@ -16,43 +16,57 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from shutil import which
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import httpx2
 from anyio.abc import ByteReceiveStream, Process
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp import Client, MCPError
+from mcp.client.session import ClientRequestContext
 from mcp.client.stdio import get_default_environment
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
-from mcp_types import CONNECTION_CLOSED, Implementation, jsonrpc_message_adapter
+from mcp_types import (
+    CONNECTION_CLOSED,
+    CreateMessageRequest,
+    CreateMessageRequestParams,
+    ElicitRequest,
+    ElicitRequestParams,
+    Implementation,
+    ListRootsRequest,
+    jsonrpc_message_adapter,
+)
 
 from prowess.sources.address import Address
 from prowess.sources.conduct import REMEMBERED_STDERR, Conduct, Incoming, Sifted
+from prowess.sources.failure import cause
+from prowess.sources.party import Party
 
 if TYPE_CHECKING:
     # The SDK exports the protocol of a transport but not the type of what it yields.
     from mcp.client._transport import TransportStreams
 
 LARGEST_MESSAGE = 64 * 1024 * 1024
+BUFFERED = 32
+"""Messages that may wait, so that reading and working need not take turns."""
 
 SECONDS_TO_LEAVE = 1.0
 """How long a server may take to end by itself once its input is closed, and again once it is told to."""
 
 
 @asynccontextmanager
-async def connect(address: Address, conduct: Conduct) -> AsyncGenerator[Client]:
+async def connect(address: Address, conduct: Conduct, party: Party) -> AsyncGenerator[Client]:
     """Reach the server at a resolved address and agree on a protocol revision with it."""
     _keep_the_sdk_from_printing()
     async with AsyncExitStack() as stack:
         try:
-            client = await stack.enter_async_context(_client(address, conduct, "auto"))
+            client = await stack.enter_async_context(_client(address, conduct, party, "auto"))
         except Exception as error:
             # Some servers of older revisions end when the first message is not `initialize`.
             if address.url or not _closed(cause(error)):
                 raise
-            client = await stack.enter_async_context(_client(address, conduct, "legacy"))
+            client = await stack.enter_async_context(_client(address, conduct, party, "legacy"))
         conduct.version = client.protocol_version
         yield client
 
@@ -65,23 +79,33 @@ def _keep_the_sdk_from_printing() -> None:
             logger.addHandler(logging.NullHandler())
 
 
-def cause(error: BaseException) -> BaseException:
-    """The error inside the groups that task groups wrap around it."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
-
-
 def _closed(error: BaseException) -> bool:
     return isinstance(error, MCPError) and error.code == CONNECTION_CLOSED
 
 
 @asynccontextmanager
-async def _client(address: Address, conduct: Conduct, mode: str) -> AsyncGenerator[Client]:
-    transport = _called(address, conduct) if address.url else _started(address, conduct)
-    about = Implementation(name="prowess", version=_version())
-    # Without the cache a list is what the server offers now, not what it offered within its ttl.
-    async with Client(transport, mode=mode, client_info=about, cache=None) as client:
+async def _client(address: Address, conduct: Conduct, party: Party, mode: str) -> AsyncGenerator[Client]:
+    async def elicit(context: ClientRequestContext, params: ElicitRequestParams) -> Any:
+        return await party.answer(ElicitRequest(params=params))
+
+    async def sample(context: ClientRequestContext, params: CreateMessageRequestParams) -> Any:
+        return await party.answer(CreateMessageRequest(params=params))
+
+    async def list_roots(context: ClientRequestContext) -> Any:
+        return await party.answer(ListRootsRequest())
+
+    client = Client(
+        _called(address, conduct, party.auth) if address.url else _started(address, conduct),
+        mode=mode,
+        client_info=Implementation(name="prowess", version=_version()),
+        # Without the cache a list is what the server offers now, not what it offered within its ttl.
+        cache=None,
+        elicitation_callback=elicit,
+        sampling_callback=sample,
+        list_roots_callback=list_roots,
+        message_handler=party.heard,
+    )
+    async with client:
         yield client
 
 
@@ -96,7 +120,9 @@ def _version() -> str:
 
 
 @asynccontextmanager
-async def _called(address: Address, conduct: Conduct) -> AsyncGenerator["TransportStreams"]:
+async def _called(
+    address: Address, conduct: Conduct, auth: httpx2.Auth | None
+) -> AsyncGenerator["TransportStreams"]:
     async def bounded(response: httpx2.Response) -> None:
         conduct.status = response.status_code
         streamed = response.headers.get("content-type", "").startswith("text/event-stream")
@@ -106,7 +132,9 @@ async def _called(address: Address, conduct: Conduct) -> AsyncGenerator["Transpo
     timeout = httpx2.Timeout(30, read=300)
     hooks = {"response": [bounded]}
     async with (
-        httpx2.AsyncClient(headers=dict(address.headers), timeout=timeout, event_hooks=hooks) as http,
+        httpx2.AsyncClient(
+            headers=dict(address.headers), timeout=timeout, event_hooks=hooks, auth=auth
+        ) as http,
         streamable_http_client(address.url, http_client=http, max_sse_event_size=LARGEST_MESSAGE) as (
             incoming,
             outgoing,
@@ -139,8 +167,8 @@ class _Bounded(httpx2.AsyncByteStream):
 @asynccontextmanager
 async def _started(address: Address, conduct: Conduct) -> AsyncGenerator["TransportStreams"]:
     process = await _start(address)
-    arriving, incoming = anyio.create_memory_object_stream[Incoming](0)
-    outgoing, leaving = anyio.create_memory_object_stream[SessionMessage](0)
+    arriving, incoming = anyio.create_memory_object_stream[Incoming](BUFFERED)
+    outgoing, leaving = anyio.create_memory_object_stream[SessionMessage](BUFFERED)
     async with anyio.create_task_group() as tasks, arriving, incoming, outgoing, leaving:
         tasks.start_soon(_read, process, arriving, conduct)
         tasks.start_soon(_write, process, leaving, arriving)
@@ -186,6 +214,7 @@ async def _read(process: Process, arriving: MemoryObjectSendStream[Incoming], co
                     conduct.heard(line)
                     continue
                 await arriving.send(SessionMessage(message))
+    conduct.ended = True
     # A server blocked on a full pipe could not end by itself.
     with suppress(anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
         while not conduct.too_long:

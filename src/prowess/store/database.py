@@ -6,7 +6,7 @@ connection to one transaction at a time, so any thread may use it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib import resources
 from threading import BoundedSemaphore
 from typing import Any, NamedTuple, Protocol
@@ -85,17 +85,13 @@ class Database:
     def place(self) -> str:
         return self._driver.place
 
-    @contextmanager
-    def reading(self) -> Iterator[Transaction]:
+    def reading(self) -> AbstractContextManager[Transaction]:
         """One consistent view of the store; never waits for a writer."""
-        with self._transaction(self._driver.begin_reading) as transaction:
-            yield transaction
+        return self._transaction(self._driver.begin_reading)
 
-    @contextmanager
-    def writing(self) -> Iterator[Transaction]:
+    def writing(self) -> AbstractContextManager[Transaction]:
         """Everything inside is durable when the block ends, or never happened."""
-        with self._transaction(self._driver.begin_writing) as transaction:
-            yield transaction
+        return self._transaction(self._driver.begin_writing)
 
     def close(self) -> None:
         self._closed = True

@@ -17,7 +17,7 @@ class SQLite:
     failures: tuple[type[Exception], ...] = (sqlite3.Error,)
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as failure:
@@ -28,12 +28,12 @@ class SQLite:
 
     @property
     def place(self) -> str:
-        return str(self._path)
+        return str(self.path)
 
     def connect(self) -> Any:
         try:
             connection = sqlite3.connect(
-                self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+                self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )
             connection.execute("PRAGMA journal_mode = WAL")
             # FULL: what was acknowledged survives a power cut, not only a killed process.
@@ -61,4 +61,4 @@ class SQLite:
             remedy = "free some disk space and try again; nothing was changed"
         else:
             remedy = "run prowess doctor"
-        return StoreError(f"the store {self._path}: {text}", remedy)
+        return StoreError(f"the store {self.path}: {text}", remedy)

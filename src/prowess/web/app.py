@@ -37,8 +37,8 @@ from prowess.web.pages import (
     quarantine,
 )
 from prowess.web.people import People
-from prowess.web.problems import handle
-from prowess.web.protection import LOCAL, Limits, Protection
+from prowess.web.problems import answer_to, handle
+from prowess.web.protection import HEADERS, LOCAL, Limits, Protection
 from prowess.web.stream import Streams
 
 PAGES = (
@@ -75,7 +75,7 @@ def create_app(
             Middleware(GZipMiddleware, minimum_size=SMALLEST_COMPRESSED),
             Middleware(Protection, engine=engine, people=people, limits=limits),
         ],
-        exception_handlers={ProwessError: handle, HTTPException: handle, Exception: handle},
+        exception_handlers={ProwessError: handle, HTTPException: handle, Exception: _failed},
     )
     app.state.engine = engine
     app.state.clock = clock
@@ -96,6 +96,13 @@ def _described(table: Table) -> Route:
         return Response(text, 200, headers, media_type="application/json")
 
     return Route(f"{ROOT}/openapi.json", described)
+
+
+async def _failed(request: Request, failure: Exception) -> Response:
+    """What nobody foresaw is answered outside of the protection, so that its headers are put on here."""
+    answer = answer_to(request, failure)
+    answer.headers.update(HEADERS)
+    return answer
 
 
 def _pages() -> list[BaseRoute]:

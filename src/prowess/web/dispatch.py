@@ -180,8 +180,6 @@ def _query(operation: Operation, request: Request) -> Asked | None:
         if said in given:
             raise Refused(422, f"{said!r} is given twice", "give it once")
         given[said] = unquote(value.replace("+", " "))
-    if any("\0" in part for pair in given.items() for part in pair):
-        raise Refused(422, "the query holds a NUL", "leave it out")
     if operation.query is None:
         if given:
             raise Refused(422, f"nothing is known about {min(given)!r}", "leave it out")
@@ -203,6 +201,8 @@ def _body(operation: Operation, request: Request, raw: bytes) -> Asked | None:
         raise Refused(422, f"body: {error}", f"see {ROOT}/openapi.json") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Refused(400, f"body: {error}", "send JSON") from None
+    except RecursionError:
+        raise Refused(400, "body: it is nested too deep", "send it flatter") from None
     if b"\\u0000" in raw and _holds_nul(msgspec.to_builtins(found)):
         raise Refused(422, "the body holds a NUL", "leave it out")
     return found

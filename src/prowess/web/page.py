@@ -52,7 +52,9 @@ def render(request: Request, template: str, status: int = 200, **values: object)
 
     A page gives `title`; a template that needs no frame does not.
     """
-    person = identity.caller(request).person
+    found = identity.caller(request).person
+    # An agent gets no page, so the one that says so has nothing of the frame that people see.
+    person = found if found and found.may("viewer") else None
     in_frame = person is not None and not template.endswith("_part.html")
     shared = {
         "path": request.url.path,
@@ -118,7 +120,10 @@ def vendored(name: str) -> bool:
     return (HOME / "vendor" / name).is_file()
 
 
-class _Files(StaticFiles):
+class Files(StaticFiles):
+    async def check_config(self) -> None:
+        """A folder that the build left out is empty, which is no failure."""
+
     async def get_response(self, path: str, scope: Scope) -> Response:
         response = await super().get_response(path, scope)
         response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
@@ -126,8 +131,8 @@ class _Files(StaticFiles):
 
 
 FILES = (
-    Mount("/static/vendor", _Files(directory=HOME / "vendor", check_dir=False)),
-    Mount("/static", _Files(directory=HOME / "static")),
+    Mount("/static/vendor", Files(directory=HOME / "vendor", check_dir=False)),
+    Mount("/static", Files(directory=HOME / "static")),
 )
 
 

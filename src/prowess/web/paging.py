@@ -11,6 +11,8 @@ from prowess.errors import NotFound
 
 T = TypeVar("T")
 
+LARGEST = 2**53
+
 
 class Page(msgspec.Struct, Generic[T], frozen=True):
     """Some of a list, and where the rest begins."""
@@ -25,11 +27,19 @@ def cursor_of(key: object) -> str:
 
 
 def key_of(cursor: str, type: type[T]) -> T:
-    """What a cursor stands for."""
+    """What a cursor stands for, if it can be one that `cursor_of` made."""
     try:
-        return msgspec.json.decode(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)), type=type)
+        found = msgspec.json.decode(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)), type=type)
     except (ValueError, msgspec.MsgspecError):
-        raise NotFound("page", cursor[:40], see="begin again without a cursor") from None
+        found = None
+    if found is None or not all(map(_is_keyed, found if isinstance(found, tuple) else (found,))):
+        raise NotFound("page", cursor[:40], see="begin again without a cursor")
+    return found
+
+
+def _is_keyed(part: object) -> bool:
+    """Whether a database can compare with it."""
+    return 0 <= part <= LARGEST if isinstance(part, int) else "\0" not in str(part)
 
 
 def page(items: Iterable[T], key: Callable[[T], str], cursor: str, limit: int) -> Page[T]:
@@ -42,6 +52,6 @@ def page(items: Iterable[T], key: Callable[[T], str], cursor: str, limit: int) -
 
 def numbered(items: Iterable[T], cursor: str, limit: int) -> Page[T]:
     """The same for a list whose order is its own: the cursor counts."""
-    start = max(0, key_of(cursor, int)) if cursor else 0
+    start = key_of(cursor, int) if cursor else 0
     found = tuple(islice(items, start, start + limit + 1))
     return Page(found[:limit], cursor_of(start + limit) if len(found) > limit else "")

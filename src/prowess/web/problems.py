@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from urllib.parse import quote
 
 import msgspec
+from anyio import to_thread
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -80,7 +81,8 @@ def answer_to(request: Request, error: Exception, more: Mapping[str, str] | None
         body = msgspec.json.encode(problem)
         return Response(body, problem.status, headers, media_type="application/problem+json")
     if problem.status == 401 and request.method == "GET":
-        form = f"/login?next={quote(request.url.path)}"
+        goal = f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
+        form = f"/login?next={quote(goal)}"
         # A part of a page cannot hold the form: the whole page goes there.
         is_part = page.wants_part(request)
         return Response(None, 204, {"HX-Redirect": form}) if is_part else RedirectResponse(form, 303)
@@ -90,7 +92,8 @@ def answer_to(request: Request, error: Exception, more: Mapping[str, str] | None
 
 
 async def handle(request: Request, error: Exception) -> Response:
-    return answer_to(request, error)
+    # A page asks the store what waits for its reader: not while everybody else is kept waiting.
+    return await to_thread.run_sync(answer_to, request, error)
 
 
 def _headers(status: int, error: Exception) -> dict[str, str]:

@@ -6,13 +6,12 @@ should not. A body is read here, up to a limit, so that nothing behind this ever
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
 import anyio
 from anyio import to_thread
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request
+from starlette.requests import Request, cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from prowess.door import LOOPBACK, Rate, allowed_origins, is_among
@@ -85,6 +84,8 @@ class Protection:
     def _check_door(self, scope: Scope, headers: Headers) -> None:
         if not is_among(headers.get("host", ""), self._limits.hosts):
             raise Refused(421, "this server does not answer to that Host", "add it to hosts in [web]")
+        if b"%00" in scope["query_string"]:
+            raise Refused(422, "the query holds a NUL, which no database keeps", "leave it out")
         client = scope.get("client")
         if not self._rate.admits(str(client[0]) if client else ""):
             raise Refused(429, "too many requests", "slow down")
@@ -100,6 +101,8 @@ class Protection:
         with anyio.move_on_after(self._limits.seconds):
             while True:
                 message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise Refused(400, "the body broke off", "send it whole")
                 body += message.get("body", b"")
                 if len(body) > self._limits.body:
                     raise too_large
@@ -138,13 +141,9 @@ def _said_csrf(headers: Headers, body: bytes) -> str:
 
 
 def _session(headers: Headers) -> str:
-    cookies: SimpleCookie = SimpleCookie()
-    try:
-        cookies.load(headers.get("cookie", ""))
-    except CookieError:
-        return ""
-    found = cookies.get(SECURE_COOKIE) or cookies.get(COOKIE)
-    return found.value if found else ""
+    # Others on this machine set cookies too, in any form: what they wrote must not hide ours.
+    cookies = cookie_parser(headers.get("cookie", ""))
+    return cookies.get(SECURE_COOKIE) or cookies.get(COOKIE, "")
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

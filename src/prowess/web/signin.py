@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from prowess.door import LOOPBACK, is_among
 from prowess.web import identity, page
 from prowess.web.people import LASTS, People
 
@@ -31,9 +32,10 @@ async def sign_in(request: Request) -> Response:
 def sign_out(request: Request) -> Response:
     person = identity.person(request)
     people: People = request.app.state.people
-    people.end(person.pass_id, person.name)
+    if identity.caller(request).session:  # a token is revoked by whoever may, not by leaving
+        people.end(person.pass_id, person.name)
     answer = RedirectResponse("/login", 303)
-    answer.delete_cookie(_cookie(request), secure=request.app.state.secure, httponly=True, samesite="lax")
+    answer.delete_cookie(_cookie(request), secure=_is_secure(request), httponly=True, samesite="lax")
     return answer
 
 
@@ -47,7 +49,7 @@ def _signed_in(request: Request, text: str, goal: str) -> Response:
         _cookie(request),
         issued.text,
         max_age=int(LASTS["session"].total_seconds()),
-        secure=request.app.state.secure,
+        secure=_is_secure(request),
         httponly=True,
         samesite="lax",
     )
@@ -55,7 +57,12 @@ def _signed_in(request: Request, text: str, goal: str) -> Response:
 
 
 def _cookie(request: Request) -> str:
-    return identity.SECURE_COOKIE if request.app.state.secure else identity.COOKIE
+    return identity.SECURE_COOKIE if _is_secure(request) else identity.COOKIE
+
+
+def _is_secure(request: Request) -> bool:
+    """Whether the cookie needs TLS: also where a proxy on this machine brings others to us by a name."""
+    return request.app.state.secure or not is_among(request.headers.get("host", ""), LOOPBACK)
 
 
 def _within(goal: str) -> str:

@@ -122,9 +122,10 @@ def counts_at(place: str) -> Counts:
     try:
         packed = urlsafe_b64decode(place + "=" * (-len(place) % 4))
         text = zlib.decompressobj().decompress(packed, LARGEST_PLACE)
-        return msgspec.json.decode(text, type=Counts)
+        counts = msgspec.json.decode(text, type=Counts)
     except (ValueError, zlib.error, msgspec.MsgspecError):
         raise NotFound("place in the journal", place[:40], see="begin without Last-Event-ID") from None
+    return {chain: max(0, count) for chain, count in counts.items()}
 
 
 def _events(entries: Sequence[JournalEntry], place: str) -> bytes:

@@ -9,7 +9,6 @@ from prowess.learning.curriculum import Gap
 from prowess.learning.ledger import SkillLedger
 from prowess.learning.promotion import Gated, SuiteResult
 from prowess.learning.skills import Skill
-from prowess.types import DEFAULT_AGENT
 from prowess.web.operations import Asked, Call, Limit, Name, Note, Operation, Text
 from prowess.web.paging import Page, numbered
 
@@ -123,7 +122,7 @@ def close(call: Call) -> Gap:
 
 
 def _shown(call: Call, gap: Gap) -> GapShown:
-    return GapShown(gap, call.engine.what_would_close(gap.span, (gap.agents or (DEFAULT_AGENT,))[0]))
+    return GapShown(gap, call.engine.closing(gap))
 
 
 OPERATIONS = (

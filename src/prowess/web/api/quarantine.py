@@ -35,7 +35,8 @@ def reject(call: Call) -> Held:
 
 
 OPERATIONS = (
-    Operation(id="quarantine.list", method="GET", path="/quarantine", run=held, answer=tuple[Held, ...],
+    Operation(id="quarantine.list", quotes=True,
+              method="GET", path="/quarantine", run=held, answer=tuple[Held, ...],
               does="Everything that is held back, and why"),
     Operation(id="quarantine.show", quotes=True, method="GET", path="/quarantine/{id}", run=difference,
               answer=Difference, does="How a capability differs from what was approved last"),

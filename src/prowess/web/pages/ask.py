@@ -193,7 +193,7 @@ def pieces(text: str) -> tuple[Piece, ...]:
         if at >= 2 or text.startswith(head):
             starts.append((at, name, colour))
             after = at
-    ends = [at for at, _, _ in starts[1:]] + [len(text)]
+    ends = [*(at for at, _, _ in starts[1:]), len(text)][: len(starts)]
     return tuple(
         Piece(name, colour, text[at:end].removesuffix("\n\n"))
         for (at, name, colour), end in zip(starts, ends, strict=True)

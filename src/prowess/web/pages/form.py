@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from prowess.engine.engine import Engine
-from prowess.errors import ProwessError
+from prowess.errors import ProwessError, Refused
 from prowess.web import identity, page
 from prowess.web.people import Person, Role
 from prowess.web.problems import problem_of
@@ -26,6 +26,8 @@ def form(path: str, act: Act, role: Role = "operator") -> Route:
         person = identity.require(request, role)
         async with request.form(max_files=0) as said:
             fields = {name: value for name, value in said.items() if isinstance(value, str)}
+        if any("\0" in value for value in fields.values()):
+            raise Refused(422, "the form holds a NUL, which no database keeps", "leave it out")
         try:
             next_page = await to_thread.run_sync(act, request.app.state.engine, person, fields)
         except ProwessError as error:
@@ -42,7 +44,12 @@ def address(path: str, **query: object) -> str:
 
 
 def said(request: Request, sentences: Mapping[str, str]) -> str:
-    """What the form before this page did: one of a few sentences, about one name."""
+    """What the form before this page did: one of a few sentences, about one name.
+
+    The name stands in the address, where somebody else's link could put any words: those are not said.
+    """
+    if request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
+        return ""
     sentence = sentences.get(request.query_params.get("done", ""), "")
     return sentence.replace("{}", request.query_params.get("what", ""))
 

@@ -14,6 +14,7 @@ from prowess.learning.redaction import redacted
 from prowess.types import Head, JournalEntry, Json
 from prowess.web import identity, page
 from prowess.web.pages.paged import before, newest, older
+from prowess.web.plain import plain
 
 SIZE = 50
 ANYBODY = "*"
@@ -122,10 +123,12 @@ def _line(entry: JournalEntry) -> Line:
 
 def _safe(data: Json, key: str = "") -> Json:
     if isinstance(data, dict):
-        return {name: _safe(value, name) for name, value in data.items()}
+        return {plain(name): _safe(value, name) for name, value in data.items()}
     if isinstance(data, list):
         return [_safe(value, key) for value in data]
-    return redacted(data) if isinstance(data, str) and key in SAID else data
+    if isinstance(data, str):
+        return plain(redacted(data) if key in SAID else data)
+    return data
 
 
 def _brief(data: Json) -> str:

@@ -10,7 +10,6 @@ from starlette.routing import Route
 from prowess.engine.engine import Engine
 from prowess.learning.ledger import SkillStatus
 from prowess.learning.skills import Skill
-from prowess.types import DEFAULT_AGENT
 from prowess.web import identity, page
 from prowess.web.pages.form import Fields, address, form, said
 from prowess.web.pages.paged import paged
@@ -77,11 +76,7 @@ def curriculum(request: Request) -> Response:
     engine: Engine = request.app.state.engine
     closed = request.query_params.get("closed") == "1"
     rows = paged(request, engine.learning.gaps(closed), GAPS_ON_A_PAGE)
-    would_close = {
-        gap.id: engine.what_would_close(gap.span, gap.agents[0] if gap.agents else DEFAULT_AGENT)
-        for gap in rows.rows
-        if not gap.closed_by
-    }
+    would_close = {gap.id: engine.closing(gap) for gap in rows.rows if not gap.closed_by}
     return page.render(
         request,
         "curriculum.html",

@@ -1,0 +1,211 @@
+"""An hour's worth of mixed calls through the gateway in a few minutes: what leaks, and what is lost.
+
+    python -m bench.gateway_soak [--calls 3600]
+
+One call a second is a busy hour; here they come as fast as they go, eight at a time, from a client of each
+protocol generation over HTTP: good calls, long results, failures, wrong arguments, unknown names, searches,
+progress, cancelled calls, servers that hang and servers that are killed. The gateway is watched from outside
+and ended with kill -9; then every call that a client had an answer to must be in its journal.
+"""
+
+import argparse
+import os
+import random
+import subprocess
+import tempfile
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+from mcp import Client
+
+import prowess
+from tests.gateway_support import OWNER, free_port, served, workshop, write_config
+
+WORKERS = 8
+TENTHS = 10
+RESULTS = Path(__file__).parent / "results" / "gateway_soak.md"
+SETTINGS = "[gateway]\ntimeout = 1.0\nrate = 0\nmax_result_characters = 10000\n"
+
+READ, EFFECTS = "call_read_only", "call_with_effects"
+KINDS: tuple[tuple[int, str, str, dict[str, object]], ...] = (
+    (500, READ, "echo", {"text": "x" * 2000}),
+    (100, EFFECTS, "engrave", {"text": "for Ada"}),
+    (60, READ, "complain", {}),
+    (60, READ, "picture", {}),
+    (50, READ, "long", {"count": 20_000}),
+    (50, READ, "sleep", {"count": "soon"}),
+    (50, READ, "nothing", {}),
+    (30, READ, "count", {"count": 2}),
+    (80, "discover_capabilities", "", {"query": "engrave a plate of brass"}),
+    (10, "cancel", "hang", {}),
+    (4, READ, "hang", {}),
+    (6, READ, "die", {}),
+)
+"""How often, by which tool, which capability, with what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The gateway as the machine sees it at one moment."""
+
+    processes: int
+    descriptors: int
+    megabytes: float
+
+
+@dataclass(slots=True)
+class Soak:
+    """What was called and answered, and how the gateway looked meanwhile."""
+
+    answered: Counter[str] = field(default_factory=Counter)
+    samples: list[Sample] = field(default_factory=list)
+    seconds: float = 0.0
+    lost: Counter[str] = field(default_factory=Counter)
+    entries: int = 0
+
+    @property
+    def calls(self) -> int:
+        return self.answered.total()
+
+    def growth(self) -> Sample:
+        """What the end has more than the time after the first tenths, when everything is warm."""
+        warm, end = self.samples[2], self.samples[-1]
+        return Sample(
+            end.processes - warm.processes,
+            end.descriptors - warm.descriptors,
+            end.megabytes - warm.megabytes,
+        )
+
+
+def sample(pid: int) -> Sample:
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    megabytes = pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+    return Sample(len(descendants(pid)), len(os.listdir(f"/proc/{pid}/fd")), megabytes)
+
+
+def descendants(pid: int) -> list[int]:
+    found = []
+    for file in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in map(int, file.read_text().split()):
+            found += [child, *descendants(child)]
+    return found
+
+
+async def one_call(client: Client, chance: random.Random, soak: Soak) -> None:
+    _, tool, name, arguments = chance.choices(KINDS, [kind[0] for kind in KINDS])[0]
+    if tool == "discover_capabilities":
+        await client.call_tool(tool, arguments)
+        soak.answered["search"] += 1
+        return
+    given = {"id": f"tool:shop/{name}", "arguments": arguments}
+    with anyio.move_on_after(0.05 if tool == "cancel" else 30) as patience:
+        await client.call_tool(READ if tool == "cancel" else tool, given)
+    if not patience.cancelled_caught:
+        soak.answered[f"tool:shop/{name}"] += 1
+
+
+async def tenth(clients: list[Client], calls: int, seed: int, soak: Soak) -> None:
+    left = calls
+
+    async def worker(client: Client, chance: random.Random) -> None:
+        nonlocal left
+        while left > 0:
+            left -= 1
+            await one_call(client, chance, soak)
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(WORKERS):
+            chance = random.Random(seed * WORKERS + number)
+            tasks.start_soon(worker, clients[number % len(clients)], chance)
+
+
+async def soaked(folder: Path, calls: int) -> Soak:
+    soak = Soak()
+    file = write_config(folder, OWNER, workshop())
+    file.write_text(f"{file.read_text()}{SETTINGS}")
+    async with (
+        gateway(file) as (process, url),
+        Client(url, cache=None) as one,
+        Client(url, mode="legacy", cache=None) as other,
+    ):
+        started = time.perf_counter()
+        for number in range(TENTHS):
+            await tenth([one, other], calls // TENTHS, number, soak)
+            await anyio.sleep(0.3)  # what was cancelled or killed is being put away
+            soak.samples.append(sample(process.pid))
+        soak.seconds = time.perf_counter() - started
+        process.kill()
+        process.wait(10)
+    check(folder, file, soak)
+    return soak
+
+
+@asynccontextmanager
+async def gateway(file: Path) -> AsyncIterator[tuple["subprocess.Popen[bytes]", str]]:
+    port = free_port()
+    process = subprocess.Popen(served(file, "--http", f"127.0.0.1:{port}"), stderr=subprocess.DEVNULL)
+    try:
+        with anyio.fail_after(60):
+            while not await listens(port):
+                await anyio.sleep(0.1)
+        yield process, f"http://127.0.0.1:{port}/mcp"
+    finally:
+        process.kill()
+        process.wait(10)
+
+
+async def listens(port: int) -> bool:
+    try:
+        async with await anyio.connect_tcp("127.0.0.1", port):
+            return True
+    except OSError:
+        return False
+
+
+def check(folder: Path, file: Path, soak: Soak) -> None:
+    """Every answer must have its entry; the chain must be whole."""
+    with prowess.open(str(folder / "store.db"), config=str(file)) as engine:
+        engine.journal.verify()
+        calls = engine.journal.latest(1_000_000, "default", "call")
+        searches = engine.journal.latest(1_000_000, "default", "search")
+    written = Counter(str(entry.data["capability"]) for entry in calls)
+    written["search"] = len(searches)
+    soak.entries = written.total()
+    soak.lost = soak.answered - written
+
+
+def told(soak: Soak) -> str:
+    lines = [
+        "# The gateway in the long run",
+        "",
+        f"{soak.calls} answered calls in {soak.seconds:.0f} s, eight at a time, from a client of each"
+        " protocol generation over HTTP, then kill -9. `python -m bench.gateway_soak`.",
+        "",
+        f"Answers without an entry in the journal: {soak.lost.total()} (entries: {soak.entries}, the chain is"
+        " whole).",
+        "",
+        "| tenth | processes behind | descriptors | MB |",
+        "|---|---|---|---|",
+    ]
+    for number, one in enumerate(soak.samples, 1):
+        lines.append(f"| {number} | {one.processes} | {one.descriptors} | {one.megabytes:.0f} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    options = argparse.ArgumentParser()
+    options.add_argument("--calls", type=int, default=3600)
+    given = options.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        text = told(anyio.run(soaked, Path(folder), given.calls))
+    RESULTS.write_text(text)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

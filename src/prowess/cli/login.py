@@ -1,0 +1,76 @@
+"""`prowess login`"""
+
+import os
+import webbrowser
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from prowess import config as configuration
+from prowess.cli.session import config_file, say
+from prowess.errors import ConfigError, MissingExtra, NotFound
+from prowess.sources.configured import configured_sources
+from prowess.sources.mcp import McpSource
+
+
+@click.command()
+@click.argument("server")
+@click.option("--forget", is_flag=True, help="Log out: delete what is kept of the login.")
+@click.option("--browser/--no-browser", default=True, help="Open the page, or only print its address.")
+@click.option("--port", default=0, help="Where the browser comes back to; 0: any free port.")
+@click.option("--seconds", default=300, show_default=True, help="How long to wait for the person.")
+@click.option("--client-id", default="", help="For servers at which programs cannot register themselves.")
+@click.option("--client-secret", "variable", default="", help="The environment variable with its secret.")
+def command(
+    server: str, forget: bool, browser: bool, port: int, seconds: int, client_id: str, variable: str
+) -> None:
+    """Log in at an MCP server of prowess.toml that wants OAuth."""
+    source = _source(server)
+    if forget:
+        _forget(source)
+        return
+    if variable and not os.environ.get(variable):
+        raise ConfigError("--client-secret", f"environment variable {variable} is not set", "set it first")
+    secret = os.environ.get(variable, "") if variable else ""
+    how = {"port": port, "seconds": seconds, "client_id": client_id, "client_secret": secret}
+    _log_in(source, browser, how)
+
+
+def _source(name: str) -> McpSource:
+    settings = configuration.load(config_file(), Path.cwd())
+    servers = {s.name: s for s in configured_sources(settings, os.environ) if isinstance(s, McpSource)}
+    if name not in servers:
+        raise NotFound("MCP server", name, list(servers), "see: prowess sources")
+    return servers[name]
+
+
+def _log_in(source: McpSource, browser: bool, how: dict[str, Any]) -> None:
+    try:
+        # The SDK is the optional part `gateway`, and slow to import.
+        import anyio
+        from anyio import to_thread
+
+        from prowess.gateway.login import Wanted, log_in
+    except ImportError as error:
+        raise MissingExtra("logging in at an MCP server", "gateway") from error
+
+    async def show(url: str) -> None:
+        say(f"log in at {url}")
+        if browser:
+            await to_thread.run_sync(webbrowser.open, url, abandon_on_cancel=True)
+
+    found = anyio.run(partial(log_in, source, show, Wanted(**how)))
+    if found is None:
+        say(f"{source.name} wants no login")
+    else:
+        say(f"logged in at {source.name}: {len(found.tools)} tools. Next: prowess sync")
+
+
+def _forget(source: McpSource) -> None:
+    from prowess.sources.login import Login, login_file
+
+    url = source.address.resolve(source.environment).url
+    gone = Login(login_file(source.name, url, source.environment)).forget()
+    say(f"{'forgot the' if gone else 'there is no'} login at {source.name}")

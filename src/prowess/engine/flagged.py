@@ -1,0 +1,70 @@
+"""What the guard found in texts of this machine, and what of it a person has accepted.
+
+Texts of servers are held back; cards, skills and manifests of one's own are only reported on. The journal
+is the memory: each finding and each acceptance is for exactly one content of one capability, by its digest,
+so that nothing is judged twice and an acceptance ends with the next change.
+"""
+
+from collections.abc import Sequence
+
+from prowess.catalogue.merge import digest
+from prowess.catalogue.view import View
+from prowess.errors import NotFound
+from prowess.journal import Journal
+from prowess.store.database import Transaction
+from prowess.types import Draft, Problem
+
+FOUND, ACCEPTED = "guard.found", "guard.accepted"
+
+MOST_JUDGED = 300
+"""How many new texts one sync judges; the others wait for `prowess guard check --all`."""
+REMEMBERED = 10_000
+
+
+def note(journal: Journal, transaction: Transaction, drafts: Sequence[Draft]) -> None:
+    """Judge what is new, and write down what speaks against it."""
+    if not drafts:
+        return
+    # The classifier brings numpy: loaded when something is to be judged, not at the first import.
+    from prowess.context.classifier import Classifier
+    from prowess.engine.guarding import unsafe
+
+    classifier = Classifier.open()
+    for draft in drafts[:MOST_JUDGED]:
+        reason = unsafe(draft, classifier)
+        if reason:
+            data = {"capability": draft.capability.id, "digest": digest(draft), "reason": reason}
+            journal.append(transaction, FOUND, data)
+
+
+def standing(journal: Journal, view: View) -> tuple[Problem, ...]:
+    """Findings in content that is still there and that nobody has accepted."""
+    found = {_key(data): data["reason"] for data in _said(journal, FOUND)}
+    accepted = {_key(data) for data in _said(journal, ACCEPTED)}
+    return tuple(
+        Problem("guard", id, reason, f"change it, or: prowess guard accept {id}", "warning")
+        for (id, content), reason in found.items()
+        if (id, content) not in accepted and _digest(view, id) == content
+    )
+
+
+def accept(journal: Journal, view: View, id: str, by: str) -> Problem:
+    """A person has looked at a finding and takes it, for exactly this content."""
+    waiting = {problem.place: problem for problem in standing(journal, view)}
+    if id not in waiting:
+        raise NotFound("finding", id, list(waiting), "see: prowess doctor")
+    data = {"capability": id, "digest": _digest(view, id), "by": by, "was": waiting[id].what}
+    journal.record(ACCEPTED, data)
+    return waiting[id]
+
+
+def _said(journal: Journal, type: str) -> list[dict[str, str]]:
+    return [dict(entry.data) for entry in journal.latest(REMEMBERED, type=type)]
+
+
+def _key(data: dict[str, str]) -> tuple[str, str]:
+    return data["capability"], data["digest"]
+
+
+def _digest(view: View, id: str) -> str:
+    return view.capabilities[id].digest if id in view.capabilities else ""

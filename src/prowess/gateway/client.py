@@ -1,0 +1,34 @@
+"""What the connection that a wish came over can do."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mcp.shared.dispatcher import ProgressFnT
+
+from prowess.errors import ApprovalNeeded
+from prowess.gateway.audience import ClientAudience
+from prowess.gateway.caller import Caller
+from prowess.gateway.results import Answer
+from prowess.types import Capability
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a person at the client said to a question; `answer` is for the client where nobody spoke yet."""
+
+    yes: bool | None = None
+    by: str = ""
+    answer: Answer | None = None
+
+
+AskPerson = Callable[[ApprovalNeeded, Capability, Mapping[str, Any]], Awaitable[Asked]]
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    caller: Caller
+    ask: AskPerson
+    progress: ProgressFnT | None = None
+    meta: Mapping[str, Any] | None = None
+    audience: ClientAudience | None = None

@@ -1,0 +1,146 @@
+"""Who may judge a skill, what may teach it, and who answers for a request that was lost."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from prowess.learning.grouping import telling_words
+from prowess.learning.jury import Judge, Lost, Same, claims_of, divided, may_judge, to_blame, uncontested
+from prowess.learning.memory import Seen
+from prowess.learning.skills import Skill
+from tests.conftest import SteppingClock
+from tests.learning_support import office, use
+
+MAIL = Skill(id="skill_a", method="tool:mail", agents=("ada",), spans=("send mail to Ann", "write to Tom"))
+JUDGES = (
+    Judge("post a letter to Sue", ("tool:mail",), "bob", "bob"),
+    Judge("erase the disk now", ("tool:wiper",), "bob", "bob"),
+    Judge("erase all data", ("tool:wiper",), "default", ""),
+)
+
+
+def near(one: str, others: Sequence[str]) -> list[float]:
+    """The share of words that two requests have in common."""
+    words = telling_words(one)
+    return [len(words & telling_words(other)) / len(words | telling_words(other)) for other in others]
+
+
+def same(judges: Sequence[Judge]) -> Same:
+    def found(request: str, least: float) -> list[tuple[int, float]]:
+        nearness = near(request, [judge.request for judge in judges])
+        return [(number, each) for number, each in enumerate(nearness) if each >= least]
+
+    return found
+
+
+def taught_by(skill: Skill, *judges: Judge) -> tuple[str, ...]:
+    (kept,) = uncontested([skill], judges, same(judges))
+    return kept.examples
+
+
+def test_a_request_that_nobody_contests_teaches() -> None:
+    assert taught_by(MAIL, *JUDGES) == MAIL.spans
+
+
+def test_a_request_that_two_methods_claim_teaches_neither() -> None:
+    claimed = Judge("Send mail to Ann!", ("tool:wiper",), "eve", "eve")
+    assert taught_by(MAIL, claimed) == ("write to Tom",)
+    wiper = replace(MAIL, method="tool:wiper", agents=("eve",), spans=("send mail to Ann",))
+    assert taught_by(wiper, Judge("send mail to Ann", ("tool:mail",), "ada", "ada")) == ()
+
+
+def test_saying_it_in_nearly_the_same_words_does_not_help() -> None:
+    poison = replace(
+        MAIL, method="tool:wiper", agents=("eve",), spans=("please mail Sue the letter by post",)
+    )
+    asked = Judge("mail the letter to Sue by post", ("tool:mail",), "bob", "bob")
+    assert taught_by(poison, asked) == ()
+    # What the method itself is known to answer, as near or nearer, speaks for it.
+    assert taught_by(poison, asked, replace(asked, expected=("tool:wiper",), told_by="")) == poison.spans
+    # One's own word counts for nothing.
+    assert taught_by(poison, asked, replace(asked, expected=("tool:wiper",), told_by="eve")) == ()
+
+
+def test_nobody_judges_what_he_taught_and_nothing_judges_what_was_learned_from_it() -> None:
+    (claim,) = claims_of([replace(MAIL, examples=MAIL.spans)])
+    judges = may_judge(claim, frozenset({"write to tom"}), others_only=True)
+    own = Judge("mail it", ("tool:mail",), "ada", "ada")
+    assert [judges(j) for j in (own, JUDGES[0], JUDGES[1])] == [False, True, False]
+    assert not judges(Judge("write to Tom", ("tool:mail",), "bob", "bob"))
+    assert judges(Judge("send mail to Bob", ("tool:post",), "bob", "bob"))  # answered otherwise
+    assert may_judge(claim, frozenset(), others_only=False)(own)
+
+
+def test_what_different_agents_claim_of_one_method_is_judged_apart() -> None:
+    claims = claims_of([MAIL, replace(MAIL, id="skill_b", agents=("eve",)), replace(MAIL, id="skill_c")])
+    assert [[skill.id for skill in claim.skills] for claim in claims] == [["skill_a", "skill_c"], ["skill_b"]]
+
+
+def test_the_nearest_of_those_that_passed_what_was_right_answers_for_a_loss() -> None:
+    judge = Judge("erase the old mail", ("tool:wiper",), "bob", "bob")
+    running = {
+        "skill_a": replace(MAIL, examples=("send mail to Ann",)),
+        "skill_p": replace(MAIL, id="skill_p", method="tool:post", examples=("old mail",)),
+        "skill_o": replace(MAIL, id="skill_o", method="tool:other", examples=("erase the old mail",)),
+    }
+    lost = Lost(judge, ("tool:wiper", "tool:mail"), ("tool:mail", "tool:post", "tool:wiper"))
+    assert to_blame(lost, running, near, all_of_them=False) == {"skill_p"}
+    assert to_blame(lost, running, near, all_of_them=True) == {"skill_a", "skill_p"}
+    nobody = Lost(judge, ("tool:wiper",), ("tool:wiper",))
+    assert to_blame(nobody, running, near, all_of_them=True) == {"skill_o"}
+
+
+def test_a_poisoned_claim_beside_a_good_one_of_the_same_tool_is_stopped(
+    store_url: str, tmp_path: Path, clock: SteppingClock
+) -> None:
+    with office(store_url, tmp_path, clock) as engine:
+        for request in ("pay the supplier bill", "settle a supplier bill", "supplier bill to pay"):
+            use(engine, request, "tool:invoices")
+        for request in ("pay the electricity bill", "settle the bill of a supplier", "bill to pay"):
+            use(engine, request, "tool:invoices", agent="bob")
+        for name in ("Ann", "Tom", "Sue"):
+            use(engine, f"send mail to colleague {name}", "tool:mail", agent="bob")
+        for _ in range(20):
+            use(engine, "send quick mail to a colleague", "tool:invoices", agent="eve")
+        engine.learn()
+        ids = {skill.id: skill for skill in engine.learning.skills()}
+        results = {
+            ids[r.skill].agents: r
+            for r in engine.learning.gate(*ids)
+            if "tool:invoices" in ids[r.skill].method
+        }
+        assert not results[("eve",)].satisfied
+        assert engine.learning.skill(results[("eve",)].skill).promotable is False
+        for skill in engine.learning.skills("proposed"):
+            if skill.promotable:
+                engine.learning.promote(skill.id, "ada")
+        engine.sync()
+        assert engine.find("send quick mail to a colleague")[0].id == "tool:mail"
+
+
+def shown(agent: str, *spans: str, ok: bool = True) -> list[Seen]:
+    return [Seen(ok, "2026-01-01", agent, span) for span in spans]
+
+
+def test_where_others_must_judge_one_agent_teaches_and_the_next_judges() -> None:
+    skill = replace(MAIL, spans=("a b", "c d", "e f", "g h", "i j"), agents=("ada", "bob"))
+    seen = [
+        *shown("bob", "g h", "i j", "a b"),
+        *shown("ada", "a b", "c d", "e f"),
+        *shown("cy", "x", ok=False),
+    ]
+    kept = divided(skill, seen, others_only=True)
+    assert (kept.spans, kept.agents) == (("a b", "c d", "e f"), ("ada",))
+
+
+def test_where_nobody_else_showed_enough_of_it_all_of_it_teaches() -> None:
+    skill = replace(MAIL, spans=("a b", "c d", "e f"))
+    assert divided(skill, shown("ada", *skill.spans), others_only=True) == skill
+    assert divided(skill, [*shown("ada", "a b", "c d"), *shown("bob", "e f")], others_only=True) == skill
+    assert divided(skill, (), others_only=False) == skill
+
+
+def test_where_anyone_may_judge_some_requests_are_left_to_judge() -> None:
+    four, nine = tuple("abcd"), tuple("abcdefghi")
+    assert divided(replace(MAIL, spans=four), (), others_only=False).spans == ("a", "c")
+    assert divided(replace(MAIL, spans=nine), (), others_only=False).spans == ("a", "c", "d", "f", "g", "i")

@@ -54,7 +54,10 @@ def served(*command: str) -> Iterator[Served]:
         try:
             assert process.stdout is not None
             link = process.stdout.readline().strip()
-            yield Served(link.partition("/login")[0], link)
+            address = link.partition("/login")[0]
+            # Answers wait at the open socket, so the first one says that it is up and can be told to stop.
+            assert httpx2.get(f"{address}/api/v1/me", timeout=60).status_code == 401
+            yield Served(address, link)
         finally:
             process.terminate()
     assert process.returncode == 0, "it closes everything when it is told to stop"

@@ -11,7 +11,7 @@ from tests.browser import look
 from tests.conftest import SteppingClock
 from tests.dashboard import SCRIPT, at, is_only_text, post
 from tests.learning_support import office, use
-from tests.test_learning_gates import taught_by_ada
+from tests.test_learning_gates import practise
 
 if TYPE_CHECKING:
     from tests.browser import Visit
@@ -28,7 +28,7 @@ def needed_in_vain(engine: Engine) -> None:
 
 
 def ready(engine: Engine) -> Skill:
-    skill = taught_by_ada(engine)
+    skill = practise(engine)
     (gated,) = engine.learning.gate(skill.id)
     assert gated.satisfied
     return engine.learning.skill(skill.id)
@@ -38,7 +38,7 @@ def test_a_person_runs_the_gates_promotes_a_skill_and_the_next_sync_relies_on_it
     tmp_path: Path, clock: SteppingClock, visit: "Visit"
 ) -> None:
     with office("store.db", tmp_path, clock) as engine:
-        taught_by_ada(engine)
+        practise(engine)
         page = visit(engine, role="operator")
         page.goto("/learning")
         look(page, "learning")

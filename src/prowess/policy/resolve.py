@@ -72,8 +72,10 @@ def reach(holding: Holding, names: Names, hosts: Set[str], reviewed: Set[str] = 
     waiting = [g for g in holding.grants.values() if awaits_review(g, reviewed)]
     open_grants = [g for g in holding.grants.values() if not awaits_review(g, reviewed)]
     waited_for = given_ids(waiting, names, hosts)
-    added = _matched((r.pattern for r in profile.additional), waited_for, names) & waited_for
-    allow = given_ids(open_grants, names, hosts) | _listed(profile.additional, names, hosts) | added
+    # A name that only a waiting grant states exactly is open when something else covers it.
+    covering = [*(r.pattern for r in profile.additional), *(p for g in open_grants for p in g.patterns)]
+    covered = _matched(covering, waited_for, names) & waited_for
+    allow = given_ids(open_grants, names, hosts) | _listed(profile.additional, names, hosts) | covered
     ask = waited_for - allow
     denied = _matched((r.pattern for r in profile.disallowed), allow | ask, names) | names.forged
     asked = _matched((r.pattern for r in profile.ask), allow | ask, names)

@@ -21,17 +21,15 @@ from prowess.errors import ApprovalNeeded, Denied, ProwessError, Refused
 from prowess.store.database import CONNECTIONS
 from prowess.web import identity
 from prowess.web.idempotency import Answered, Answers, key_in
-from prowess.web.operations import Asked, Call, Operation, Table, named
+from prowess.web.operations import JSON, Asked, Call, Operation, Table, named
 from prowess.web.people import People, Person
-from prowess.web.problems import answer_to, problem_of
+from prowess.web.problems import PROBLEM, answer_to, problem_of
 from prowess.web.quoting import quoted
 from prowess.web.stream import Streams
 
 logger = logging.getLogger("prowess")
 
 ROOT = "/api/v1"
-JSON = "application/json"
-PROBLEM = "application/problem+json"
 
 
 @dataclass(frozen=True, slots=True)

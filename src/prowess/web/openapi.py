@@ -5,12 +5,10 @@ from typing import Any
 import msgspec
 
 from prowess.web.idempotency import KEY
-from prowess.web.operations import Operation, Table
-from prowess.web.problems import TITLES, Problem
+from prowess.web.operations import JSON, Operation, Table
+from prowess.web.problems import PROBLEM, TITLES, Problem
 
 REF = "#/components/schemas/{name}"
-PROBLEM = "application/problem+json"
-JSON = "application/json"
 
 Schema = dict[str, Any]
 

@@ -15,6 +15,7 @@ from prowess.engine.engine import Engine
 from prowess.web.people import People, Person, Role
 from prowess.web.stream import Streams
 
+JSON = "application/json"
 Method: TypeAlias = Literal["GET", "POST", "PUT", "DELETE"]
 
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
@@ -74,7 +75,7 @@ class Operation:
     query: type[Asked] | None = None
     body: type[Asked] | None = None
     status: int = 200
-    media: str = "application/json"
+    media: str = JSON
     """Anything but JSON is a stream: `run` then returns an iterator of bytes."""
     signed: bool = False
     """Whether the journal learns from the engine itself who did it."""

@@ -14,6 +14,7 @@ from prowess.errors import ProwessError, Refused
 from prowess.web import page
 
 API = "/api/"
+PROBLEM = "application/problem+json"
 CONFLICT = 409
 """What prowess can name and does not list below: it cannot be done as things are."""
 STATUS: dict[type[ProwessError], int] = {
@@ -79,7 +80,7 @@ def answer_to(request: Request, error: Exception, more: Mapping[str, str] | None
     headers = {**_headers(problem.status, error), **(more or {})}
     if request.url.path.startswith(API):
         body = msgspec.json.encode(problem)
-        return Response(body, problem.status, headers, media_type="application/problem+json")
+        return Response(body, problem.status, headers, media_type=PROBLEM)
     if problem.status == 401 and request.method == "GET":
         goal = f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
         form = f"/login?next={quote(goal)}"

@@ -10,7 +10,7 @@ from prowess.engine.engine import Engine
 from prowess.errors import Refused
 from prowess.policy.approvals import Answer, State
 from prowess.web import identity, page
-from prowess.web.pages.form import Fields, address, form, said
+from prowess.web.pages.form import Fields, address, form, note, said
 from prowess.web.pages.paged import paged
 from prowess.web.people import Person
 
@@ -21,7 +21,6 @@ HOLDS = {
     "7 days": timedelta(days=7),
 }
 """How long an answer holds, as people choose it; the first is the usual."""
-LONGEST_NOTE = 500
 TONES: dict[State, str] = {"approved": "good", "refused": "bad", "expired": "", "pending": "warn"}
 DONE = {
     "approved": "Yes: {}. The agent may go on, as long as the answer holds.",
@@ -52,9 +51,8 @@ def answer(engine: Engine, person: Person, fields: Fields) -> str:
     holds = HOLDS.get(fields.get("holds", next(iter(HOLDS))))
     if said_yes is None or holds is None:
         raise Refused(422, "the answer says neither yes nor no, or not for how long", "use the form")
-    note = fields.get("note", "").strip()[:LONGEST_NOTE]
     answered = engine.answer(
-        fields.get("id", ""), Answer(yes=said_yes, by=person.name, note=note, holds=holds)
+        fields.get("id", ""), Answer(yes=said_yes, by=person.name, note=note(fields), holds=holds)
     )
     return address("/approvals", done=answered.state, what=f"{answered.agent}, {answered.capability}")
 

@@ -15,6 +15,7 @@ from prowess.web.people import Person, Role
 from prowess.web.problems import problem_of
 
 Fields = Mapping[str, str]
+LONGEST_NOTE = 500
 Act = Callable[[Engine, Person, Fields], str]
 """Does what the form says in the name of a person, and returns the address to show next."""
 
@@ -41,6 +42,11 @@ def address(path: str, **query: object) -> str:
     """A path with its query; what is empty is left out."""
     said = urlencode({name: str(value) for name, value in query.items() if value not in ("", None)})
     return f"{path}?{said}" if said else path
+
+
+def note(fields: Fields, name: str = "note") -> str:
+    """What somebody wrote beside their decision, as much of it as is kept."""
+    return fields.get(name, "").strip()[:LONGEST_NOTE]
 
 
 def said(request: Request, sentences: Mapping[str, str]) -> str:

@@ -11,14 +11,13 @@ from prowess.engine.engine import Engine
 from prowess.learning.ledger import SkillStatus
 from prowess.learning.skills import Skill
 from prowess.web import identity, page
-from prowess.web.pages.form import Fields, address, form, said
+from prowess.web.pages.form import Fields, address, form, note, said
 from prowess.web.pages.paged import paged
 from prowess.web.people import Person
 
 STATUSES: tuple[SkillStatus, ...] = get_args(SkillStatus)
 TONES: dict[SkillStatus, str] = {"proposed": "info", "stable": "good", "deprecated": "warn", "retired": ""}
 CLOSING_TONES = {"nothing matches": "bad", "denied": "warn", "quarantined": "warn", "it is there": "info"}
-LONGEST_REASON = 500
 GAPS_ON_A_PAGE = 25
 ROWS_OF_A_SUITE = 50
 DONE = {
@@ -117,21 +116,19 @@ def promote(engine: Engine, person: Person, fields: Fields) -> str:
 
 
 def deprecate(engine: Engine, person: Person, fields: Fields) -> str:
-    done = engine.learning.deprecate(fields.get("id", ""), person.name, _reason(fields))
+    done = engine.learning.deprecate(fields.get("id", ""), person.name, note(fields, "reason"))
     return _decided(done, "deprecated")
 
 
 def retire(engine: Engine, person: Person, fields: Fields) -> str:
-    return _decided(engine.learning.retire(fields.get("id", ""), person.name, _reason(fields)), "retired")
+    return _decided(
+        engine.learning.retire(fields.get("id", ""), person.name, note(fields, "reason")), "retired"
+    )
 
 
 def close(engine: Engine, person: Person, fields: Fields) -> str:
     gap = engine.learning.close_gap(fields.get("id", ""), person.name)
     return address("/learning/curriculum", done="closed", what=gap.span)
-
-
-def _reason(fields: Fields) -> str:
-    return fields.get("reason", "").strip()[:LONGEST_REASON]
 
 
 def _decided(skill: Skill, done: str) -> str:

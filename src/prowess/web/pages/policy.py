@@ -19,13 +19,12 @@ from prowess.policy.rules import NOBODY, Rules, grant_digest
 from prowess.policy.standing import Review
 from prowess.types import Decision
 from prowess.web import identity, page
-from prowess.web.pages.form import Fields, address, form, said
+from prowess.web.pages.form import Fields, address, form, note, said
 from prowess.web.pages.paged import paged
 from prowess.web.people import Person
 
 MOST_COLUMNS = 6
 """How many profiles stand side by side unless more are chosen."""
-LONGEST_NOTE = 500
 TONES = {"allow": "good", "ask": "warn", "deny": "bad"}
 DONE = {"reviewed": "Grant {} is reviewed as it is defined now. If its definition changes, it waits again."}
 
@@ -165,7 +164,7 @@ def review(engine: Engine, person: Person, fields: Fields) -> str:
     name = fields.get("name", "")
     if fields.get("digest") != grant_digest(_moment(engine).rules.grant(name)):
         raise Outdated(name)
-    engine.review(name, person.name, fields.get("note", "").strip()[:LONGEST_NOTE])
+    engine.review(name, person.name, note(fields))
     return address("/policy/grants", done="reviewed", what=name)
 
 

@@ -1,6 +1,6 @@
-// Draws every element with data-chart as a time series: {label, names, times, series, kind, marks}.
-// `times` are seconds; `series` is one list of numbers (or null) per name; `kind` is "line" or "bars";
-// `marks` are {at, text, tone} drawn as upright lines. The same numbers stand below as a table.
+// Draws every element with data-chart as a time series: {label, names, times, series, kind}.
+// `times` are seconds; `series` is one list of numbers (or null) per name; `kind` is "line" or "bars".
+// The same numbers stand below as a table.
 (() => {
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   // A colour that follows light and dark has to be resolved on an element before a canvas can use it.
@@ -27,25 +27,6 @@
     ticks: { stroke: resolved("--line"), width: 1 },
     font: `12px ${colour("--sans")}`,
   });
-  const marks = (data) => ({
-    hooks: {
-      draw: (plot) => {
-        for (const mark of data.marks ?? []) {
-          const x = plot.valToPos(mark.at, "x", true);
-          plot.ctx.save();
-          plot.ctx.strokeStyle = plot.ctx.fillStyle = resolved(mark.tone ? `--${mark.tone}` : "--ink-dim");
-          plot.ctx.setLineDash([4, 3]);
-          plot.ctx.beginPath();
-          plot.ctx.moveTo(x, plot.bbox.top);
-          plot.ctx.lineTo(x, plot.bbox.top + plot.bbox.height);
-          plot.ctx.stroke();
-          plot.ctx.font = `${11 * devicePixelRatio}px ${colour("--sans")}`;
-          plot.ctx.fillText(mark.text, x + 4 * devicePixelRatio, plot.bbox.top + 11 * devicePixelRatio);
-          plot.ctx.restore();
-        }
-      },
-    },
-  });
   const draw = (element) => {
     const data = JSON.parse(element.dataset.chart);
     const bars = data.kind === "bars" ? uPlot.paths.bars({ size: [0.7, 24], gap: 1 }) : undefined;
@@ -68,7 +49,6 @@
       axes: [{ ...axis(), values: DATES }, { ...axis(), size: 46 }],
       scales: { y: { range: (plot, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.08 : 1] } },
       series: [{}, ...lines],
-      plugins: [marks(data)],
     };
     element.plot = new uPlot(options, [data.times, ...data.series], element);
   };

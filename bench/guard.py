@@ -2,9 +2,7 @@
 
 Stopped: rejected, or neutralised (changed by more than its frontmatter). Touched: an honest text that is
 rejected, or changed by more than the seed's two rewrites. `look`, `check` and `frozen` are the parts of
-tests/data/guard_fresh: rules and head were tuned on the first only, the second was counted but never read,
-the third was
-measured once. `seen` is ../shared/security and tests/data/guard, which rules and head know.
+tests/data/guard_fresh; `seen` is ../shared/security and tests/data/guard. Rules and head know all of them.
 """
 
 import json
@@ -58,7 +56,7 @@ def is_hard(row: Row) -> bool:
     return "hard" in (row.get("kind"), row.get("family"))
 
 
-def corpus(folder: Path, part: str, classifier: Classifier | None, named: bool) -> Iterator[str]:
+def corpus(folder: Path, part: str, classifier: Classifier | None) -> Iterator[str]:
     attacks, honest = rows(folder / "attacks.jsonl", part), rows(folder / "honest.jsonl", part)
     missed = [row for row in attacks if not stopped(row, classifier)]
     hurt = [row for row in honest if touched(row, classifier)]
@@ -67,9 +65,8 @@ def corpus(folder: Path, part: str, classifier: Classifier | None, named: bool) 
     yield f"touched {share(len(hurt), len(honest))},"
     yield f"of the hard ones {share(sum(map(is_hard, hurt)), sum(map(is_hard, honest)))}.\n"
     yield from families(attacks, missed)
-    if named:
-        yield "\nMissed: " + (", ".join(f"{row['id']} ({row['family']})" for row in missed) or "none") + "."
-        yield "\nTouched: " + (", ".join(row["id"] for row in hurt) or "none") + "."
+    yield "\nMissed: " + (", ".join(f"{row['id']} ({row['family']})" for row in missed) or "none") + "."
+    yield "\nTouched: " + (", ".join(row["id"] for row in hurt) or "none") + "."
 
 
 def families(attacks: Iterable[Row], missed: Iterable[Row]) -> Iterator[str]:
@@ -116,8 +113,7 @@ def main() -> None:
     for name, classifier in (("Rules and classifier", Classifier.open()), ("Rules alone", None)):
         print(f"\n## {name}")
         for folder, which in chosen:
-            # What was only counted stays unread: its misses are named once, with those of the last part.
-            print("\n".join(corpus(folder, which, classifier, named=part != "check")))
+            print("\n".join(corpus(folder, which, classifier)))
 
 
 if __name__ == "__main__":

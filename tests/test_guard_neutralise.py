@@ -163,6 +163,7 @@ def test_an_open_fence_shields_nothing() -> None:
         "\x1b[32mPASS\x1b[0m 12 tests",
         "x < y and y > z; a <b> c; git show <revision>:<path>",
         "Soft\u00adware, once copied",
+        "Be\u00adach\u00adten Sie die Fahr\u00adplan\u00adaus\u00adkunft und die Hin\u00adwei\u00adse.",
     ],
 )
 def test_honest_text_stays_as_it_is(text: str) -> None:
@@ -173,6 +174,18 @@ def test_ordinary_texts_of_this_repository_stay_as_they_are() -> None:
     rows = [json.loads(line) for line in HONEST.read_text(encoding="utf-8").splitlines()]
     ordinary = [row for row in rows if row["kind"] == "ordinary"]
     assert [row["id"] for row in ordinary if neutralise(row["text"], row["channel"]).changed] == []
+
+
+@pytest.mark.parametrize(
+    "concealed",
+    [
+        "\x1b[38;2;0;0;0m\x1b[48;2;0;0;0mpsst",
+        "\x1b[48;5;7m\x1b[38;5;7mpsst",
+        "\x1b[38;2;9;9;9;48;2;9;9;9mpsst",
+    ],
+)
+def test_a_colour_on_the_same_colour_conceals_nothing(concealed: str) -> None:
+    assert admit(concealed, "result") == "psst"
 
 
 def test_only_the_door_makes_prompt_text() -> None:

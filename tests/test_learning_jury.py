@@ -5,7 +5,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from prowess.learning.grouping import telling_words
-from prowess.learning.jury import Judge, Lost, Same, claims_of, divided, may_judge, to_blame, uncontested
+from prowess.learning.jury import (
+    Judge,
+    Lost,
+    Nearest,
+    Same,
+    claims_of,
+    divided,
+    may_judge,
+    to_blame,
+    uncontested,
+    vouched_for,
+)
 from prowess.learning.memory import Seen
 from prowess.learning.skills import Skill
 from tests.conftest import SteppingClock
@@ -144,3 +155,25 @@ def test_where_anyone_may_judge_some_requests_are_left_to_judge() -> None:
     four, nine = tuple("abcd"), tuple("abcdefghi")
     assert divided(replace(MAIL, spans=four), (), others_only=False).spans == ("a", "c")
     assert divided(replace(MAIL, spans=nine), (), others_only=False).spans == ("a", "c", "d", "f", "g", "i")
+
+
+def nearest(judges: Sequence[Judge]) -> Nearest:
+    def found(request: str, count: int) -> list[tuple[int, float]]:
+        nearness = near(request, [judge.request for judge in judges])
+        return sorted(enumerate(nearness), key=lambda each: -each[1])[:count]
+
+    return found
+
+
+def test_a_skill_is_vouched_for_where_requests_of_others_about_it_come_nearest() -> None:
+    skill = replace(MAIL, examples=("post a letter to Ann",))
+    assert vouched_for(skill, JUDGES, nearest(JUDGES))
+    assert not vouched_for(replace(skill, method="tool:wiper"), JUDGES, nearest(JUDGES))
+    assert not vouched_for(skill, (), nearest(()))
+
+
+def test_nobody_vouches_for_himself_nor_a_request_for_itself() -> None:
+    skill = replace(MAIL, examples=("post a letter to Sue",))
+    assert not vouched_for(skill, JUDGES, nearest(JUDGES))
+    own = replace(MAIL, agents=("bob",), examples=("post a letter to Ann",))
+    assert not vouched_for(own, JUDGES, nearest(JUDGES))

@@ -29,14 +29,15 @@ HEXADECIMAL = re.compile(r"[0-9a-fA-F]{2}(?:[ :,]?[0-9a-fA-F]{2}){13,8000}")
 ESCAPED = re.compile(r"(?:\\u\{?00[2-7][0-9a-fA-F]\}?|\\x[2-7][0-9a-fA-F]|\\[01][0-7]{2}){8,8000}")
 ENTITIES = re.compile(r"(?:&#(?:x[2-7][0-9a-fA-F]|3[2-9]|[4-9]\d|1[01]\d|12[0-6]);){8,8000}")
 BINARY = re.compile(r"(?<!\d)[01]{8}(?:[ ,]?[01]{8}){7,4000}(?!\d)")
-PERCENT = re.compile(r"(?:%[2-7][0-9a-fA-F]){10,8000}")
+PERCENT = re.compile(r"(?:[\w.,:;'/?=-]{0,30}%[2-7][0-9a-fA-F]){5,8000}[\w.,:;'/?=-]{0,30}")
+BASE32 = re.compile(r"\b[A-Z2-7]{32,8000}={0,6}")
 DECIMAL = re.compile(r"(?<![\d.])(?:(?:3[2-9]|[4-9]\d|1[01]\d|12[0-6])[ ,]{1,2}){15,4000}\d{2,3}(?![\d.])")
 MORSE_CODE = re.compile(r"(?:[.-]{1,5} (?:/ )?){7,800}[.-]{1,5}")
 WORD = re.compile(r"[a-z]{3,20}")
 
 MARKS = (
     "ignore", "previous", "instructions", "system", "prompt", "user", "secret", "every", "before", "tool",
-    "mode", "the", "and", "this", "you", "are", "now", "all",
+    "mode", "must", "with", "from", "that", "send", "the", "and", "this", "you", "are", "now", "all",
 )  # fmt: skip
 """Words that betray shifted letters: three of one shift, one of them long, are no accident."""
 
@@ -111,6 +112,14 @@ def _from_base64(text: str) -> str:
         return ""
 
 
+def _from_base32(text: str) -> str:
+    letters = text.rstrip("=")
+    try:
+        return base64.b32decode(letters[: len(letters) // 8 * 8]).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return ""
+
+
 def _from_hexadecimal(text: str) -> str:
     try:
         return bytes.fromhex(re.sub(r"0x|[ :,]", "", text)).decode()
@@ -155,6 +164,7 @@ KINDS = (
     ("percent", "%", PERCENT, unquote),
     ("morse", "/", MORSE_CODE, _from_morse),
     ("decimal", "", DECIMAL, _from_decimal),
+    ("base32", "", BASE32, _from_base32),
 )
 
 

@@ -33,6 +33,8 @@ ROUNDS = 4
 
 ENOUGH = 3
 """The weight at which signals near one another reject a text."""
+BEYOND_DOUBT = 5
+"""The weight from which on the classifier is no longer asked whether the rules are mistaken."""
 SHOWN_ENOUGH = 10
 """The same for what stands in code or quotation marks: a whole forged conversation, not an example."""
 
@@ -268,7 +270,8 @@ def _advised(
     opinion = _opinion(reading, classifier, channel)
     if opinion.score >= classifier.high[channel]:
         return [*findings, Finding("learned", opinion.place, "reads like known attacks", "high")]
-    if opinion.score >= classifier.low[channel]:
+    weight, _ = heaviest(signal for signal in reading.signals if not signal.shown)
+    if opinion.score >= classifier.low[channel] or weight >= BEYOND_DOUBT:
         return list(findings)
     return [replace(one, severity="medium") if _is_arguable(one) else one for one in findings]
 

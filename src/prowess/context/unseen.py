@@ -25,7 +25,9 @@ REGION = "\U000e0030-\U000e0039\U000e0061-\U000e007a"
 INVISIBLE = re.compile(f"[{WIDTHLESS}{BIDI}\u200c\u200d{SELECTORS}{TAGS}]")
 # Three in a row join nothing: they spell something in the unseen.
 RUN = re.compile(f"[{WIDTHLESS}{BIDI}\u200c\u200d]{{3,}}")
-STRAY = re.compile(f"[{WIDTHLESS}](?:(?<=[\x00-\x7f].)|(?=[\x00-\x7f]))")
+# A soft hyphen between syllables is how a page says where a long word may break.
+HYPHENATION = r"(?<=[^\W\d_]{2})\u00ad(?=[^\W\d_]{2})"
+STRAY = re.compile(f"(?!{HYPHENATION})[{WIDTHLESS}](?:(?<=[\x00-\x7f].)|(?=[\x00-\x7f]))")
 RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 MISUSED = re.compile(
     # Overrides turn letters around; no script needs them.
@@ -47,6 +49,7 @@ ESCAPE = re.compile(
     # Colours stay unless they conceal; cursor moves, links and clipboard writes go.
     "\x1b\\][^\x07\x1b\n]{0,2000}(?:\x07|\x1b\\\\)?"
     "|\x1b\\[[0-9;]{0,40}(?:8|38;5;(\\d{1,3});48;5;\\1|3(\\d);4\\2)m"
+    "|\x1b\\[[34]8;([25](?:;\\d{1,3}){1,3})(?:;|m\x1b\\[)[34]8;\\3m"
     "|\x1b\\[[0-?]{0,40}[ -/]{0,4}[@-ln-~]"
     "|\x1b(?!\\[[0-9;]{0,40}m)"
 )

@@ -19,6 +19,7 @@ from prowess.learning.jury import (
     may_judge,
     to_blame,
     uncontested,
+    vouched_for,
 )
 from prowess.learning.promotion import (
     Gated,
@@ -32,7 +33,7 @@ from prowess.learning.skills import Skill
 
 MOST_ROUNDS = 24
 UNSETTLED = "the batch did not settle; gate it alone"
-PATIENCE = 6
+PATIENCE = 18
 """After so many rounds whatever passed a lost request answers for it, not only what came nearest."""
 HARDLY = 1e-6
 
@@ -154,7 +155,29 @@ class _Gate:
             results |= {skill.id: result for skill in claim.skills}
         self._court.progress(len(claims), len(claims))
         batch.verdicts |= results
-        batch.take_out({id: result for id, result in results.items() if not result.clears})
+        weak = {id: result for id, result in results.items() if not result.clears}
+        batch.take_out(
+            {id: result for id, result in weak.items() if not self._may_join(batch.running[id], result)}
+        )
+        self._judge_together(batch, [id for id in weak if id in batch.running])
+
+    def _may_join(self, skill: Skill, alone: SuiteResult) -> bool:
+        """Whether what shows nothing alone may be judged with the batch: harmless, and known to others."""
+        judged = len(alone.rows) >= FEWEST_JUDGES
+        return judged and not alone.harms and vouched_for(skill, self._court.judges, self._trial.nearest)
+
+    def _judge_together(self, batch: _Batch, joined: Sequence[str]) -> None:
+        """One benchmark for the batch: all requests about any of it, with all of it and without."""
+        if not joined:
+            return
+        self._rely_on(batch.running.values())
+        after = self._replayed()
+        own = {n for claim in claims_of(batch.running.values()) for n in self._judging(claim, batch)}
+        rows = [_row(self._court.judges[n], self._before[n].score, after[n].score) for n in sorted(own)]
+        together = self._result(rows, len(rows))
+        batch.verdicts |= dict.fromkeys(joined, together)
+        if not together.clears:
+            batch.take_out(dict.fromkeys(joined, together))
 
     def _compared(self, claim: Claim, concerned: Sequence[int]) -> list[Row]:
         """These requests with a claim and without it."""

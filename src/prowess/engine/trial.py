@@ -87,6 +87,14 @@ class Trial:
         nearness = self._judges @ own
         return [(int(number), float(nearness[number])) for number in (nearness >= least).nonzero()[0]]
 
+    def nearest(self, request: str, count: int) -> list[tuple[int, float]]:
+        """The prepared requests that are nearest to a request, by number, each with how near it is."""
+        own = self._vectors.get(request)
+        if own is None or self._judges is None:
+            return []
+        nearness = self._judges @ own
+        return [(int(number), float(nearness[number])) for number in (-nearness).argsort()[:count]]
+
     def parts(self, id: str) -> tuple[str, ...]:
         """What a capability brings: itself and, if it is a skill of several steps, all of them."""
         return (id, *self._steps.get(id, ()))

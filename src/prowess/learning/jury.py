@@ -12,6 +12,8 @@ from prowess.learning.memory import Seen
 from prowess.learning.skills import Skill
 
 FEWEST_JUDGES = 2
+NEIGHBOURS = 5
+HARDLY_NEARER = 0.1
 SAME_THING = 0.8
 """Two requests this near in meaning ask for the same thing."""
 
@@ -19,6 +21,9 @@ Near = Callable[[str, Sequence[str]], Sequence[float]]
 """How near one request is to each of several, as cosines."""
 Same = Callable[[str, float], Sequence[tuple[int, float]]]
 """Which judges, by number, are at least so near to a request, each with its cosine."""
+
+Nearest = Callable[[str, int], Sequence[tuple[int, float]]]
+"""The judges, by number, that come nearest to a request, so many, each with its cosine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +106,20 @@ def uncontested(skills: Iterable[Skill], judges: Sequence[Judge], same: Same) ->
         replace(skill, examples=tuple(span for span in skill.spans if teaches(skill, span)))
         for skill in skills
     )
+
+
+def vouched_for(skill: Skill, judges: Sequence[Judge], nearest: Nearest) -> bool:
+    """Whether, for most of its requests, hardly any request of others is nearer than one that is about it."""
+    known = {normalised(span) for span in skill.examples}
+
+    def vouched(span: str) -> bool:
+        near = [(judges[number], nearness) for number, nearness in nearest(span, NEIGHBOURS)]
+        others = [(j, nearness) for j, nearness in near if not j.told_by or j.told_by not in skill.agents]
+        strange = [(j, nearness) for j, nearness in others if normalised(j.request) not in known]
+        best = max((nearness for _, nearness in strange), default=0.0)
+        return any(_about(skill, judge) and nearness > best - HARDLY_NEARER for judge, nearness in strange)
+
+    return 2 * sum(vouched(span) for span in skill.examples) > len(skill.examples)
 
 
 def _about(skill: Skill, judge: Judge) -> bool:

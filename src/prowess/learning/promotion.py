@@ -66,6 +66,11 @@ class SuiteResult:
         return really_run and self.passed >= self.minimum and enough and not self.why
 
     @property
+    def harms(self) -> bool:
+        """Whether what changed for the worse is more than chance."""
+        return _change(self.rows) < -CHANCE * _spread(self.rows)
+
+    @property
     def verdict(self) -> str:
         """For people: cleared or blocked, with its counts."""
         said = "cleared" if self.clears else "blocked"

@@ -25,7 +25,7 @@ Flags = npt.NDArray[np.bool_]
 FOLDS = 5
 LARGE = 15
 """How many attacks a family has that is left out as a whole; smaller ones say little."""
-ALONE = 0.007
+ALONE = 0.01
 """The share of labelled honest texts that a head which has not seen them may reject by itself."""
 BULK = 0.01
 """The same for honest texts in quantity and for those written to be hard."""

@@ -95,10 +95,10 @@ def test_the_nearest_of_those_that_passed_what_was_right_answers_for_a_loss() ->
         "skill_o": replace(MAIL, id="skill_o", method="tool:other", examples=("erase the old mail",)),
     }
     lost = Lost(judge, ("tool:wiper", "tool:mail"), ("tool:mail", "tool:post", "tool:wiper"))
-    assert to_blame(lost, running, near, all_of_them=False) == {"skill_p"}
-    assert to_blame(lost, running, near, all_of_them=True) == {"skill_a", "skill_p"}
+    assert to_blame(lost, running, near) == {"skill_p"}
+    assert to_blame(lost, running, near, most=5) == {"skill_a", "skill_p"}
     nobody = Lost(judge, ("tool:wiper",), ("tool:wiper",))
-    assert to_blame(nobody, running, near, all_of_them=True) == {"skill_o"}
+    assert to_blame(nobody, running, near) == {"skill_o"}
 
 
 def test_a_poisoned_claim_beside_a_good_one_of_the_same_tool_is_stopped(

@@ -33,8 +33,6 @@ from prowess.learning.skills import Skill
 
 MOST_ROUNDS = 24
 UNSETTLED = "the batch did not settle; gate it alone"
-PATIENCE = 18
-"""After so many rounds whatever passed a lost request answers for it, not only what came nearest."""
 HARDLY = 1e-6
 
 Progress = Callable[[int, int], None]
@@ -220,7 +218,7 @@ class _Gate:
         for number in range(MOST_ROUNDS):
             self._rely_on(batch.running.values())
             after = self._replayed()
-            cost = self._costs(batch, after, all_of_them=number >= PATIENCE)
+            cost = self._costs(batch, after, most=number + 1)  # if one was not enough, more of them
             if not cost:
                 return after
             batch.take_out(
@@ -229,13 +227,13 @@ class _Gate:
         batch.take_out({id: replace(batch.verdicts[id], why=UNSETTLED) for id in batch.running})
         return after
 
-    def _costs(self, batch: _Batch, after: Sequence[Replay], all_of_them: bool) -> dict[str, list[Row]]:
+    def _costs(self, batch: _Batch, after: Sequence[Replay], most: int) -> dict[str, list[Row]]:
         """The requests that worked and fail now, by the skills that answer for them."""
         cost: dict[str, list[Row]] = {}
         for judge, before, now in zip(self._court.judges, self._before, after, strict=True):
             if batch.running and self._fails_now(judge, before, now):
                 lost = Lost(judge, before.ranked, now.ranked)
-                for id in to_blame(lost, batch.running, self._trial.near, all_of_them):
+                for id in to_blame(lost, batch.running, self._trial.near, most):
                     cost.setdefault(id, []).append(_row(judge, before.score, now.score, ok=False))
         return cost
 

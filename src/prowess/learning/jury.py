@@ -149,8 +149,8 @@ class Lost:
     after: tuple[str, ...]
 
 
-def to_blame(lost: Lost, running: Mapping[str, Skill], near: Near, all_of_them: bool) -> set[str]:
-    """The skills whose method passed what was right: the one that is nearest, or all of them."""
+def to_blame(lost: Lost, running: Mapping[str, Skill], near: Near, most: int = 1) -> set[str]:
+    """The skills whose method passed what was right, so many of them, the nearest first."""
     expected, now = lost.judge.expected, lost.after
     last = max((now.index(id) if id in now else len(now)) for id in expected)
     above = [s for s in running.values() if s.method in now[:last] and s.method not in expected]
@@ -159,12 +159,9 @@ def to_blame(lost: Lost, running: Mapping[str, Skill], near: Near, all_of_them: 
     own = [skill for skill in running.values() if skill.method in expected]
     # What is close to the first is offered with it; where the first is less sure, so are the others.
     carried = [skill for skill in running.values() if _stood_above(skill, lost)]
-    suspects = passed or own or above or carried
-    if suspects and all_of_them:
-        return {skill.id for skill in suspects}
-    suspects = suspects or list(running.values())
+    suspects = passed or own or above or carried or list(running.values())
     nearness = {s.id: max(near(lost.judge.request, s.examples), default=0.0) for s in suspects}
-    return {max(suspects, key=lambda skill: (nearness[skill.id], skill.id)).id}
+    return set(sorted(nearness, key=lambda id: (-nearness[id], id))[:most])
 
 
 def _stood_above(skill: Skill, lost: Lost) -> bool:

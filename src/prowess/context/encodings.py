@@ -11,6 +11,7 @@ import html
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from urllib.parse import unquote
 
@@ -173,12 +174,17 @@ def _shifted(text: str) -> Iterator[Encoded]:
     sample = text[:LONGEST].lower()
     words = set(WORD.findall(sample))
     for shift in range(1, 26):
-        marks = {word for word in MARKS if shifted(word, shift) in words}
+        marks = words & _shifted_marks(shift)
         if len(marks) >= 3 and max(map(len, marks)) >= 4:
             yield Encoded("shifted letters", 0, len(text), shifted(sample, 26 - shift))
     backwards = {word for word in MARKS if word[::-1] in words}
     if len(backwards) >= 3 and max(map(len, backwards)) >= 4:
         yield Encoded("reversed letters", 0, len(text), sample[::-1])
+
+
+@cache
+def _shifted_marks(shift: int) -> frozenset[str]:
+    return frozenset(shifted(word, shift) for word in MARKS)
 
 
 def shifted(text: str, by: int) -> str:

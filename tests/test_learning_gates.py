@@ -139,14 +139,19 @@ def test_poisoned_use_is_stopped_by_the_gate(store_url: str, tmp_path: Path, clo
         assert engine.find("send mail to Zoe")[0].id == "tool:mail"
 
 
+def cleaned_up_four_times(engine: Engine) -> Skill:
+    """A skill of two steps, proposed because the same two answered four requests."""
+    for number in ("seven", "eight", "nine", "ten"):
+        use(engine, f"year end cleanup {number}", "tool:invoices", "tool:archive")
+    engine.learn()
+    return next(skill for skill in engine.learning.skills() if skill.steps)
+
+
 def test_several_steps_are_proposed_gated_promoted_offered_and_used(
     store_url: str, tmp_path: Path, clock: SteppingClock
 ) -> None:
     with office(store_url, tmp_path, clock, judges="anyone") as engine:
-        for number in ("seven", "eight", "nine", "ten"):
-            use(engine, f"year end cleanup {number}", "tool:invoices", "tool:archive")
-        engine.learn()
-        skill = next(skill for skill in engine.learning.skills() if skill.steps)
+        skill = cleaned_up_four_times(engine)
         (gated,) = engine.learning.gate(skill.id)
         assert gated.satisfied, (gated.tests.verdict, gated.benchmark.verdict)
         assert "skill:invoices-then-archive" not in engine.view().capabilities
@@ -171,10 +176,7 @@ def test_a_promoted_skill_is_subject_to_policy_like_anything_else(
     store_url: str, tmp_path: Path, clock: SteppingClock
 ) -> None:
     with office(store_url, tmp_path, clock, judges="anyone") as engine:
-        for number in ("seven", "eight", "nine", "ten"):
-            use(engine, f"year end cleanup {number}", "tool:invoices", "tool:archive")
-        engine.learn()
-        skill = next(skill for skill in engine.learning.skills() if skill.steps)
+        skill = cleaned_up_four_times(engine)
         engine.learning.gate(skill.id)
         engine.learning.promote(skill.id, "ada")
         engine.sync()

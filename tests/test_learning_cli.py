@@ -60,7 +60,7 @@ def office(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with prowess.open() as engine:
         engine.sync()
         invoices = next(c.id for c in engine.capabilities() if "invoices" in c.id)
-        for request in ("pay the plumber", "pay the plumber now", "pay a plumber in cash", "zzqqx wibbet"):
+        for request in ("pay the plumber", "pay the plumber now", "pay the plumber today", "zzqqx wibbet"):
             offer = engine.offer(request)
             worked = request.startswith("pay")
             engine.record(

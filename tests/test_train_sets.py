@@ -121,17 +121,16 @@ def test_a_function_is_asked_for_by_the_first_line_of_its_docstring(tmp_path: Pa
     )
 
 
-@pytest.mark.parametrize("line", ["mail\twrite to my boss\n", "mail\twrite\tto my boss\n"])
+@pytest.mark.parametrize("asked_for", [("mail",), ("mail", "fax")])
 def test_written_requests_make_a_set_beside_the_one_whose_tools_they_ask_for(
-    tmp_path: Path, line: str
+    tmp_path: Path, asked_for: tuple[str, ...]
 ) -> None:
-    (tmp_path / "written.tsv").write_text(f"{line}unknown\tnever mind\n", encoding="utf-8")
+    lines = ["\t".join((*asked_for, "write to my boss")), "unknown\tnever mind", "mail\tunknown\tnor this"]
+    (tmp_path / "written.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     bench = Bench(
         "post", (Tool("mail", "mail"), Tool("fax", "fax")), (Query("q", "x", ("fax",), {}, "train"),)
     )
     made = written_set(bench, read_requests(tmp_path / "written.tsv"))
     assert made.name == "written_post"
     assert made.tools == bench.tools
-    assert [(query.text, query.gold) for query in made.queries] == [
-        (line.strip().partition("\t")[2], ("mail",))
-    ]
+    assert [(query.text, query.gold) for query in made.queries] == [("write to my boss", asked_for)]

@@ -2,8 +2,8 @@
 
     python -m train.written --requests train/written.tsv --sets sets --out sets
 
-A line of the requests is a tool's id and a request, with a tab between them. Each set that has such
-tools gives one more, named written_NAME: all its tools, and the written requests alone.
+A line of the requests is a tool's id, or several, and a request, with tabs between them. Each set that has
+such tools gives one more, named written_NAME: all its tools, and the written requests alone.
 """
 
 import argparse
@@ -12,16 +12,19 @@ from pathlib import Path
 
 from train.bench import Bench, Query, read_bench, write_bench
 
+Request = tuple[tuple[str, ...], str]
 
-def read_requests(path: Path) -> list[tuple[str, str]]:
+
+def read_requests(path: Path) -> list[Request]:
     with path.open(encoding="utf-8") as lines:
-        return [(id, request) for id, _, request in (line.rstrip("\n").partition("\t") for line in lines)]
+        parts = [line.rstrip("\n").split("\t") for line in lines]
+    return [(tuple(ids), request) for *ids, request in parts]
 
 
-def written_set(bench: Bench, requests: Sequence[tuple[str, str]]) -> Bench:
+def written_set(bench: Bench, requests: Sequence[Request]) -> Bench:
     known = {tool.id for tool in bench.tools}
-    asked = [(id, request) for id, request in requests if id in known]
-    queries = [Query(f"w{n}", request, (id,), {}, "train") for n, (id, request) in enumerate(asked)]
+    asked = [(ids, request) for ids, request in requests if known.issuperset(ids)]
+    queries = [Query(f"w{n}", request, ids, {}, "train") for n, (ids, request) in enumerate(asked)]
     return Bench(f"written_{bench.name}", bench.tools, tuple(queries))
 
 

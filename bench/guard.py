@@ -1,8 +1,8 @@
-"""Measure the guard: `python -m bench.guard [look|check|frozen|seen|speed]`. Prints a report in Markdown.
+"""Measure the guard: `python -m bench.guard [unseen|seen|speed]`. Prints a report in Markdown.
 
 Stopped: rejected, or neutralised (changed by more than its frontmatter). Touched: an honest text that is
-rejected, or changed by more than the seed's two rewrites. `look`, `check` and `frozen` are the parts of
-tests/data/guard_fresh; `seen` is ../shared/security and tests/data/guard. Rules and head know all of them.
+rejected, or changed by more than the seed's two rewrites. `unseen` is tests/data/guard_unseen, which nothing
+learns from; `seen` are the corpora that rules, head and reader know.
 """
 
 import json
@@ -18,7 +18,7 @@ from typing import Any
 from prowess.context.classifier import Classifier
 from prowess.context.quoting import without_frontmatter
 from prowess.context.sanitise import DOCUMENTS, judge, neutralise
-from train.guard_texts import FRESH, OWN, PARTS, SECURITY, part_of
+from train.guard_texts import CORPORA, FRESH, OWN, SECURITY, UNSEEN
 
 Row = dict[str, Any]
 
@@ -26,9 +26,8 @@ MARKER = re.compile(r"^(User|Assistant|System):", re.IGNORECASE | re.MULTILINE)
 TAG = re.compile(r"</?(?:user|assistant|system)>", re.IGNORECASE)
 
 
-def rows(file: Path, part: str = "") -> list[Row]:
-    found = map(json.loads, file.read_text(encoding="utf-8").splitlines()) if file.exists() else ()
-    return [row for row in found if part in ("", part_of(row["id"]))]
+def rows(file: Path) -> list[Row]:
+    return list(map(json.loads, file.read_text(encoding="utf-8").splitlines())) if file.exists() else []
 
 
 def seeded(row: Row) -> str:
@@ -56,11 +55,11 @@ def is_hard(row: Row) -> bool:
     return "hard" in (row.get("kind"), row.get("family"))
 
 
-def corpus(folder: Path, part: str, classifier: Classifier | None) -> Iterator[str]:
-    attacks, honest = rows(folder / "attacks.jsonl", part), rows(folder / "honest.jsonl", part)
+def corpus(folder: Path, classifier: Classifier | None) -> Iterator[str]:
+    attacks, honest = rows(folder / "attacks.jsonl"), rows(folder / "honest.jsonl")
     missed = [row for row in attacks if not stopped(row, classifier)]
     hurt = [row for row in honest if touched(row, classifier)]
-    yield f"\n### {folder.name} {part}\n"
+    yield f"\n### {folder.name}\n"
     yield f"Stopped {share(len(attacks) - len(missed), len(attacks))},"
     yield f"touched {share(len(hurt), len(honest))},"
     yield f"of the hard ones {share(sum(map(is_hard, hurt)), sum(map(is_hard, honest)))}.\n"
@@ -105,15 +104,20 @@ def _told(taken: Sequence[float]) -> str:
 
 
 def main() -> None:
-    part = sys.argv[1] if len(sys.argv) > 1 else "check"
+    part = sys.argv[1] if len(sys.argv) > 1 else "unseen"
     if part == "speed":
         print("\n".join(speed()))
         return
-    chosen = [(FRESH, part)] if part in PARTS else [(SECURITY, ""), (OWN, "")]
-    for name, classifier in (("Rules and classifier", Classifier.open()), ("Rules alone", None)):
+    chosen = [UNSEEN] if part == "unseen" else [SECURITY, OWN, FRESH, *CORPORA]
+    ways = {
+        "Rules and classifier": Classifier.open(),
+        "Rules and the head alone, without the reader": Classifier.open(reader=False),
+        "Rules alone": None,
+    }
+    for name, classifier in ways.items():
         print(f"\n## {name}")
-        for folder, which in chosen:
-            print("\n".join(corpus(folder, which, classifier)))
+        for folder in chosen:
+            print("\n".join(corpus(folder, classifier)))
 
 
 if __name__ == "__main__":

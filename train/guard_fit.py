@@ -50,7 +50,7 @@ def columns() -> int:
 
 
 def table(examples: Sequence[Example]) -> Table:
-    found = [(number, window) for number, one in enumerate(examples) for window in _windows(one)]
+    found = [(number, window) for number, one in enumerate(examples) for window in windows_of(one)]
     entries = [_entries(window, examples[number].channel) for number, window in found]
     owners = np.array([number for number, _ in found], np.int64)
     return Table(
@@ -62,7 +62,7 @@ def table(examples: Sequence[Example]) -> Table:
     )
 
 
-def _windows(one: Example) -> list[Window]:
+def windows_of(one: Example) -> list[Window]:
     body = without_frontmatter(one.text) if one.channel in DOCUMENTS else one.text
     return windows(body, shown(fold(body, look_alikes=False).text).all)
 
@@ -82,6 +82,10 @@ class Head:
     def scores(self, read: Table) -> Numbers:
         sums = np.bincount(read.rows, self.weights[read.columns] * read.values, len(read.owners))
         return np.asarray(sums + self.bias)
+
+    def score_of(self, window: Window, channel: str) -> float:
+        places, values = _entries(window, channel)
+        return float(self.weights[places] @ values) + self.bias
 
     def best(self, read: Table, count: int) -> Numbers:
         """The highest score of each example; examples without a window score nothing."""

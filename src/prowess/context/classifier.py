@@ -1,9 +1,11 @@
-"""A small learned reader: how much a stretch of text reads like an attack.
+"""What was learnt from attacks and honest texts: how much a text reads like an attack.
 
 Above stands judge in sanitise, which asks it for a second opinion. The head beside this file is made by
 `train/guard.py`: one weight for each hashed word, pair of words and pair with a gap, and one for each concept
-and pair of concepts (`concepts.py`) that stand in one sentence or close together. It needs no encoder, reads
-at most `MOST` windows of a text, and gives the same answer every time.
+and pair of concepts (`concepts.py`) that stand in one sentence or close together. It reads at most `MOST`
+windows of a text. Texts that it does not find plainly harmless are read by a network too (`reader.py`), and
+both opinions are added up; where the network is not there, the head speaks alone. The same text gets the
+same answer every time.
 """
 
 import zlib
@@ -21,6 +23,7 @@ import numpy.typing as npt
 from prowess.context.characters import fold
 from prowess.context.concepts import Sentence, lexicon, pieces, sentence
 from prowess.context.quoting import Spans
+from prowess.context.reader import Reader
 
 SHIPPED = Path(__file__).parent / "model" / "guard.npz"
 
@@ -35,6 +38,8 @@ WORDS = 60
 QUOTED = 15
 """So many characters in quotation marks or code make a sentence one that shows something."""
 FEWEST = 8
+WORDS_COUNT = 0.7
+"""What the head's opinion counts beside the network's."""
 NOTHING = Spans()
 
 Features = npt.NDArray[np.int64]
@@ -59,32 +64,67 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """By channel: from which score on it rejects by itself, and below which it overrules the rules."""
+
+    high: dict[str, float]
+    low: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
 class Classifier:
     words: Weights
     concepts: Weights
     channels: dict[str, float]
     """What is usual differs by channel, so each has its own start."""
-    high: dict[str, float]
-    """From this score on it rejects by itself."""
-    low: dict[str, float]
-    """Below this score it speaks up for a text that the rules would reject."""
+    alone: Limits
+    usual: dict[str, tuple[float, float]]
+    """The middle and the spread of the head's scores of honest texts, by channel."""
+    together: Limits
+    """For the sum of both opinions, the head's measured by what is usual."""
+    harmless: float
+    """What the head finds no more unusual than this, the network does not read."""
+    reader: Reader | None = None
 
     @classmethod
-    def open(cls, file: Path = SHIPPED) -> Self | None:
+    def open(cls, file: Path = SHIPPED, reader: bool = True) -> Self | None:
         """The shipped head, or none when it is not there: the guard then works by its rules alone."""
         if not file.exists():
             return None
-        with np.load(file, allow_pickle=False) as head:
-            starts, high, low = (
-                dict(zip(CHANNELS, row.tolist(), strict=True)) for row in head["numbers"].astype(float)
-            )
-            words, concepts = (head[name].astype(np.float32) for name in ("words", "concepts"))
-            return cls(words, concepts, starts, high, low)
+        with np.load(file, allow_pickle=False) as kept:
+            rows = [dict(zip(CHANNELS, row.tolist(), strict=True)) for row in kept["numbers"].astype(float)]
+            words, concepts = (kept[name].astype(np.float32) for name in ("words", "concepts"))
+            high, low, harmless = kept["together"].tolist()
+        starts, alone, middle, spread = rows[0], Limits(rows[1], rows[2]), rows[3], rows[4]
+        usual = {channel: (middle[channel], spread[channel]) for channel in CHANNELS}
+        together = Limits(dict.fromkeys(CHANNELS, high), dict.fromkeys(CHANNELS, low))
+        network = Reader.open() if reader else None
+        return cls(words, concepts, starts, alone, usual, together, harmless, network)
+
+    @property
+    def limits(self) -> Limits:
+        return self.together if self.reader else self.alone
 
     def read(self, text: str, channel: str, shown: Spans = NOTHING) -> Reading:
-        """The window of a text that reads most like an attack."""
+        """How much a text reads like an attack, and where."""
+        said = self.by_words(text, channel, shown)
+        if self.reader is None or not said:
+            return said[0] if said else Reading(-np.inf, 0)
+        unusual = self.unusual(said[0].score, channel)
+        if unusual < self.harmless:
+            return Reading(-np.inf, said[0].place)
+        score, place = self.reader.read(text, channel, [one.place for one in said])
+        return Reading(score + WORDS_COUNT * unusual, place)
+
+    def by_words(self, text: str, channel: str, shown: Spans = NOTHING) -> list[Reading]:
+        """The windows of a text, the one first that reads most like an attack by its words."""
         readings = [Reading(self._score(window, channel), window.place) for window in windows(text, shown)]
-        return max(readings, key=lambda reading: reading.score, default=Reading(-np.inf, 0))
+        return sorted(readings, key=lambda reading: -reading.score)
+
+    def unusual(self, score: float, channel: str) -> float:
+        """A score of the head, measured by the honest texts of the channel."""
+        middle, spread = self.usual[channel]
+        return (score - middle) / spread
 
     def _score(self, window: Window, channel: str) -> float:
         said = float(self.words[window.words].sum()) * scale(window.words)

@@ -268,10 +268,10 @@ def _advised(
 ) -> list[Finding]:
     """The findings after a second opinion, which may reject by itself or speak up against the rules."""
     opinion = _opinion(reading, classifier, channel)
-    if opinion.score >= classifier.high[channel]:
+    if opinion.score >= classifier.limits.high[channel]:
         return [*findings, Finding("learned", opinion.place, "reads like known attacks", "high")]
     weight, _ = heaviest(signal for signal in reading.signals if not signal.shown)
-    if opinion.score >= classifier.low[channel] or weight >= BEYOND_DOUBT:
+    if opinion.score >= classifier.limits.low[channel] or weight >= BEYOND_DOUBT:
         return list(findings)
     return [replace(one, severity="medium") if _is_arguable(one) else one for one in findings]
 

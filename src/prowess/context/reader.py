@@ -1,0 +1,152 @@
+"""A network that reads stretches of a text and says how much each reads like an attack.
+
+Above stands the classifier, which adds its word weights to this. The network is the shipped encoder, with
+its upper layers turned to this task: `model/reader.npz`, made by `train/guard_reader.py`, holds two narrow
+matrices for each weight that changes, and they are worked into a copy of the encoder when something is first
+judged. A stretch is read alone, so the same text gets the same answer every time.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from prowess.context.characters import fold
+from prowess.context.concepts import pieces
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+    from tokenizers import Tokenizer
+
+SHIPPED = Path(__file__).parent / "model" / "reader.npz"
+# The encoder's files, not its code: nothing here knows how they are searched with.
+ENCODER = Path(__file__).parents[1] / "discovery" / "model"
+
+STRETCH = 420
+"""How many characters are read at a time: whole sentences, and half of them again with the next."""
+MOST = 2
+"""Stretches read of one text: those around the places that others find most telling."""
+TOKENS = 128
+NOTHING_READ = -20.0
+SHARPNESS = 8.0
+"""The encoder's vectors have length 1; the head was taught with longer ones."""
+
+Floats = npt.NDArray[np.float32]
+
+
+def stretches(text: str) -> list[tuple[int, int]]:
+    """Overlapping runs of sentences."""
+    places = list(pieces(text))
+    runs, start = [], 0
+    while start < len(places):
+        end = start + 1
+        while end < len(places) and places[end][1] - places[start][0] <= STRETCH:
+            end += 1
+        runs.append((places[start][0], places[end - 1][1]))
+        if end == len(places):
+            break
+        start = max(start + 1, (start + end + 1) // 2)
+    return runs
+
+
+def telling(runs: Sequence[tuple[int, int]], places: Sequence[int]) -> list[tuple[int, int]]:
+    """All runs of a short text; of a longer one those that hold the places given, the first of them first."""
+    if len(runs) <= MOST:
+        return list(runs)
+    held = [[run for run in runs if run[0] <= place < run[1]] for place in places]
+    return list(dict.fromkeys(run for found in held for run in found[-1:]))[:MOST]
+
+
+def folded(text: str) -> str:
+    return fold(text, look_alikes=False).text
+
+
+def asked(said: str, channel: str) -> str:
+    """What the network sees of a stretch: where the text stands, and what it says."""
+    return f"{channel.replace('_', ' ')}: {said}"
+
+
+def turned(encoder: bytes, changes: Mapping[str, npt.NDArray[np.generic]]) -> bytes:
+    """The encoder with its weights changed; rounded to 8 bits again, each column with a scale of its own.
+
+    A change is a product of two narrow matrices. `at_N` says where in the file the weights and their scales
+    stand, `left_N` and `right_N` are the matrices.
+    """
+    content = bytearray(encoder)
+    for number in range(len(changes) // 3):
+        kernel_at, scale_at = changes[f"at_{number}"].tolist()
+        left, right = (changes[f"{side}_{number}"].astype(np.float32) for side in ("left", "right"))
+        shape = (left.shape[0], right.shape[1])
+        kernel = np.frombuffer(content, np.int8, shape[0] * shape[1], kernel_at).reshape(shape)
+        scale = np.frombuffer(content, np.float32, shape[1], scale_at)
+        weights = kernel * scale + left @ right
+        rounded_scale = np.maximum(np.abs(weights).max(axis=0), 1e-12).astype(np.float32) / np.float32(127)
+        rounded = np.clip(np.rint(weights / rounded_scale), -127, 127).astype(np.int8)
+        content[kernel_at : kernel_at + rounded.size] = rounded.tobytes()
+        content[scale_at : scale_at + rounded_scale.nbytes] = rounded_scale.tobytes()
+    return bytes(content)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """From the vector of a stretch to the log-odds that it is an attack."""
+
+    inner: Floats
+    inner_bias: Floats
+    outer: Floats
+    outer_bias: float
+
+    def __call__(self, vector: Floats) -> float:
+        seen = np.tanh(self.inner @ (np.float32(SHARPNESS) * vector) + self.inner_bias)
+        return float(self.outer @ seen) + self.outer_bias
+
+
+class Reader:
+    def __init__(self, session: "InferenceSession", tokenizer: "Tokenizer", head: Head) -> None:
+        self._session = session
+        self._tokenizer = tokenizer
+        self._head = head
+
+    @classmethod
+    def open(cls, file: Path = SHIPPED, encoder: Path = ENCODER) -> Self | None:
+        """The shipped network, or none where a part of it is missing or belongs to another encoder."""
+        try:
+            # Loaded when something is first judged: they cost 150 ms that other uses need not pay.
+            from onnxruntime import InferenceSession, SessionOptions
+            from tokenizers import Tokenizer
+        except ImportError:
+            return None
+        if not (file.exists() and (encoder / "model.onnx").exists()):
+            return None
+        content = (encoder / "model.onnx").read_bytes()
+        with np.load(file, allow_pickle=False) as kept:
+            parts = {name: kept[name] for name in kept.files}
+        if hashlib.sha256(content).hexdigest() != str(parts.pop("encoder")):
+            return None
+        inner, inner_bias, outer = (parts.pop(f"head_{number}").astype(np.float32) for number in range(3))
+        head = Head(inner, inner_bias, outer, float(parts.pop("head_3")))
+        options = SessionOptions()
+        options.intra_op_num_threads = 1
+        options.inter_op_num_threads = 1
+        session = InferenceSession(turned(content, parts), options, providers=["CPUExecutionProvider"])
+        tokenizer = Tokenizer.from_file(str(encoder / "tokenizer.json"))
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(TOKENS)
+        return cls(session, tokenizer, head)
+
+    def read(self, text: str, channel: str, places: Sequence[int]) -> tuple[float, int]:
+        """The log-odds of the stretch that reads most like an attack, and where it begins."""
+        plain = folded(text)
+        chosen = telling(stretches(plain), places)
+        found = ((self._score(plain[start:end], channel), start) for start, end in chosen)
+        return max(found, default=(NOTHING_READ, 0))
+
+    def _score(self, said: str, channel: str) -> float:
+        readable = asked(said, channel).encode("utf-8", "replace").decode()
+        ids = np.array([self._tokenizer.encode(readable).ids], np.int64)
+        (vector,) = self._session.run(["embedding"], {"input_ids": ids})
+        return self._head(np.asarray(vector[0], np.float32))

@@ -143,7 +143,8 @@ class WhatExists:
         from prowess.engine.guarding import judged
 
         draft = Draft(self.capability(id), self.detail(id))
-        return tuple(one for one in judged(draft, Classifier.open()) if one.judgement.findings)
+        classifier = Classifier.open()
+        return tuple(one for one in judged(draft, classifier, classifier) if one.judgement.findings)
 
     def _switch(self, provider: str, agent: str, why_off: str | None) -> None:
         with self._database.writing() as transaction:

@@ -29,9 +29,9 @@ def note(journal: Journal, transaction: Transaction, drafts: Sequence[Draft]) ->
     from prowess.context.classifier import Classifier
     from prowess.engine.guarding import unsafe
 
-    classifier = Classifier.open()
+    classifier, quick = Classifier.open(), Classifier.open(reader=False)
     for draft in drafts[:MOST_JUDGED]:
-        reason = unsafe(draft, classifier)
+        reason = unsafe(draft, classifier, quick)
         if reason:
             data = {"capability": draft.capability.id, "digest": digest(draft), "reason": reason}
             journal.append(transaction, FOUND, data)

@@ -20,18 +20,22 @@ class Judged:
     judgement: Judgement
 
 
-def unsafe(draft: Draft, classifier: Classifier | None) -> str:
-    """Why a text may not be shown before a person has looked at it; empty when nothing speaks against it."""
-    for one in judged(draft, classifier):
+def unsafe(draft: Draft, classifier: Classifier | None, for_fields: Classifier | None = None) -> str:
+    """Why a text may not be shown before a person has looked at it; empty when nothing speaks against it.
+
+    The fields of a schema, which are many, may have a quicker classifier.
+    """
+    for one in judged(draft, classifier, for_fields or classifier):
         if one.judgement.verdict == "reject":
             return f"its {one.channel.replace('_', ' ')} looks like an attack: {one.judgement.reason}"
     return ""
 
 
-def judged(draft: Draft, classifier: Classifier | None) -> Iterator[Judged]:
+def judged(draft: Draft, classifier: Classifier | None, for_fields: Classifier | None) -> Iterator[Judged]:
     """Every text of a capability that a model could be shown, judged one after the other."""
     for channel, text in _texts(draft):
-        yield Judged(channel, text, judge(text, channel, classifier=classifier))
+        chosen = for_fields if channel == "schema_field" else classifier
+        yield Judged(channel, text, judge(text, channel, classifier=chosen))
 
 
 def _texts(draft: Draft) -> Iterator[tuple[Channel, str]]:

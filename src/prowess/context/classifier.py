@@ -10,7 +10,7 @@ same answer every time.
 
 import zlib
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
@@ -57,10 +57,14 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The highest score of any window, and where that window begins."""
+    """The highest score of any window, where that window begins, and what the score means."""
 
     score: float
     place: int
+    rejects: bool = False
+    """Whether it rejects by itself."""
+    harmless: bool = True
+    """Whether it speaks up for a text that the rules would reject."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,13 @@ class Limits:
 
     high: dict[str, float]
     low: dict[str, float]
+
+    def reading(self, score: float, place: int, channel: str) -> Reading:
+        return Reading(score, place, score >= self.high[channel], score < self.low[channel])
+
+
+def no_reader() -> None:
+    """For texts that must be judged quickly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +95,8 @@ class Classifier:
     """For the sum of both opinions, the head's measured by what is usual."""
     harmless: float
     """What the head finds no more unusual than this, the network does not read."""
-    reader: Reader | None = None
+    reader: Callable[[], Reader | None]
+    """Opened when there is something for it to read."""
 
     @classmethod
     def open(cls, file: Path = SHIPPED, reader: bool = True) -> Self | None:
@@ -98,28 +110,25 @@ class Classifier:
         starts, alone, middle, spread = rows[0], Limits(rows[1], rows[2]), rows[3], rows[4]
         usual = {channel: (middle[channel], spread[channel]) for channel in CHANNELS}
         together = Limits(dict.fromkeys(CHANNELS, high), dict.fromkeys(CHANNELS, low))
-        network = Reader.open() if reader else None
+        network = cache(Reader.open) if reader else no_reader
         return cls(words, concepts, starts, alone, usual, together, harmless, network)
-
-    @property
-    def limits(self) -> Limits:
-        return self.together if self.reader else self.alone
 
     def read(self, text: str, channel: str, shown: Spans = NOTHING) -> Reading:
         """How much a text reads like an attack, and where."""
         said = self.by_words(text, channel, shown)
-        if self.reader is None or not said:
-            return said[0] if said else Reading(-np.inf, 0)
-        unusual = self.unusual(said[0].score, channel)
-        if unusual < self.harmless:
-            return Reading(-np.inf, said[0].place)
-        score, place = self.reader.read(text, channel, [one.place for one in said])
-        return Reading(score + WORDS_COUNT * unusual, place)
+        if not said or self.unusual(said[0][0], channel) < self.harmless:
+            return Reading(-np.inf, said[0][1] if said else 0)
+        score, place = said[0]
+        reader = self.reader()
+        if reader is None:
+            return self.alone.reading(score, place, channel)
+        seen, at = reader.read(text, channel, [place for _, place in said])
+        return self.together.reading(seen + WORDS_COUNT * self.unusual(score, channel), at, channel)
 
-    def by_words(self, text: str, channel: str, shown: Spans = NOTHING) -> list[Reading]:
-        """The windows of a text, the one first that reads most like an attack by its words."""
-        readings = [Reading(self._score(window, channel), window.place) for window in windows(text, shown)]
-        return sorted(readings, key=lambda reading: -reading.score)
+    def by_words(self, text: str, channel: str, shown: Spans = NOTHING) -> list[tuple[float, int]]:
+        """The score and place of each window, the one first that reads most like an attack by its words."""
+        found = [(self._score(window, channel), window.place) for window in windows(text, shown)]
+        return sorted(found, key=lambda one: -one[0])
 
     def unusual(self, score: float, channel: str) -> float:
         """A score of the head, measured by the honest texts of the channel."""

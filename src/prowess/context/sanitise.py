@@ -268,10 +268,10 @@ def _advised(
 ) -> list[Finding]:
     """The findings after a second opinion, which may reject by itself or speak up against the rules."""
     opinion = _opinion(reading, classifier, channel)
-    if opinion.score >= classifier.limits.high[channel]:
+    if opinion.rejects:
         return [*findings, Finding("learned", opinion.place, "reads like known attacks", "high")]
     weight, _ = heaviest(signal for signal in reading.signals if not signal.shown)
-    if opinion.score >= classifier.limits.low[channel] or weight >= BEYOND_DOUBT:
+    if not opinion.harmless or weight >= BEYOND_DOUBT:
         return list(findings)
     return [replace(one, severity="medium") if _is_arguable(one) else one for one in findings]
 
@@ -280,7 +280,7 @@ def _opinion(reading: Read, classifier: Classifier, channel: Channel) -> Reading
     """Of the text and of what it hides, whatever reads most like an attack."""
     read = [classifier.read(reading.text, channel, reading.shown.all)]
     for one in reading.hidden[:HIDDEN_READ]:
-        read.append(Reading(classifier.read(one.said[:MOST_HIDDEN], channel).score, one.place))
+        read.append(replace(classifier.read(one.said[:MOST_HIDDEN], channel), place=one.place))
     return max(read, key=lambda opinion: opinion.score)
 
 

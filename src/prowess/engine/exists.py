@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from prowess.catalogue.catalogue import Catalogue, Version
@@ -20,6 +21,7 @@ from prowess.store.database import Database, Transaction
 from prowess.types import Capability, Detail, Draft, Held, Problem, Provider, Reading, SyncReport, Trust
 
 if TYPE_CHECKING:
+    from prowess.context.classifier import Classifier
     from prowess.engine.guarding import Judged
 
 SERVED = ("mcp", "openapi")
@@ -139,12 +141,18 @@ class WhatExists:
 
     def findings(self, id: str) -> "tuple[Judged, ...]":
         """What the guard finds in each text of a capability as it is now."""
-        from prowess.context.classifier import Classifier
         from prowess.engine.guarding import judged
 
         draft = Draft(self.capability(id), self.detail(id))
-        classifier = Classifier.open()
-        return tuple(one for one in judged(draft, classifier, classifier) if one.judgement.findings)
+        found = judged(draft, self._classifier, self._classifier)
+        return tuple(one for one in found if one.judgement.findings)
+
+    @cached_property
+    def _classifier(self) -> "Classifier | None":
+        # It brings numpy: loaded when something is to be judged, not at the first import.
+        from prowess.context.classifier import Classifier
+
+        return Classifier.open()
 
     def _switch(self, provider: str, agent: str, why_off: str | None) -> None:
         with self._database.writing() as transaction:
@@ -163,7 +171,8 @@ class WhatExists:
                 self.journal.append(transaction, "catalogue.synced", sync_data(changes))
                 new = {*changes.added, *changes.changed}
                 self._hold_unsafe(transaction, self._drafts(readings, new, trusted=False))
-                flagged.note(self.journal, transaction, self._drafts(readings, new, trusted=True))
+                if own := self._drafts(readings, new, trusted=True):
+                    flagged.note(self.journal, transaction, own, self._classifier)
         view = self.view()
         problems = [p for p in self.problems() if not names or p.source in names]
         return SyncReport(
@@ -188,13 +197,10 @@ class WhatExists:
         """Judge what servers now say, in the transaction that would show it."""
         if not suspects:
             return
-        # The classifier brings numpy: loaded when something is to be judged, not at the first import.
-        from prowess.context.classifier import Classifier
         from prowess.engine.guarding import unsafe
 
-        classifier = Classifier.open()
         for draft in suspects:
-            reason = unsafe(draft, classifier)
+            reason = unsafe(draft, self._classifier)
             id, now = draft.capability.id, stamp(self._clock())
             if reason and self._catalogue.hold(transaction, id, digest(draft), reason, now):
                 self.journal.append(transaction, "quarantine.held", {"capability": id, "reason": reason})

@@ -6,6 +6,8 @@ so that nothing is judged twice and an acceptance ends with the next change.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from prowess.catalogue.merge import digest
 from prowess.catalogue.view import View
@@ -14,6 +16,9 @@ from prowess.journal import Journal
 from prowess.store.database import Transaction
 from prowess.types import Draft, Problem
 
+if TYPE_CHECKING:
+    from prowess.context.classifier import Classifier
+
 FOUND, ACCEPTED = "guard.found", "guard.accepted"
 
 MOST_JUDGED = 300
@@ -21,15 +26,14 @@ MOST_JUDGED = 300
 REMEMBERED = 10_000
 
 
-def note(journal: Journal, transaction: Transaction, drafts: Sequence[Draft]) -> None:
+def note(
+    journal: Journal, transaction: Transaction, drafts: Sequence[Draft], classifier: "Classifier | None"
+) -> None:
     """Judge what is new, and write down what speaks against it."""
-    if not drafts:
-        return
-    # The classifier brings numpy: loaded when something is to be judged, not at the first import.
-    from prowess.context.classifier import Classifier
+    from prowess.context.classifier import no_reader
     from prowess.engine.guarding import unsafe
 
-    classifier, quick = Classifier.open(), Classifier.open(reader=False)
+    quick = replace(classifier, reader=no_reader) if classifier else None
     for draft in drafts[:MOST_JUDGED]:
         reason = unsafe(draft, classifier, quick)
         if reason:

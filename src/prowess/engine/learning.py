@@ -31,6 +31,7 @@ from prowess.types import DEFAULT_AGENT
 
 ABANDONED_AFTER = timedelta(hours=1)
 MOST_JUDGES = 2000
+MOST_LABELLED = 5000
 GATE_COMMAND = "prowess skills gate {}"
 
 
@@ -182,7 +183,7 @@ class Learning:
         found = [
             Judge(query.text, query.gold, DEFAULT_AGENT, "")
             for query in (
-                sampled(read_set(Path(self._config.benchmark)).queries, "train", MOST_JUDGES)
+                sampled(read_set(Path(self._config.benchmark)).queries, "train", MOST_LABELLED)
                 if self._config.benchmark
                 else ()
             )

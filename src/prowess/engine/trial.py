@@ -51,6 +51,7 @@ class Trial:
         self._steps: Mapping[str, tuple[str, ...]] = {}
         self._vectors: Mapping[str, Matrix] = {}
         self._judges: Matrix | None = None
+        self._allowed: dict[str, Mapping[str, Capability]] = {}
 
     def prepare(
         self, requests: Sequence[str], skills: Sequence[Skill], progress: Callable[[int, int], None]
@@ -70,6 +71,7 @@ class Trial:
             self._engine.procedures, self._engine._extended = procedures, None
         self._engine.lessons = (0, lessons_of(skills))
         self._engine._make_vectors()
+        self._allowed = {}
         self._steps = {skill.method: skill.steps for skill in skills if skill.steps}
 
     def near(self, request: str, others: Sequence[str]) -> list[float]:
@@ -105,7 +107,11 @@ class Trial:
         return {hit.id: hit.score for hit in self._engine.offer(turn).hits}
 
     def ranked(self, request: str, agent: str) -> list[str]:
-        return self._engine.rank(request, agent, depth=DEPTH)
+        """What `rank` gives; who may use what is asked once for each agent, and not for each request."""
+        if agent not in self._allowed:
+            self._engine._prepared()
+            self._allowed[agent] = self._engine.visible(agent).capabilities
+        return self._engine._search.rank(request, self._allowed[agent], DEPTH, split=True)
 
     def score(self, ranked: Sequence[str], expected: Sequence[str]) -> float:
         """NDCG@10; a skill of several steps stands for all of them."""

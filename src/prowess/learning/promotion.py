@@ -21,6 +21,8 @@ WHOLE = 10_000
 """All of them, in hundredths of a percent."""
 CHANCE = 1.0
 """How many times its usual spread a loss may be before it counts as one."""
+SURELY = 1.5
+"""How many times its usual spread a gain must be before it speaks for itself."""
 RESULTS = ("runner", "command", "passed", "failed", "digest", "evidence_digest", "command_succeeded")
 FLAGS = ("gate", "gates", "has_tests", "has_benchmark_delta", "status", "promotable", "examples")
 
@@ -69,6 +71,12 @@ class SuiteResult:
     def harms(self) -> bool:
         """Whether what changed for the worse is more than chance."""
         return _change(self.rows) < -CHANCE * _spread(self.rows)
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether it clears, and nothing is the worse for it or the gain is clearly more than chance."""
+        unharmed = all(row.ok for row in self.rows)
+        return self.clears and (unharmed or _change(self.rows) > SURELY * _spread(self.rows))
 
     @property
     def verdict(self) -> str:

@@ -143,7 +143,8 @@ def scores(net: Upper, states: Sequence[Tensor]) -> Tensor:
 def teach(net: Upper, texts: Sequence[Sequence[Tensor]], attack: Sequence[bool], recipe: Recipe) -> None:
     """From labels: the stretch of a text that reads most like an attack is what the label is about."""
     chance = np.random.default_rng(recipe.seed)
-    narrow = [weight for part in net.layers.parameters() if (weight := part).requires_grad]
+    net.train()
+    narrow = [weight for weight in net.layers.parameters() if weight.requires_grad]
     head = [*net.inner.parameters(), *net.outer.parameters()]
     optimiser = torch.optim.AdamW(
         [{"params": narrow, "lr": recipe.rate}, {"params": head, "lr": 1e-3}], weight_decay=0.01
@@ -182,7 +183,7 @@ def changes(net: Upper, encoder: Path) -> Change:
         found[f"right_{number}"] = right.detach().numpy().astype(np.float16)
     head = (net.inner.weight, net.inner.bias, net.outer.weight[0])
     found |= {f"head_{n}": weight.detach().numpy().astype(np.float16) for n, weight in enumerate(head)}
-    found["head_3"] = np.array(float(net.outer.bias))
+    found["head_3"] = np.array(float(net.outer.bias.detach()))
     found["encoder"] = np.array(hashlib.sha256(content).hexdigest())
     return found
 

@@ -83,9 +83,12 @@ def turned(encoder: bytes, changes: Mapping[str, npt.NDArray[np.generic]]) -> by
         shape = (left.shape[0], right.shape[1])
         kernel = np.frombuffer(content, np.int8, shape[0] * shape[1], kernel_at).reshape(shape)
         scale = np.frombuffer(content, np.float32, shape[1], scale_at)
-        weights = kernel * scale + left @ right
-        rounded_scale = np.maximum(np.abs(weights).max(axis=0), 1e-12).astype(np.float32) / np.float32(127)
-        rounded = np.clip(np.rint(weights / rounded_scale), -127, 127).astype(np.int8)
+        weights = left @ right
+        weights += kernel * scale
+        largest = np.maximum(weights.max(axis=0), -weights.min(axis=0))
+        rounded_scale = np.maximum(largest, np.float32(1e-12)) / np.float32(127)
+        weights /= rounded_scale
+        rounded = np.rint(weights, out=weights).astype(np.int8)
         content[kernel_at : kernel_at + rounded.size] = rounded.tobytes()
         content[scale_at : scale_at + rounded_scale.nbytes] = rounded_scale.tobytes()
     return bytes(content)

@@ -10,7 +10,7 @@ same answer every time.
 
 import zlib
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
@@ -23,7 +23,7 @@ import numpy.typing as npt
 from prowess.context.characters import fold
 from prowess.context.concepts import Sentence, lexicon, pieces, sentence
 from prowess.context.quoting import Spans
-from prowess.context.reader import Reader
+from prowess.context.reader import Reader, runs_of
 
 SHIPPED = Path(__file__).parent / "model" / "guard.npz"
 
@@ -160,7 +160,7 @@ def windows(text: str, shown: Spans = NOTHING) -> list[Window]:
     if len(places) > SENTENCES:
         places = places[: SENTENCES // 2] + places[-SENTENCES // 2 :]
     read = [sentence(folded, start, end, original) for start, end in places]
-    runs = list(_runs(read))
+    runs = list(runs_of([(one.start, one.end) for one in read], WINDOW))
     chosen = runs if len(runs) <= MOST else runs[: MOST // 2] + runs[-MOST // 2 :]
     words = cache(lambda at: _words(read[at].words))
     masks = [_mask(one, shown) for one in read]
@@ -172,19 +172,6 @@ def windows(text: str, shown: Spans = NOTHING) -> list[Window]:
         )
         for start, end in chosen
     ]
-
-
-def _runs(read: Sequence[Sentence]) -> Iterator[tuple[int, int]]:
-    """Each run begins in the middle of the one before, so that nothing is cut in two everywhere."""
-    start = 0
-    while start < len(read):
-        end = start + 1
-        while end < len(read) and read[end].end - read[start].start <= WINDOW:
-            end += 1
-        yield start, end
-        if end == len(read):
-            return
-        start = max(start + 1, (start + end + 1) // 2)
 
 
 def _mask(one: Sentence, shown: Spans) -> int:

@@ -7,7 +7,7 @@ judged. A stretch is read alone, so the same text gets the same answer every tim
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -38,19 +38,26 @@ SHARPNESS = 8.0
 Floats = npt.NDArray[np.float32]
 
 
-def stretches(text: str) -> list[tuple[int, int]]:
-    """Overlapping runs of sentences."""
-    places = list(pieces(text))
-    runs, start = [], 0
+def runs_of(places: Sequence[tuple[int, int]], longest: int) -> Iterator[tuple[int, int]]:
+    """Which sentences are read together, from one to before another, given where each begins and ends.
+
+    Each run begins in the middle of the one before, so that nothing is cut in two everywhere.
+    """
+    start = 0
     while start < len(places):
         end = start + 1
-        while end < len(places) and places[end][1] - places[start][0] <= STRETCH:
+        while end < len(places) and places[end][1] - places[start][0] <= longest:
             end += 1
-        runs.append((places[start][0], places[end - 1][1]))
+        yield start, end
         if end == len(places):
-            break
+            return
         start = max(start + 1, (start + end + 1) // 2)
-    return runs
+
+
+def stretches(text: str) -> list[tuple[int, int]]:
+    """Overlapping runs of sentences, each from where it begins to where it ends."""
+    places = list(pieces(text))
+    return [(places[start][0], places[end - 1][1]) for start, end in runs_of(places, STRETCH)]
 
 
 def telling(runs: Sequence[tuple[int, int]], places: Sequence[int]) -> list[tuple[int, int]]:

@@ -1,8 +1,8 @@
 """Measure the guard: `python -m bench.guard [unseen|seen|speed]`. Prints a report in Markdown.
 
 Stopped: rejected, or neutralised (changed by more than its frontmatter). Touched: an honest text that is
-rejected, or changed by more than the seed's two rewrites. `unseen` is tests/data/guard_unseen, which nothing
-learns from; `seen` are the corpora that rules, head and reader know.
+rejected, or changed by more than the seed's two rewrites. `unseen` are tests/data/guard_unseen and
+guard_unseen_two, which nothing learns from; `seen` are the corpora that rules, head and reader know.
 """
 
 import json
@@ -108,7 +108,7 @@ def main() -> None:
     if part == "speed":
         print("\n".join(speed()))
         return
-    chosen = [UNSEEN] if part == "unseen" else [SECURITY, OWN, FRESH, *CORPORA]
+    chosen = [*UNSEEN] if part == "unseen" else [SECURITY, OWN, FRESH, *CORPORA]
     ways = {
         "Rules and classifier": Classifier.open(),
         "Rules and the head alone, without the reader": Classifier.open(reader=False),

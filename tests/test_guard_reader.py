@@ -57,11 +57,11 @@ def test_a_change_is_added_to_the_weights_and_rounded_again() -> None:
     kernel = np.array([[127, -64], [0, 127]], np.int8)
     scale = np.array([0.01, 0.02], np.float32)
     file = b"before" + b"  " + kernel.tobytes() + b"between." + b"    " + scale.tobytes() + b"after"
-    left, right = np.array([[1.0], [0.0]], np.float16), np.array([[1.27, 0.0]], np.float16)
-    at = np.array([8, 24])
-    changed = turned(file, {"at_0": at, "left_0": left, "right_0": right})
+    left, right = np.array([[100], [0]], np.int8), np.array([[127, 0]], np.int8)
+    parts = {"at_0": np.array([8, 24]), "left_0": left, "right_0": right, "scale_0": np.array([1e-4])}
+    changed = turned(file, parts)
     after = np.frombuffer(changed, np.int8, 4, 8).reshape(2, 2) * np.frombuffer(changed, np.float32, 2, 24)
-    assert np.allclose(after, kernel * scale + left @ right, atol=0.02)
+    assert np.allclose(after, kernel * scale + [[1.27, 0], [0, 0]], atol=0.02)
     assert changed[:8] == file[:8] and changed[32:] == file[32:]
 
 

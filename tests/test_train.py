@@ -19,7 +19,7 @@ from train.pairs import Pair, pairs_of, read_pairs, write_pairs
 from train.paraphrase import ask_for, join, reword
 from train.report import Speed, table, worst
 from train.score import judge, mean_ndcg, rank, score
-from train.shelf import Columns, Shelf, also_right, batches, compare, lay_out, shelve
+from train.shelf import Columns, Guide, Shelf, also_right, batches, compare, lay_out, shelve
 from train.text import display_name, thinned_text, tool_text
 from train.tiny import VOCABULARY, Weights, random_weights, tokenizer, write_set
 
@@ -184,6 +184,15 @@ def test_only_the_pair_s_own_column_and_true_mistakes_count() -> None:
     ]
 
 
+def test_what_a_guide_puts_above_the_right_tool_is_not_counted_as_a_mistake() -> None:
+    places = {tool: place for place, tool in enumerate(("weather", "mail", "forecast", "twin"))}
+    asked = np.array([[0.5, 0.8, 0.1, 0.2]], np.float32)
+    guide = Guide({"r": 0}, places, asked, np.eye(4, dtype=np.float32))
+    pair = Pair("tiny", "asked", "r", "weather", ("weather",), "x")
+    columns = Columns(["weather", "mail", "twin"], ["x", "y", "z"])
+    assert also_right(Shelf([pair], {}, guide=guide), [pair], columns).tolist() == [[False, True, False]]
+
+
 def test_batches_come_from_one_catalogue_each_and_use_every_pair() -> None:
     other = Shelf([Pair("other", "asked", str(n), "weather", (), "") for n in range(8)], {})
     drawn = list(batches([small_shelf(), other], 4, 40, Random(1)))
@@ -271,6 +280,20 @@ def test_a_tiny_model_survives_conversion_and_opens_in_the_package(tmp_path: Pat
         assert encoder([text])[0] @ by_hand(weights, ids) == pytest.approx(1, abs=0.02)
     convert(weights, tokenizer(), tmp_path / "again")
     assert (tmp_path / "again" / "digests.json").read_bytes() == (tmp_path / "digests.json").read_bytes()
+
+
+def test_weights_read_back_out_of_a_graph_are_those_that_went_in_but_for_the_rounding() -> None:
+    pytest.importorskip("onnx", reason="conversion needs onnx and safetensors")
+    from train.graph import minilm, weights_in
+
+    weights = random_weights(width=DIMENSIONS)
+    back = weights_in(minilm(weights))
+    assert back.keys() == weights.keys()
+    folded = ("embeddings.position_embeddings.weight", "embeddings.token_type_embeddings.weight")
+    for name in weights.keys() - folded:
+        assert np.allclose(back[name], weights[name], atol=np.abs(weights[name]).max() / 100), name
+    places, types = (weights[name] for name in folded)
+    assert np.allclose(back[folded[0]], places[: len(back[folded[0]])] + types[0])
 
 
 def test_rounding_to_int8_is_off_by_half_a_step_at_most() -> None:

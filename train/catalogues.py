@@ -14,7 +14,7 @@ from pathlib import Path
 
 from train.bench import Bench, Query, Tool, write_bench
 
-RIVALS = ("plugins",)
+RIVALS = ("directories", "plugins")
 """Folders whose catalogues sell the same things."""
 
 

@@ -18,7 +18,11 @@ for heat in 0.05 0.04,0.12; do
         --tokenizer "$work/tokenizer.json" --temperatures $heat --batch 16 --epochs 2 --rate 1e-3 \
         --out "$work/fitted-$heat.safetensors"
 done
-run train.average --out "$work/mean.safetensors" "$work/fitted-0.05.safetensors" "$work/fitted-0.04,0.12.safetensors"
+run train.fit --bench "$work/bench" --pairs "$work/pairs.jsonl" --base "$work/base.safetensors" \
+    --tokenizer "$work/tokenizer.json" --guide "$work/fitted-0.05.safetensors" --batch 16 --epochs 1 --rate 1e-3 \
+    --out "$work/guided.safetensors"
+run train.average --out "$work/mean.safetensors" "$work/fitted-0.05.safetensors" \
+    "$work/fitted-0.04,0.12.safetensors" "$work/guided.safetensors"
 for layers in 0 static; do
     run train.distil --teacher "$work/mean.safetensors" --pairs "$work/pairs.jsonl" \
         --tokenizer "$work/tokenizer.json" --layers $layers --steps 20 --out "$work/student-$layers.safetensors"
@@ -28,3 +32,5 @@ for model in base mean student-0; do
     echo "== $model"
     run train.report --model "$work/$model" --bench "$work/bench" --sets one,two --out "$work/report-$model"
 done
+run train.guard_stretches --every 800 --out "$work/stretches.npz"
+run train.guard_reader --stretches "$work/stretches.npz" --readers 1 --epochs 1 --passes 1 --out "$work/reader.npz"

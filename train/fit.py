@@ -4,7 +4,8 @@
         --tokenizer tokenizer.json --out fitted.safetensors
 
 A batch holds requests of one catalogue. Each is scored against the tools of the whole batch, mined
-near misses and random tools of the same catalogue; tools that are also right are masked.
+near misses and random tools of the same catalogue; tools that are also right are masked, and with `--guide`
+those that a model trained before finds nearer than the right one.
 """
 
 import argparse
@@ -25,7 +26,7 @@ from train.kinds import kind_of
 from train.model import MiniLM, load, pick_device, save
 from train.pairs import Pair, read_pairs
 from train.rounding import rounding
-from train.shelf import Columns, Shelf, also_right, batches, compare, lay_out, shelve
+from train.shelf import Columns, Guide, Shelf, also_right, batches, compare, lay_out, shelve
 
 LONGEST = 128
 
@@ -95,7 +96,9 @@ def pace(step: int, steps: int) -> float:
     return min((step + 1) / rise, (steps - step) / max(1, steps - rise))
 
 
-def fill_shelves(pairs: Sequence[Pair], bench: Path, model: MiniLM, words: Words, seed: int) -> list[Shelf]:
+def fill_shelves(
+    pairs: Sequence[Pair], bench: Path, model: MiniLM, words: Words, seed: int, guide: MiniLM | None = None
+) -> list[Shelf]:
     """Make a shelf of each catalogue, with near misses found by the model as it is before training."""
     shelves = []
     for name in sorted({pair.bench for pair in pairs}):
@@ -103,9 +106,16 @@ def fill_shelves(pairs: Sequence[Pair], bench: Path, model: MiniLM, words: Words
         shelf = shelve(read_bench(bench / name), own, Random(seed))
         requests = sorted({pair.request for pair in own})
         asked = vectors_of(model, words, requests)
-        known = vectors_of(model, words, [texts[0] for texts in shelf.texts.values()])
-        shelves.append(compare(shelf, requests, asked, known))
+        whole = [texts[0] for texts in shelf.texts.values()]
+        shelf = compare(shelf, requests, asked, vectors_of(model, words, whole))
+        shelves.append(shelf if guide is None else guided(shelf, requests, whole, guide, words))
     return shared_out(shelves)
+
+
+def guided(shelf: Shelf, requests: Sequence[str], whole: Sequence[str], guide: MiniLM, words: Words) -> Shelf:
+    asked, known = vectors_of(guide, words, requests), vectors_of(guide, words, whole)
+    places = [{name: place for place, name in enumerate(names)} for names in (requests, shelf.texts)]
+    return replace(shelf, guide=Guide(places[0], places[1], asked, known))
 
 
 def shared_out(shelves: Sequence[Shelf]) -> list[Shelf]:
@@ -130,12 +140,14 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=usual.rate)
     parser.add_argument("--temperatures", default="0.05", help="separated by commas")
     parser.add_argument("--seed", type=int, default=usual.seed)
+    parser.add_argument("--guide", type=Path, help="a model trained before; what it doubts is no mistake")
     given = parser.parse_args()
     heats = tuple(float(heat) for heat in given.temperatures.split(","))
     recipe = Recipe(given.epochs, given.batch, given.rate, temperatures=heats, seed=given.seed)
     words = Words.open(given.tokenizer, LONGEST)
     model = load(given.base).to(pick_device())
-    shelves = fill_shelves(read_pairs(given.pairs), given.bench, model, words, recipe.seed)
+    guide = load(given.guide).to(pick_device()) if given.guide else None
+    shelves = fill_shelves(read_pairs(given.pairs), given.bench, model, words, recipe.seed, guide)
     losses = fit(model, words, shelves, recipe)
     save(model, given.out)
     last = losses[-50:]

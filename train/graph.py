@@ -155,3 +155,34 @@ def _transform(sheet: Sheet, weights: Weights, layer: int, state: str) -> str:
     out = _project(sheet, down, weights[f"{down}.weight"].T, weights[f"{down}.bias"], bent)
     summed = sheet.add("Add", out, state)
     return _normalise(sheet, weights, f"{prefix}.output.LayerNorm", summed)
+
+
+def weights_in(model: onnx.ModelProto) -> dict[str, npt.NDArray[np.float32]]:
+    """Read the weights back out of a graph that `minilm` wrote, rounded as they are there."""
+    kept = {each.name: numpy_helper.to_array(each) for each in model.graph.initializer}
+    words = kept["words"].astype(np.float32) * kept["word_scales"]
+    found = {name: np.array(kept[name]) for name in kept if ".LayerNorm." in name}
+    found["embeddings.word_embeddings.weight"] = words
+    found["embeddings.position_embeddings.weight"] = np.array(kept["positions"])
+    # Folded into the positions.
+    found["embeddings.token_type_embeddings.weight"] = np.zeros((2, words.shape[1]), np.float32)
+    for name in (name.removesuffix(".kernel") for name in kept if name.endswith(".kernel")):
+        matrix = (kept[f"{name}.kernel"] * kept[f"{name}.scale"]).T
+        found |= _as_trained(name, matrix, kept[f"{name}.bias"])
+    return found
+
+
+def _as_trained(
+    name: str, matrix: npt.NDArray[np.float32], bias: npt.NDArray[np.float32]
+) -> dict[str, npt.NDArray[np.float32]]:
+    if not name.endswith(".joined"):
+        dense = name if name.endswith(".dense") else f"{name}.dense"
+        return {f"{dense}.weight": np.ascontiguousarray(matrix), f"{dense}.bias": np.array(bias)}
+    found: dict[str, npt.NDArray[np.float32]] = {}
+    prefix = name.removesuffix("joined") + "self"
+    for part, rows, own in zip(
+        ("query", "key", "value"), np.split(matrix, 3), np.split(bias, 3), strict=True
+    ):
+        factor = np.float32(HEAD_WIDTH**0.5 if part == "query" else 1)
+        found |= {f"{prefix}.{part}.weight": rows * factor, f"{prefix}.{part}.bias": own * factor}
+    return found

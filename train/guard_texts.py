@@ -24,9 +24,9 @@ SHARED = ROOT.parent / "shared"
 SECURITY = SHARED / "security"
 OWN = ROOT / "tests" / "data" / "guard"
 FRESH = ROOT / "tests" / "data" / "guard_fresh"
-CORPORA = (ROOT / "train" / "guard_corpora" / "one", ROOT / "train" / "guard_corpora" / "two")
-UNSEEN = ROOT / "tests" / "data" / "guard_unseen"
-"""Written by one who knew nothing of the guard, and learnt from by nothing: it only measures."""
+CORPORA = tuple(sorted((ROOT / "train" / "guard_corpora").iterdir()))
+UNSEEN = (ROOT / "tests" / "data" / "guard_unseen", ROOT / "tests" / "data" / "guard_unseen_two")
+"""Written by people who knew nothing of the guard, and learnt from by nothing: they only measure."""
 
 FOLDS = 5
 EVERY_TOOL = 6

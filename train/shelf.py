@@ -18,6 +18,23 @@ VARIANTS = 3
 
 
 @dataclass(frozen=True, slots=True)
+class Guide:
+    """What a model trained before thinks: a tool that it puts above the right one may be right too."""
+
+    requests: Mapping[str, int]
+    tools: Mapping[str, int]
+    asked: Matrix
+    known: Matrix
+
+    def above(self, pairs: Sequence[Pair], tools: Sequence[str]) -> npt.NDArray[np.bool_]:
+        """Mark, for each request, the tools it finds nearer than the right one."""
+        asked = self.asked[[self.requests[pair.request] for pair in pairs]]
+        near = asked @ self.known[[self.tools[tool] for tool in tools]].T
+        right = self.known[[self.tools[pair.tool] for pair in pairs]]
+        return np.asarray(near > (asked * right).sum(axis=1)[:, None])
+
+
+@dataclass(frozen=True, slots=True)
 class Shelf:
     """One catalogue as the training sees it: its pairs, and the texts of its tools, whole one first."""
 
@@ -27,6 +44,7 @@ class Shelf:
     weight: float = 1.0
     misses: Mapping[str, Sequence[str]] = field(default_factory=dict)
     alike: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    guide: Guide | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +112,8 @@ def also_right(shelf: Shelf, pairs: Sequence[Pair], columns: Columns) -> npt.NDA
     for place, tool in enumerate(columns.tools):
         places.setdefault(tool, []).append(place)
     mask = np.zeros((len(pairs), len(columns.tools)), np.bool_)
+    if shelf.guide is not None:
+        mask = shelf.guide.above(pairs, columns.tools)
     for row, pair in enumerate(pairs):
         fine = {*pair.right, *shelf.alike.get(pair.tool, ())}
         mask[row, [place for tool in fine for place in places.get(tool, ())]] = True

@@ -38,7 +38,7 @@ WORDS = 60
 QUOTED = 15
 """So many characters in quotation marks or code make a sentence one that shows something."""
 FEWEST = 8
-WORDS_COUNT = 0.7
+WORDS_COUNT = 0.5
 """What the head's opinion counts beside the network's."""
 NOTHING = Spans()
 

@@ -1,9 +1,9 @@
 """A network that reads stretches of a text and says how much each reads like an attack.
 
 Above stands the classifier, which adds its word weights to this. The network is the shipped encoder, with
-its upper layers turned to this task: `model/reader.npz`, made by `train/guard_reader.py`, holds two narrow
-matrices for each weight that changes, and they are worked into a copy of the encoder when something is first
-judged. A stretch is read alone, so the same text gets the same answer every time.
+its layers turned to this task: `model/reader.npz`, made by `train/guard_reader.py`, holds two narrow matrices
+for each weight, and they are worked into a copy of the encoder when something is first judged. A stretch is
+read alone, so the same text gets the same answer every time.
 """
 
 import hashlib
@@ -80,13 +80,14 @@ def asked(said: str, channel: str) -> str:
 def turned(encoder: bytes, changes: Mapping[str, npt.NDArray[np.generic]]) -> bytes:
     """The encoder with its weights changed; rounded to 8 bits again, each column with a scale of its own.
 
-    A change is a product of two narrow matrices. `at_N` says where in the file the weights and their scales
-    stand, `left_N` and `right_N` are the matrices.
+    A change is a product of two narrow matrices, in 8 bits as well. `at_N` says where in the file the weights
+    and their scales stand, `left_N` and `right_N` are the matrices, `scale_N` is what each pair counts.
     """
     content = bytearray(encoder)
-    for number in range(len(changes) // 3):
+    for number in range(len(changes) // 4):
         kernel_at, scale_at = changes[f"at_{number}"].tolist()
         left, right = (changes[f"{side}_{number}"].astype(np.float32) for side in ("left", "right"))
+        left *= changes[f"scale_{number}"].astype(np.float32)
         shape = (left.shape[0], right.shape[1])
         kernel = np.frombuffer(content, np.int8, shape[0] * shape[1], kernel_at).reshape(shape)
         scale = np.frombuffer(content, np.float32, shape[1], scale_at)

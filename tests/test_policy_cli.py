@@ -181,3 +181,14 @@ def test_a_question_is_listed_and_answered(configured: Path) -> None:
 
 def test_a_review_is_recorded(configured: Path) -> None:
     assert run(policy_command, "review", "network_access", "--by", "ann").exit_code == 0
+
+
+@pytest.mark.parametrize("days", ["-1", "3651", "99999999999"])
+def test_a_token_of_an_agent_lasts_ten_years_at_most_and_nothing_is_bound_when_asked_for_more(
+    days: str,
+) -> None:
+    refused = run(agent_command, "add", "eve", "--profile", "owner", "--days", days)
+    assert refused.exit_code == 2
+    assert "0<=x<=3650" in refused.output
+    assert data(agent_command, "list") == []
+    assert run(agent_command, "token", "add", "eve", "--days", days).exit_code == 2

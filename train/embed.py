@@ -42,7 +42,7 @@ def encode(model: nn.Module, tokens: Sequence[Ids], chunk: int = 256) -> Tensor:
     device = next(model.parameters()).device
     order = sorted(range(len(tokens)), key=lambda place: len(tokens[place]))
     parts = [order[start : start + chunk] for start in range(0, len(order), chunk)]
-    with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+    with torch.autocast(device.type, torch.bfloat16):
         vectors = torch.cat([model(*pad([tokens[p] for p in part], device)) for part in parts])
     back = torch.empty(len(order), dtype=torch.long, device=device)
     back[torch.tensor(order, device=device)] = torch.arange(len(order), device=device)

@@ -179,12 +179,38 @@ def untaught(seed: int) -> Net:
     return Net(build({name: torch.from_numpy(weight) for name, weight in weights.items()})).to(pick_device())
 
 
+def taught(file: Path) -> Net:
+    """The reader of a file, to be taught further."""
+    net = untaught(seed=0)
+    with np.load(file, allow_pickle=False) as kept:
+        for number, (_, parts) in enumerate(_matrices(net)):
+            left, scale, right = (kept[f"{name}_{number}"] for name in ("left", "scale", "right"))
+            for at, (narrow, factor) in enumerate(parts):
+                ranks, outputs = (slice(at * size, (at + 1) * size) for size in narrow.b.T.shape)
+                inward = left[:, ranks].T.astype(np.float32)
+                # Both go on at the sizes they began with; the 8 bits do not tell which of them was how large.
+                size = np.sqrt(np.square(inward).sum(axis=1, keepdims=True)).clip(min=1)
+                outward = right[ranks, outputs].T * scale[ranks] * size[:, 0] / factor
+                narrow.a.data, narrow.b.data = (_like(narrow.a, each) for each in (inward / size, outward))
+        net.inner.weight.data = _like(net.inner.weight, kept["head_0"])
+        net.inner.bias.data = _like(net.inner.bias, kept["head_1"])
+        net.outer.weight.data = _like(net.outer.weight, kept["head_2"][None])
+        net.outer.bias.data.fill_(float(kept["head_3"]))
+    return net
+
+
+def _like(weight: Tensor, values: npt.NDArray[np.generic]) -> Tensor:
+    return torch.from_numpy(values.astype(np.float32)).to(weight.device)
+
+
 def changes(net: Net, encoder: Path) -> Change:
     """What was learnt, as `prowess.context.reader.turned` works it into the encoder's file."""
     content = encoder.read_bytes()
     places = {each.name: content.find(each.raw_data) for each in onnx.load(encoder).graph.initializer}
     found: Change = {}
-    for number, (name, left, right) in enumerate(_products(net.cpu())):
+    for number, (name, parts) in enumerate(_matrices(net.cpu())):
+        left = torch.cat([narrow.a.T for narrow, _ in parts], 1)
+        right = torch.block_diag(*(narrow.b.T * factor for narrow, factor in parts))
         found[f"at_{number}"] = np.array([places[f"{name}.kernel"], places[f"{name}.scale"]])
         inward = round_to_int8(left.detach().numpy(), along=0)
         outward = round_to_int8(right.detach().numpy(), along=1)
@@ -197,27 +223,20 @@ def changes(net: Net, encoder: Path) -> Change:
     return found
 
 
-def _products(net: Net) -> Iterator[tuple[str, Tensor, Tensor]]:
-    """For each matrix of the graph its name and the two that are multiplied, inputs first."""
+def _matrices(net: Net) -> Iterator[tuple[str, list[tuple[Narrow, float]]]]:
+    """For each matrix of the graph its name and what was learnt of it, in parts that stand side by side."""
     for number, layer in enumerate(net.encoder.encoder["layer"]):
         start = f"encoder.layer.{number}"
         inside = [_narrow(layer.attention["self"][name]) for name in ("query", "key", "value")]
-        # The graph has these three side by side, and the factor of attention in the first.
-        factors = (HEAD_WIDTH**-0.5, 1.0, 1.0)
-        wide = [b.T * factor for (_, b), factor in zip(inside, factors, strict=True)]
-        yield f"{start}.attention.joined", torch.cat([a.T for a, _ in inside], 1), torch.block_diag(*wide)
-        for name, part in (
-            ("attention.output", layer.attention["output"]["dense"]),
-            ("intermediate.dense", layer.intermediate["dense"]),
-            ("output.dense", layer.output["dense"]),
-        ):
-            a, b = _narrow(part)
-            yield f"{start}.{name}", a.T, b.T
+        # The graph has the factor of attention in the first.
+        yield f"{start}.attention.joined", list(zip(inside, (HEAD_WIDTH**-0.5, 1.0, 1.0), strict=True))
+        yield f"{start}.attention.output", [(_narrow(layer.attention["output"]["dense"]), 1.0)]
+        yield f"{start}.intermediate.dense", [(_narrow(layer.intermediate["dense"]), 1.0)]
+        yield f"{start}.output.dense", [(_narrow(layer.output["dense"]), 1.0)]
 
 
-def _narrow(part: nn.Module) -> tuple[Tensor, Tensor]:
-    learnt = part.parametrizations.weight[0]
-    return learnt.a, learnt.b
+def _narrow(part: nn.Module) -> Narrow:
+    return part.parametrizations.weight[0]
 
 
 def read_texts(path: Path) -> Texts:
@@ -239,10 +258,17 @@ def main() -> None:
     parser.add_argument("--readers", type=int, default=Recipe().readers)
     parser.add_argument("--epochs", type=float, default=Recipe().epochs)
     parser.add_argument("--passes", type=float, default=Recipe().passes)
+    parser.add_argument("--further", type=Path, help="a reader to teach further, by labels alone")
+    parser.add_argument("--rate", type=float, default=Recipe().rate)
     parser.add_argument("--out", type=Path, default=SHIPPED)
     given = parser.parse_args()
-    recipe = Recipe(readers=given.readers, epochs=given.epochs, passes=given.passes)
-    net = learn(read_texts(given.stretches), recipe)
+    recipe = Recipe(readers=given.readers, epochs=given.epochs, passes=given.passes, rate=given.rate)
+    texts = read_texts(given.stretches)
+    if given.further:
+        net = taught(given.further)
+        teach(net, texts, recipe)
+    else:
+        net = learn(texts, recipe)
     np.savez_compressed(given.out, **changes(net, ENCODER / "model.onnx"))
     print(f"wrote {given.out.name}, {given.out.stat().st_size:,} bytes")
 

@@ -31,7 +31,13 @@ def show(as_json: bool) -> None:
 @click.argument("name")
 @click.option("--profile", required=True, help="What it may use.")
 @click.option("--parent", default="", help="The agent it descends from and never exceeds.")
-@click.option("--days", default=90, show_default=True, help="How long its token is valid; 0: no token.")
+@click.option(
+    "--days",
+    default=90,
+    type=click.IntRange(0, 3650),
+    show_default=True,
+    help="How long its token is valid; 0: no token.",
+)
 @json_option
 def add(name: str, profile: str, parent: str, days: int, as_json: bool) -> None:
     """Bind NAME to a profile, and print its token once."""
@@ -79,7 +85,9 @@ def list_tokens(as_json: bool) -> None:
 
 @token.command("add")
 @click.argument("agent")
-@click.option("--days", default=90, show_default=True, help="How long it is valid.")
+@click.option(
+    "--days", default=90, type=click.IntRange(1, 3650), show_default=True, help="How long it is valid."
+)
 def add_token(agent: str, days: int) -> None:
     """Issue another token for AGENT, and print it once."""
     with opened() as engine:

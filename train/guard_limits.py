@@ -21,11 +21,11 @@ from train.guard_texts import CORPORA, FRESH, Example, kept_back
 Numbers = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
-ALONE = 0.015
+ALONE = 0.01
 """The share of labelled honest texts that a classifier which has not seen them may reject by itself."""
 BULK = 0.01
 """The same for honest texts in quantity and for those written to be hard."""
-OVERRULED = 0.2
+OVERRULED = 0.05
 """Of the honest texts the rules would reject, the share it does not speak up for."""
 OVERLOOKED = 0.015
 """The share of labelled attacks that the head may find plainly harmless, so that the reader is not asked."""

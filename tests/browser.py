@@ -10,6 +10,7 @@ import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from prowess.web.app import create_app
 from prowess.web.people import Role
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, BrowserContext, Page
 
     Visit = Callable[..., Page]
 
@@ -74,8 +75,14 @@ def browser() -> "Iterator[Browser]":
         launched.close()
 
 
+def leave(context: "BrowserContext", close: Callable[[], None]) -> None:
+    """Close the browser before the engine: what a page still asks for must not find a closed store."""
+    context.close()
+    close()
+
+
 @pytest.fixture
-def visit(browser: "Browser") -> "Iterator[Visit]":
+def visit(browser: "Browser", monkeypatch: pytest.MonkeyPatch) -> "Iterator[Visit]":
     """Sign in to a dashboard over this engine; further arguments are those of a browser's context."""
     complaints: list[str] = []
     with ExitStack() as open_ones:
@@ -85,6 +92,7 @@ def visit(browser: "Browser") -> "Iterator[Visit]":
             address = open_ones.enter_context(serving(app))
             context = browser.new_context(base_url=address, **{"viewport": DESK, **options})
             open_ones.callback(context.close)
+            monkeypatch.setattr(engine, "close", partial(leave, context, engine.close))
             context.set_default_timeout(10_000)
             page = context.new_page()
             page.on("pageerror", lambda error: complaints.append(str(error)))

@@ -23,7 +23,6 @@ def acknowledge(*words: object) -> None:
 def main(url: str, name: str) -> None:
     source = StaticSource(name)
     engine = Engine(open_database(url, Path()), (source,), now, {})
-    acknowledge("ready")
     for number in itertools.count():
         for agent in (name, "shared"):
             entry = engine.journal.record("note", {"writer": name, "n": number}, agent)

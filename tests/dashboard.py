@@ -87,6 +87,7 @@ def at(path: str, **query: str) -> str:
 def is_only_text(page: "Page") -> bool:
     """Whether a name like a tag is on the page, and only as text."""
     shown = SCRIPT.partition(":")[2]
+    page.wait_for_load_state()
     scripts = page.evaluate("[...document.scripts].map(one => one.textContent).join('')")
     return shown in page.content().replace("&lt;", "<").replace("&gt;", ">") and "alert" not in scripts
 

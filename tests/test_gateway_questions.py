@@ -150,9 +150,37 @@ async def test_two_clients_of_the_newest_revision_are_asked_each_for_their_own(t
                 tasks.start_soon(one, person)
 
 
-async def first_question(client: Client, **more: Any) -> types.InputRequiredResult:
+@CLIENT
+async def test_what_is_asked_while_a_person_thinks_is_asked_too(tmp_path: Path, mode: str) -> None:
+    person = Person()
+    person.may_answer = anyio.Event()
+    async with asking(tmp_path, "older", mode, person) as (_, client), anyio.create_task_group() as tasks:
+
+        async def answer_late() -> None:
+            await person.came.wait()
+            await anyio.sleep(0.6)  # by now the server has asked the second thing
+            person.may_answer.set()
+
+        tasks.start_soon(answer_late)
+        named, sampled = await told(client, "meanwhile")
+        assert (named["content"]["name"], sampled["content"]["text"]) == ("Ada", "four")
+        assert len(person.asked) == 1
+
+
+async def test_a_call_that_ends_while_its_client_is_away_keeps_its_result_for_them(tmp_path: Path) -> None:
+    async with asking(tmp_path, "older", "auto", Person()) as (here, client):
+        asked = await first_question(client, "hasty")
+        await anyio.sleep(0.6)  # by now the server has answered
+        done = await client.session.call_tool(
+            "call_read_only", {"id": "tool:oracle/hasty"}, request_state=asked.request_state
+        )
+        assert json.loads(text_of(done)) == ["done"]
+        assert here.gateway.routes.parking.waiting == 0
+
+
+async def first_question(client: Client, name: str = "person") -> types.InputRequiredResult:
     asked = await client.session.call_tool(
-        "call_read_only", {"id": "tool:oracle/person"}, allow_input_required=True, **more
+        "call_read_only", {"id": f"tool:oracle/{name}"}, allow_input_required=True
     )
     assert isinstance(asked, types.InputRequiredResult)
     return asked

@@ -1,5 +1,9 @@
 """The whole turn, through the engine, on both databases."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from prowess.discovery.index import Index
@@ -193,6 +197,25 @@ def test_a_second_process_searches_with_the_stored_vectors(seed: Engine, open_en
     expected = seed.find("look something up on the internet")
     again = open_engine(StaticSource(capabilities=SEED), policy=POLICY, shipped_encoder=True)
     assert again.find("look something up on the internet") == expected
+
+
+@pytest.mark.parametrize("ending", ["", "engine.close()"])
+def test_a_program_may_end_while_vectors_are_made(tmp_path: Path, ending: str) -> None:
+    program = f"""
+import prowess
+from prowess.testing import StaticSource, capability
+
+tools = [capability(f"tool:t{{n}}", f"Forecasts the weather of the next {{n}} days") for n in range(400)]
+engine = prowess.open("sqlite:{tmp_path / "store.db"}", sources=[StaticSource(capabilities=tools)])
+engine.sync(vectors=False)
+engine.find("weather")
+print("searched", flush=True)
+{ending}
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "searched\n", "")
 
 
 def test_a_changed_description_is_found_by_its_new_words(open_engine: OpenEngine) -> None:

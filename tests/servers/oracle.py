@@ -1,13 +1,15 @@
 """An MCP server over raw pipes that asks back before it answers, in the older way or (`modern`) the newest.
 
 Each tool returns what it was told. In the older way it asks by a request of its own, in the newest by a
-result that the caller must bring answers to; `twice` asks two times, one after the other.
+result that the caller must bring answers to; `twice` asks two times, one after the other. In the older way
+`meanwhile` asks again before it has an answer, and `hasty` does not wait for the one it asked for.
 """
 
 import itertools
 import json
 import sys
 import threading
+import time
 from queue import Queue
 from typing import Any
 
@@ -40,7 +42,7 @@ TOOLS = [
         "inputSchema": {"type": "object", "properties": {}},
         "annotations": {"readOnlyHint": True},
     }
-    for name in (*QUESTIONS, "twice", "nothing")
+    for name in (*QUESTIONS, "twice", "nothing", "meanwhile", "hasty")
 ]
 
 
@@ -70,7 +72,22 @@ def ask(name: str) -> Message:
     return result
 
 
+def ask_aside(name: str) -> "Queue[Message]":
+    told: Queue[Message] = Queue()
+    threading.Thread(target=lambda: told.put(ask(name)), daemon=True).start()
+    time.sleep(0.2)
+    return told
+
+
 def call_older(id: object, name: str) -> None:
+    if name == "meanwhile":
+        asides = [ask_aside("person"), ask_aside("model")]
+        text(id, [aside.get() for aside in asides])
+        return
+    if name == "hasty":
+        ask_aside("person")
+        text(id, ["done"])
+        return
     asked = {"twice": ("person", "person"), "nothing": ()}.get(name, (name,))
     text(id, [ask(one) for one in asked])
 

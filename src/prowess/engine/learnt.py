@@ -7,7 +7,6 @@ and as capabilities of several steps, which policy then judges like anything els
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from threading import Thread
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -127,7 +126,7 @@ class WhatIsLearnt(WhatChanged):
         search, view = self._search, self.view()
         followed = search.index.follow(view.capabilities, self._lessons())
         if followed and not search.index.is_encoded(view.version):
-            Thread(target=self._make_vectors_beside, daemon=True, name="prowess-vectors").start()
+            self._begin_vectors()
         return search
 
     def _make_vectors(self, progress: Callable[[int, int], None] = silent) -> None:

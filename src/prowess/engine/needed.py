@@ -1,10 +1,11 @@
 """What does an agent need now, and what does the model see? The part of the engine that offers."""
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
-from threading import Event, Thread
+from threading import Event, Thread, main_thread
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -217,12 +218,16 @@ class WhatIsNeeded(WhatIsAllowed):
         search = self._search
         view = self.view()
         if search.index.follow(view.capabilities) and not search.index.is_encoded(view.version):
-            Thread(target=self._make_vectors_beside, daemon=True, name="prowess-vectors").start()
+            self._begin_vectors()
         return search
+
+    def _begin_vectors(self) -> None:
+        # Not a daemon: one that is ended inside the encoder's native code takes the whole process down.
+        Thread(target=self._make_vectors_beside, daemon=False, name="prowess-vectors").start()
 
     def _make_vectors_beside(self) -> None:
         with suppress(StoreError):  # closed meanwhile; whoever searches next goes on
-            self._make_vectors()
+            self._make_vectors(_while_the_program_runs)
 
     def _make_vectors(self, progress: Callable[[int, int], None] = silent) -> None:
         search, view = self._search, self.view()
@@ -273,3 +278,9 @@ class WhatIsNeeded(WhatIsAllowed):
             side += " but close to the best"
         why = "; ".join(hit.reasons)
         return (f"relevance {hit.score:.2f}, {side}, rank {rank} ({why})",)
+
+
+def _while_the_program_runs(done: int, total: int) -> None:
+    """What was made is kept; the rest is made when somebody searches again."""
+    if not main_thread().is_alive():
+        sys.exit()  # ends this thread alone

@@ -2,7 +2,7 @@
 
 A server of the older revisions asks in the middle of a call and waits; a client of the newest can only be
 asked by ending its own call with the question, and answers by calling again. In between the call behind
-stands here, for the agent that made it alone.
+stands here, for the agent that made it alone; if it ends meanwhile, so does its result.
 """
 
 import secrets
@@ -51,6 +51,8 @@ class Parked:
     news: anyio.Event = field(default_factory=anyio.Event)
     result: dict[str, Any] | SourceError | None = None
     open: dict[str, _Open] = field(default_factory=dict)
+    shown: tuple[str, ...] = ()
+    """What its client went away to answer; what was asked since then it has not heard of."""
 
     @property
     def of(self) -> object:
@@ -76,9 +78,10 @@ class Parked:
 
     def come_back(self, client: Client, responses: InputResponses | None) -> None:
         self.client = client
-        for key, waiting in self.open.items():
-            given = (responses or {}).get(key)
-            waiting.close(given or ErrorData(code=INVALID_REQUEST, message="the client did not answer"))
+        for key in self.shown:
+            if waiting := self.open.pop(key, None):
+                given = (responses or {}).get(key)
+                waiting.close(given or ErrorData(code=INVALID_REQUEST, message="the client did not answer"))
 
 
 class Parking:
@@ -116,18 +119,20 @@ class Parking:
         return await self._next(parked)
 
     async def _next(self, parked: Parked) -> dict[str, Any]:
-        try:
-            await parked.news.wait()
-        except BaseException:
-            parked.scope.cancel()
-            raise
-        parked.news = anyio.Event()
+        while parked.result is None and not parked.open:
+            parked.news = anyio.Event()
+            try:
+                await parked.news.wait()
+            except BaseException:
+                parked.scope.cancel()
+                raise
         if isinstance(parked.result, SourceError):
             raise parked.result
         return parked.result if parked.result is not None else self._park(parked)
 
     def _park(self, parked: Parked) -> dict[str, Any]:
         handle = secrets.token_urlsafe(18)
+        parked.shown = tuple(parked.open)
         self._waiting[handle] = parked
         while len(self._waiting) > MOST_PARKED:
             self._waiting.popitem(last=False)[1].scope.cancel()
@@ -144,9 +149,6 @@ class Parking:
             except SourceError as error:
                 parked.result = error
             parked.news.set()
-        # Whoever would come back now finds nothing: the call has ended without them.
-        for handle in [handle for handle, one in self._waiting.items() if one is parked]:
-            del self._waiting[handle]
 
 
 def _shown(questions: Mapping[str, InputRequest]) -> dict[str, Any]:

@@ -1,13 +1,16 @@
 """Judging: what a text tries to do is found, and honest texts that look alike pass."""
 
 import json
+import re
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from prowess.context.classifier import SHIPPED, Classifier, windows
 from prowess.context.sanitise import Channel, Provenance, judge, neutralise
+from prowess.context.secrets import secrets, without_secrets
 
 DATA = Path(__file__).parent / "data" / "guard"
 
@@ -84,6 +87,59 @@ def test_a_secret_rejects_a_card_and_its_value_is_not_repeated() -> None:
     token = "ghp_" + "k3Jd9sLq0PzX7vBn2MwT5yRc8HfGa4EuQ1Zi"
     judgement = judge(f"# git\n\nUse {token} to log in.", "card")
     assert judgement.verdict == "reject" and token not in judgement.reason
+
+
+KEY = "k3Jd9sLq0PzX7vBn2MwT5yRc8HfGa4EuQ1Zi"
+HEX = "9f2c7be1d04a6583c17e0b92fa35d86e"
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        f"aws_secret_access_key = {KEY}/b+9",
+        f"Authorization: Bearer {KEY}",
+        "Authorization: Basic a2ltOms5THFaN3ZCbjJNdw==",
+        f"AccountKey={KEY}{KEY}{KEY[:14]}==",
+        f"SK{HEX}",
+        f"M{KEY[:25]}.{KEY[:6]}.{KEY}",
+        f"623987456:AA{KEY[:33]}",
+        f"dop_v1_{HEX}{HEX}",
+        f"dp.pt.{KEY}{KEY[:7]}",
+        f"shpat_{HEX}",
+        f"AGE-SECRET-KEY-1{'QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L' * 2}"[:74],
+        f"ghp_{KEY[:9]}\u200b{KEY[9:]}",
+        "".join(chr(ord(letter) + 0xFEE0) for letter in f"ghp_{KEY}"),
+    ],
+)
+def test_a_secret_of_a_known_issuer_rejects_a_card(secret: str) -> None:
+    assert judge(f"# deploy\n\nUse {secret} there.", "card").verdict == "reject"
+    assert KEY not in without_secrets(f"Use {secret} there.")
+
+
+@pytest.mark.parametrize(
+    "example",
+    [
+        "Authorization: Bearer YOUR_ACCESS_TOKEN_GOES_HERE",
+        "Authorization: Basic dXNlcjpwYXNzd29yZA==",
+        "Authorization: Basic czZCaGRSa3F0MzpnWDFmQmF0M2JW",
+        "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+    ],
+)
+def test_an_example_of_documentation_is_no_secret(example: str) -> None:
+    assert secrets(f"Send `{example}` there.") == ()
+
+
+def test_the_ends_of_private_keys_are_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[int] = []
+
+    class Counted:
+        def finditer(self, text: str) -> Iterator[re.Match[str]]:
+            looked.append(len(text))
+            return iter(())
+
+    monkeypatch.setattr("prowess.context.secrets.KEY_END", Counted())
+    assert len(secrets(f"-----BEGIN PRIVATE KEY-----\n{KEY}{KEY}\n" * 50)) == 50
+    assert len(looked) == 1
 
 
 def test_a_placeholder_is_no_secret() -> None:

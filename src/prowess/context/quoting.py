@@ -13,15 +13,22 @@ from itertools import islice, pairwise
 FRONTMATTER = re.compile(
     r"\ufeff?---[ \t]*\r?\n(?:(?!---[ \t]*\r?$)[^\n]*\n)*?---[ \t]*\r?(?:\n[\r\n]*|\Z)", re.MULTILINE
 )
-KEY_LINE = re.compile(r"^[A-Za-z_][\w.-]*[ \t]*:", re.MULTILINE)
-FENCE = re.compile(r"^[ \t>]{0,6}(?:[-*+][ \t]+)?(`{3,}|~{3,})([^\n`]*)$", re.MULTILINE)
-INLINE = re.compile(r"(?<!`)(`{1,2})(?!`)[^`\n]{1,600}?(?<!`)\1(?!`)")
+KEY_LINE = re.compile(r"^([A-Za-z_][\w.-]*)[ \t]*:(?=\s)", re.MULTILINE)
+KEYS = frozenset(
+    ("name", "title", "description", "id", "version", "tags", "author", "date", "license", "kind")
+)
+# A line ends for a reader also where it does not for a regular expression.
+BREAKS = r"\n\r\x0b\x0c\x85\u2028\u2029"
+FENCE = re.compile(rf"^([ \t>]{{0,6}}(?:[-*+][ \t]+)?)(`{{3,}}|~{{3,}})([^`{BREAKS}]*)\r?$", re.MULTILINE)
+INLINE = re.compile(rf"(?<![`\\])(`{{1,2}})(?!`)[^`{BREAKS}]{{1,600}}?(?<!`)\1(?!`)")
 QUOTED = re.compile(
     # The value of an attribute or of a JSON key is said, not quoted.
     r"(?<!=)(?<!\":)(?<!\": )\"[^\"\n]{3,400}\"|\u201c[^\u201d\n]{3,400}\u201d|\xab[^\xbb\n]{3,400}\xbb"
     r"|\u201e[^\u201c\u201d\n]{3,400}[\u201c\u201d]|\u300c[^\u300d\n]{3,400}\u300d"
     r"|(?<![\w])'[^'\n]{3,400}'(?!\w)|\u2018[^\u2019\n]{3,400}\u2019(?!\w)"
 )
+LEFT_QUOTE = re.compile(r"\n(?![ \t]{0,6}>)(?=[^\n])")
+LEFT_LIST = re.compile(r"\n(?![ \t])(?=[^\s])")
 CELL = re.compile(r"^[ \t]*\|[^\n]*\|[ \t]*$", re.MULTILINE)
 BLOCKQUOTE = re.compile(r"^[ \t]{0,3}>[^\n]*$", re.MULTILINE)
 
@@ -65,11 +72,17 @@ class Shown:
 
 
 def without_frontmatter(text: str) -> str:
-    """The body of a document; a rule between two lines is not taken for frontmatter."""
+    """The body of a document; lines between two rules are not taken for frontmatter."""
     at = 0
-    while (match := FRONTMATTER.match(text, at)) and KEY_LINE.search(text, match.start(), match.end()):
+    while (match := FRONTMATTER.match(text, at)) and _has_keys(text, match):
         at = match.end()
     return text[at:]
+
+
+def _has_keys(text: str, block: re.Match[str]) -> bool:
+    """Whether it holds keys, which are well known or begin in lower case; `Note:` begins a sentence."""
+    keys = KEY_LINE.finditer(text, block.start(), block.end())
+    return any(key[1][0].islower() or key[1].lower() in KEYS for key in keys)
 
 
 def code(text: str) -> Spans:
@@ -86,12 +99,22 @@ def code(text: str) -> Spans:
 
 def _fenced(text: str) -> Iterator[tuple[int, int]]:
     opening: re.Match[str] | None = None
+    read = 0
     for fence in islice(FENCE.finditer(text), FLOOD):
+        if opening is not None and not _goes_on(text, opening, read, fence.start()):
+            opening = None
+        read = fence.end()
         if opening is None:
             opening = fence
-        elif fence[1].startswith(opening[1]) and not fence[2].strip():
+        elif fence[2].startswith(opening[2]) and not fence[3].strip():
             yield opening.start(), fence.end()
             opening = None
+
+
+def _goes_on(text: str, opening: re.Match[str], start: int, end: int) -> bool:
+    """Whether every line here has what a quotation or a list puts before the lines of its code."""
+    left = LEFT_QUOTE if ">" in opening[1] else LEFT_LIST if opening[1].strip() else None
+    return left is None or left.search(text, start, end) is None
 
 
 def shown(text: str) -> Shown:

@@ -18,26 +18,41 @@ Form = Literal["marker", "tag", "token"]
 
 ROLE = r"(?:user|assistant|system|human|developer)"
 FORGED = (
-    r"(?:system|developer|assistant|admin(?:istrator)?)[ _-]?"
+    r"(?:system|developer|assistant|admin(?:istrator)?)[ \t\n_-]*+"
     r"(?:reminder|prompt|message|mode|instructions?|override|note|notice|command|update|directive|policy)s?"
 )
 # Each begins with one fixed character: the search then skips a megabyte in a few milliseconds.
-MARKER = re.compile(r"\n[ \t]{0,3}(user|assistant|system)[ \t]{0,8}:")
-HUMAN = re.compile(r"\n[ \t]{0,3}(human)[ \t]{0,8}:")
-GAP = r"[ \t\n]{0,8}"
-ATTRIBUTE = r"[ \t\n]{1,8}[a-z_:-]{1,30}=(?:\"[^\"<>\n]{0,80}\"|'[^'<>\n]{0,80}'|[\w.-]{1,40})"
-TAG = re.compile(
-    rf"<(?:{GAP}[/\\]?{GAP}(?:{ROLE}|{FORGED}){GAP}/?{GAP}>"
-    rf"|[ \t]{{0,8}}(?:{ROLE}|{FORGED})(?:{ATTRIBUTE}){{1,6}}[ \t]{{0,8}}>)"
+MARKER = re.compile(r"\n[ \t]{0,3}(user|assistant|system)[ \t]*+:")
+HUMAN = re.compile(r"\n[ \t]{0,3}(human)[ \t]*+:")
+ANSWERED = re.compile(r"\n[ \t]{0,3}\[assistant\]:")
+
+# No loop here gives back what it took, and none passes over a "<": each place is read once.
+GAP = r"[ \t\n]*+"
+END = rf"{GAP}/?{GAP}>"
+VALUE = rf"{GAP}={GAP}(?:\"[^\"<]*+\"|'[^'<]*+'|[^\s\"'<>]++)"
+# A word without a value is an attribute only where HTML says so: `<user name>` asks for a name.
+ATTRIBUTES = rf"(?:[ \t\n]++(?:[\w:.@-]++{VALUE}|(?:hidden|inert|disabled|readonly|required|async|defer)\b))"
+TOOL = r"(?:antml:)?(?:tool_call|tool_response|function_calls|tool_results?|function_results?)"
+PIPED = (
+    rf"(?:(?:im|start|end|begin|eot|eom|header|python|fim|tool|user|system|chatbot)(?:{GAP}_{GAP}[a-z]++)++"
+    rf"|endoftext|{ROLE})"
 )
+TURN = r"(?:turn|channel|think|tool|tool_call|tool_response|image|audio)"
 ANGLED = re.compile(
-    r"<(?: ?\| ?/?[a-z][\w .:/-]{0,40}?(?: ?\| ?>|$)"
-    r"|</?sys>>"
-    r"|/?(?:start_of_turn|end_of_turn|start_of_image|end_of_sequence|bos|eos|unk|pad)>"
-    r"|/?(?:tool_call|tool_response|function_calls|tool_results?|function_results?)>"
-    r"|s>(?=\s{0,8}(?:\[inst\]|<<sys>>))|/s>(?=\s{0,8}(?:<s>|\[inst\])))"
+    r"<[ \t\n/\\]*+(?:"
+    rf"(?P<tag>(?:{FORGED}|{ROLE})(?:{END}|{ATTRIBUTES}++{GAP}>))"
+    rf"|\|(?:{GAP}/?{GAP}{PIPED}{GAP}\|{GAP}>|(?<=<\|)/?[a-z][\w .:/-]{{0,40}}?(?<! )\|>|{TURN}>|{PIPED}\Z)"
+    rf"|{TURN}\|>"
+    rf"|<[ \t\n/\\]*+sys{GAP}>{GAP}>"
+    r"|(?:start_of_turn|end_of_turn|start_of_image|end_of_sequence|(?:bos|eos)(?:_token)?|unk|pad|[se]op)"
+    rf"{GAP}>"
+    rf"|{TOOL}{ATTRIBUTES}*+{END}|(?:antml:)?invoke(?:{ATTRIBUTES}++{END}|(?<=/invoke){GAP}>)"
+    rf"|(?<=<)s>(?=\s{{0,8}}(?:\[inst\]|<<sys>>))|(?<=/)s{GAP}>)"
 )
-BRACKETED = re.compile(r"\[/?(?:inst|available_tools|tool_calls|tool_results|tool_content|system_prompt)\]")
+BRACKETED = re.compile(
+    r"\[[ \t\n/\\]*+(?:(?:inst|available_tools|tool_calls|tool_results|tool_content|system_prompt"
+    rf"|model_settings|think|gmask){GAP}\]|call_id\](?=\w)|args\](?=\s{{0,8}}\{{))"
+)
 
 FLOOD = 4000
 SIGNS = 100_000
@@ -45,16 +60,17 @@ ENTITIES = 30_000
 """More than any honest text has: such a text is flattened, because mending it place by place is slow."""
 FLATTENING = str.maketrans({"<": "(", ">": ")", "[": "(", "]": ")", "|": "/", ":": ";", "`": "'", "&": "+"})
 
-FORMS: tuple[tuple[Form, str, re.Pattern[str]], ...] = (
-    ("tag", "<", TAG),
-    ("token", "<", ANGLED),
-    ("token", "[", BRACKETED),
-)
+SIGNED = (("<", ANGLED), ("[", BRACKETED))
 
 LONGEST_STRING = 400
 STRING = re.compile(r"(?<!\w)[fr]?\"(?=[^\"\n]{0,300}[{%]{1,2} ?[a-z])[^\"\n]{4,400}\"")
-QUOTE_BEFORE = "\"'`\u201c\u2018\xab"
-QUOTE_AFTER = "\"'`\u201d\u2019\xbb"
+QUOTES = {'"': '"', "'": "'", "`": "`", "\u201c": "\u201d", "\u2018": "\u2019", "\xab": "\xbb"}
+SLOT = re.compile(r"(?:system|user|assistant)?(?:\\n)?[{\"]")
+COMPONENT = re.compile(r"<[A-Z][a-z]+[ \t\n][^<]*=")
+NAMED_GROUP = re.compile(r"\(\?P?<[a-z]+>[^\s()<>]{0,80}[\\\]+*.?][^\s()<>]{0,80}\)")
+ANGLE_QUOTED = re.compile("\u2039[ \u00a0\u202f]?[A-Za-z]+[ \u00a0\u202f]?\u203a")
+STRUCK = 2000
+"""How far back the beginning of struck-out text is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +87,9 @@ def forgeries(text: str) -> tuple[Forgery, ...]:
     """Every role marker, role tag and template token, in order, also those in code."""
     folded = fold(text)
     found = _markers(folded)
-    for form, sign, pattern in FORMS:
+    for sign, pattern in SIGNED:
         if sign in folded.text:
-            found += [_forgery(form, folded, match) for match in _first(pattern, folded.text)]
+            found += [_forgery(folded, match) for match in _first(pattern, folded.text)]
     return tuple(sorted(found, key=lambda f: (f.start, -f.end)))
 
 
@@ -85,7 +101,8 @@ def _markers(folded: Folded) -> list[Forgery]:
     # A line break in front, so that the first line begins like every other.
     text = f"\n{folded.text}"
     found = [_marker(folded, match) for match in _first(MARKER, text)]
-    if any(forgery.name.startswith("assistant") for forgery in found):
+    # An answer that has its brackets already still shows that a conversation is forged.
+    if any(forgery.name.startswith("assistant") for forgery in found) or ANSWERED.search(text):
         found += [_marker(folded, match) for match in _first(HUMAN, text)]
     return found
 
@@ -95,14 +112,14 @@ def _marker(folded: Folded, match: re.Match[str]) -> Forgery:
     return Forgery("marker", start, end, match[0].strip())
 
 
-def _forgery(form: Form, folded: Folded, match: re.Match[str]) -> Forgery:
+def _forgery(folded: Folded, match: re.Match[str]) -> Forgery:
     start, end = folded.span(match.start(), match.end())
-    return Forgery(form, start, end, match[0].strip())
+    return Forgery("tag" if match.lastgroup else "token", start, end, match[0].strip())
 
 
 def silence(text: str) -> str:
     """The text without any other voice outside code: markers in brackets, tags and tokens gone."""
-    if text.count("<") > SIGNS or text.count("&") > ENTITIES or _disguised(text) > ENTITIES:
+    if is_flood(text):
         return flatten(text)
     found = forgeries(text)
     if len(found) > FLOOD:
@@ -116,6 +133,11 @@ def silence(text: str) -> str:
         parts += [text[at : forgery.start], _replacement(text, forgery)]
         at = forgery.end
     return "".join([*parts, text[at:]])
+
+
+def is_flood(text: str) -> bool:
+    """Whether it has more signs of voices than can be looked at one by one."""
+    return text.count("<") > SIGNS or text.count("&") > ENTITIES or _disguised(text) > ENTITIES
 
 
 def _disguised(text: str) -> int:
@@ -136,14 +158,39 @@ def stays(text: str, forgery: Forgery, shown: Spans) -> bool:
     if forgery.form == "marker":
         return _indented_key(text, forgery)
     if forgery.form == "tag":
-        return original.isascii() and "=" in original and original[1].isupper() and not original[2].isupper()
+        return _in_markup(original) or _in_expression(text, forgery) or _is_quoted_word(text, original)
     before, after = text[forgery.start - 1 : forgery.start], text[forgery.end : forgery.end + 1]
-    quoted = bool(before and after) and before in QUOTE_BEFORE and after in QUOTE_AFTER
-    return quoted or _in_template(text, forgery)
+    quoted = bool(after) and QUOTES.get(before) == after
+    return quoted or _closes_struck_text(text, forgery) or _in_template(text, forgery)
+
+
+def _in_markup(tag: str) -> bool:
+    return tag.isascii() and COMPONENT.match(tag) is not None
+
+
+def _in_expression(text: str, forgery: Forgery) -> bool:
+    """Whether it names a group of a regular expression that is closed and has no room for words."""
+    start = text.rfind("(?", max(0, forgery.start - 3), forgery.start)
+    group = NAMED_GROUP.match(text, start) if start >= 0 else None
+    return group is not None and forgery.end < group.end()
+
+
+def _is_quoted_word(text: str, tag: str) -> bool:
+    """Whether it is a word in the quotation marks of Swiss print, in a text that closes no such tag."""
+    return ANGLE_QUOTED.fullmatch(tag) is not None and "\u2039/" not in text
+
+
+def _closes_struck_text(text: str, forgery: Forgery) -> bool:
+    if forgery.name != "</s>":
+        return False
+    before = text[max(0, forgery.start - STRUCK) : forgery.start].lower()
+    return max(before.rfind(f"<s{end}") for end in "> \t\n") > before.rfind("</s>")
 
 
 def _in_template(text: str, forgery: Forgery) -> bool:
-    """Whether it stands in a string with placeholders, as in code that builds a prompt."""
+    """Whether it stands beside a placeholder in a string, as in code that builds a prompt."""
+    if text[forgery.start - 1 : forgery.start] != "}" and not SLOT.match(text, forgery.end):
+        return False
     line = text.rfind("\n", max(0, forgery.start - LONGEST_STRING), forgery.start) + 1
     start = max(line, forgery.start - LONGEST_STRING)
     end = text.find("\n", forgery.end, forgery.end + LONGEST_STRING)

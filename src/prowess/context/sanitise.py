@@ -10,12 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Self
 
+import numpy as np
+
 from prowess.context.characters import fold
 from prowess.context.classifier import Classifier, Reading
-from prowess.context.encodings import encoded_blocks, without_blocks
+from prowess.context.encodings import Spoken, spoken
 from prowess.context.hidden import Hidden, hidden
 from prowess.context.quoting import Shown, Spans, code, shown, without_frontmatter
-from prowess.context.roles import flatten, forgeries, silence
+from prowess.context.roles import FLOOD, Forgery, flatten, forgeries, is_flood, silence
 from prowess.context.secrets import secrets
 from prowess.context.signals import Signal, heaviest, signals
 from prowess.context.unseen import CONTROL, INVISIBLE, uncover
@@ -28,7 +30,7 @@ Outcome = Literal["pass", "warn", "reject"]
 DOCUMENTS: tuple[Channel, ...] = ("card", "skill")
 """Channels whose texts are files with frontmatter; in a result, frontmatter is data."""
 
-ROUNDS = 4
+ROUNDS = 5
 """How often mending may uncover something new before the text is flattened."""
 
 ENOUGH = 3
@@ -43,6 +45,11 @@ LONGEST = 60_000
 MOST_HIDDEN = 4000
 HIDDEN_READ = 6
 """How many hidden stretches the classifier reads, besides the text itself."""
+READ_WHOLE = 7000
+"""Of a longer text the classifier reads beginning and end, and what stands around that which rules find."""
+AROUND = 400
+FEWEST_WORDS, FEWEST_CHARACTERS = 8, 80
+"""A card or a skill with less than both says too little to be taken for an attack by how it reads."""
 
 FORBIDDEN = re.compile(
     r"ignore (?:all )?(?:previous|prior|all|above|the above) (?:instructions|prompts|context)"
@@ -51,9 +58,12 @@ FORBIDDEN = re.compile(
     r"|new instructions:|system:\s{0,8}you are now|forget (?:everything|all) (?:you know|about)"
 )
 
+DROPPING = "tells the model to drop its instructions"
+QUOTED = re.compile(r"[«“„「『][^«»“”„「」『』\n]{1,200}[»”“」』]")
+
 REMOVED = "[encoded text removed]"
-CHORUS = 16
-"""Where more encoded stretches speak than half of this, all of them go, unread."""
+SAYING = 20
+"""How many characters an override has at least."""
 
 
 class Prompt(str):
@@ -118,37 +128,55 @@ def neutralise(text: str, channel: Channel = "card") -> Neutralised:
 
 
 def _mend(text: str, channel: Channel) -> str:
-    mended = _without_encoded_voices(silence(uncover(text)))
+    mended = silence(uncover(text))
+    if mended == text:
+        # What is encoded takes longest to read: once, when all else is done.
+        mended = _without_encoded_voices(text)
     return without_frontmatter(mended) if channel in DOCUMENTS else mended
 
 
 def _settled(text: str, channel: Channel) -> str:
     """A flattened text has no signs left to rejoin; what mending still finds in it goes the same way."""
-    return flatten(_mend(text, channel))
+    return flatten(_without_encoded_voices(_mend(text, channel)))
 
 
 def _without_encoded_voices(text: str) -> str:
     """Take out encoded stretches that decode to a role marker, a tag, a token or an override."""
+    said = spoken(text)
+    if is_flood(said.text) or len(found := forgeries(said.text)) > FLOOD:
+        return flatten(text)
+    speaking = (said.span(one.start) for one in found if _is_voice(said.text, one))
+    voices = Spans.of([*speaking, *_overrides(said)])
+    shielded = code(text) if voices.starts else Spans()
     parts: list[str] = []
     at = 0
-    blocks = encoded_blocks(text)
-    shielded = code(text) if blocks else Spans()
-    for found in blocks:
-        if shielded.hold(found.start, found.end):
-            continue
-        if found.start >= at and _speaks(found.said):
-            parts += [text[at : found.start], REMOVED]
-            at = found.end
-        if len(parts) > CHORUS:
-            return without_blocks(text, REMOVED)
+    for start, end in voices:
+        if not shielded.hold(start, end):
+            parts += [text[at:start], REMOVED]
+            at = end + len(text[end : end + 2]) - len(text[end : end + 2].lstrip("="))
     return "".join([*parts, text[at:]])
 
 
-def _speaks(said: str) -> bool:
-    said = said[:MOST_HIDDEN]
-    if forgeries(said):
-        return True
-    return any(signal.family == "override" and signal.weight >= ENOUGH for signal in _signals(said, Shown()))
+def _is_voice(said: str, forgery: Forgery) -> bool:
+    """A name and a password are written with a colon too, but with no blank behind it."""
+    return forgery.form != "marker" or said[forgery.end : forgery.end + 1].isspace()
+
+
+def _overrides(said: Spoken) -> Iterator[tuple[int, int]]:
+    """The stretches that tell the model to drop its instructions, of the first that are long enough."""
+    left = MOST_HIDDEN
+    sizes = np.diff(said.lines, append=len(said.text))
+    for line, size in zip(said.lines[sizes > SAYING], sizes[sizes > SAYING], strict=True):
+        words = said.text[line : line + min(size, left)]
+        left -= len(words)
+        if " " in words and _overrides_in(words):
+            yield said.span(int(line))
+        if left <= 0:
+            return
+
+
+def _overrides_in(words: str) -> bool:
+    return any(one.family == "override" and one.weight >= ENOUGH for one in _signals(words, Shown()))
 
 
 def _signals(text: str, excused: Shown) -> tuple[Signal, ...]:
@@ -166,8 +194,10 @@ def judge(
     findings = [*_secrets(body), *_voices(body), *_unseen(body), *_said(reading), *_hidden(reading)]
     if classifier is not None:
         findings = _advised(reading, findings, classifier, channel)
+    if channel in DOCUMENTS and _says_little(text) and not reading.hidden:
+        findings = [replace(one, severity="medium") if one.family == "learned" else one for one in findings]
     if channel == "card":
-        findings += _forbidden(body)
+        findings += [*_forbidden(body), *_dropping(reading)]
     offset = len(text) - len(body)
     findings = [replace(finding, place=finding.place + offset) for finding in findings]
     if offset:
@@ -204,12 +234,19 @@ def _verdict(findings: Iterable[Finding]) -> Outcome:
 
 
 def _weighed(findings: Iterable[Finding], channel: Channel, provenance: Provenance) -> Iterator[Finding]:
-    """A text a person approved is only reported on, except for secrets; results hold secrets lawfully."""
+    """A text a person approved is only reported on, except for secrets; results hold secrets lawfully.
+
+    Of one that changed after that, what is doubtful counts too.
+    """
     for finding in findings:
         lawful = finding.family == "secret" and channel == "result"
         approved = finding.family != "secret" and provenance == "approved"
-        excused = finding.severity == "high" and (lawful or approved)
-        yield replace(finding, severity="medium") if excused else finding
+        if finding.severity == "high" and (lawful or approved):
+            yield replace(finding, severity="medium")
+        elif finding.severity == "medium" and provenance == "changed":
+            yield replace(finding, severity="high")
+        else:
+            yield finding
 
 
 def _secrets(text: str) -> Iterator[Finding]:
@@ -224,6 +261,15 @@ def _forbidden(text: str) -> Iterator[Finding]:
     for match in FORBIDDEN.finditer(folded):
         if not excused.all.hold(match.start(), match.end()):
             yield Finding("override", match.start(), f"says {match[0][:60]!r}", "high")
+
+
+def _dropping(reading: Read) -> Iterator[Finding]:
+    """The same in any wording and language that the rules know."""
+    for signal in reading.signals:
+        plainly = signal.reason.startswith(DROPPING) and signal.weight >= ENOUGH and not signal.shown
+        if plainly and not QUOTED.match(reading.text, max(0, signal.place - 1)):
+            yield Finding(signal.family, signal.place, signal.reason, "high")
+            return  # patterns of several languages know the same words
 
 
 def _voices(text: str) -> Iterator[Finding]:
@@ -281,7 +327,22 @@ def _opinion(reading: Read, classifier: Classifier, channel: Channel) -> Reading
     read = [classifier.read(reading.text, channel, reading.shown.all)]
     for one in reading.hidden[:HIDDEN_READ]:
         read.append(replace(classifier.read(one.said[:MOST_HIDDEN], channel), place=one.place))
+    if len(reading.text) > READ_WHOLE:
+        read += _around_signals(reading, classifier, channel)
     return max(read, key=lambda opinion: opinion.score)
+
+
+def _around_signals(reading: Read, classifier: Classifier, channel: Channel) -> Iterator[Reading]:
+    _, carrying = heaviest(signal for signal in reading.signals if not signal.shown)
+    for signal in carrying:
+        stretch = reading.text[max(0, signal.place - AROUND) : signal.place + AROUND]
+        opinion = classifier.read(stretch, channel, shown(fold(stretch).text).all)
+        yield replace(opinion, place=signal.place)
+
+
+def _says_little(text: str) -> bool:
+    # Other scripts than Latin say much in few characters, and without spaces.
+    return text.isascii() and len(text) < FEWEST_CHARACTERS and len(text.split()) < FEWEST_WORDS
 
 
 def _is_arguable(finding: Finding) -> bool:

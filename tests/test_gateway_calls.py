@@ -277,6 +277,19 @@ async def test_a_skill_is_read_by_call_reference_resource_and_prompt(tmp_path: P
         assert isinstance(message.content, types.TextContent) and message.content.text.strip() == body
 
 
+async def test_the_deep_reference_is_read_where_it_is_and_nowhere_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "SYSTEM_ARCHITECTURE.md").write_text("Tea comes first.\n")
+    (tmp_path / "secret.md").write_text("Coffee.\n")
+    async with world(tmp_path) as here, here.client() as client:
+        assert text_of(await client.call_tool("read_reference", {"reference": ""})) == "Tea comes first.\n"
+        elsewhere = await client.call_tool("read_reference", {"reference": "secret.md"})
+        assert text_of(elsewhere) == "There is no reference 'secret.md' to read here."
+
+
 async def test_a_card_is_read_by_resource_and_prompt_too(tmp_path: Path) -> None:
     folder = tmp_path / "cards"
     folder.mkdir()

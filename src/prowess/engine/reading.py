@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from prowess.engine.naming import without_forged_names
 from prowess.sources.source import Source
 from prowess.types import Problem, Reading
 
@@ -25,7 +26,8 @@ def read_all(
 
 def _read(source: Source, known: Mapping[str, str], progress: SyncProgress) -> Reading:
     try:
-        return source.read(known, lambda done, total: progress(source.name, done, total))
+        reading = source.read(known, lambda done, total: progress(source.name, done, total))
+        return without_forged_names(source.name, reading)
     except Exception as failure:  # a source of a user's own may raise anything; the others go on
         why = f"{type(failure).__name__}: {failure}"
         problem = Problem(

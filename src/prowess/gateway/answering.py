@@ -19,9 +19,12 @@ from prowess.gateway.showing import (
     EFFECTS,
     HITS,
     READ,
+    REJECTED,
     TEXT_KINDS,
+    clean,
     described,
     found,
+    is_rejected,
     listed,
     unknown,
 )
@@ -71,6 +74,8 @@ class Answering:
                 capability = self._visible(caller).capabilities.get(_text(given, "id"))
                 if capability is None:
                     return failed(unknown(_text(given, "id")))
+                if is_rejected(self._engine, capability):
+                    return failed(f"{capability.id} {REJECTED}")
                 return data(described(self._engine, capability))
             case "list_capabilities":
                 parts = (_text(given, "kind"), _text(given, "provider"), _text(given, "after"))
@@ -98,15 +103,17 @@ class Answering:
                 return failed(f"There is no {reference[:80]!r} any more; call again.")
             end = piece.offset + len(piece.text)
             more = f"\n[{end} of {piece.total} characters; go on at offset {end}]" if piece.rest else ""
-            return said(piece.text + more)
+            # What stood inside a line may be the beginning of one here.
+            text = clean(piece.text) if self._gateway.config.neutralise_results else piece.text
+            return said(text + more)
         return self._document(reference)
 
     def _document(self, path: str) -> Answer:
-        """The deep reference, where the engine has one."""
-        read = getattr(self._engine, "read_reference", None)
-        if read is None:
-            return failed(unknown(path))
-        return said(read(path))
+        """The deep reference, from the places that [cards] names; what stands in the way is for people."""
+        try:
+            return said(self._engine.cards.read_reference(path))
+        except ProwessError:
+            return failed(f"There is no reference {path[:80]!r} to read here.")
 
     def _visible(self, caller: Caller) -> View:
         return self._engine.visible(caller.agent, caller.authenticated)

@@ -17,6 +17,7 @@ from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from prowess.errors import nearest
+from prowess.gateway.showing import clean
 from prowess.types import JsonObject
 
 MOST_FAULTS = 8
@@ -81,7 +82,14 @@ def _faults(validator: Any, arguments: JsonObject) -> list[str]:
         errors = sorted(validator.iter_errors(arguments), key=lambda error: list(map(str, error.path)))
     except (Unresolvable, RecursionError):
         return []
-    return [_said(error)[:LONGEST_FAULT] for error in errors[:MOST_FAULTS]]
+    return [_line(_said(error))[:LONGEST_FAULT] for error in errors[:MOST_FAULTS]]
+
+
+def _line(fault: str) -> str:
+    """Values of the schema stand in it as Python writes them, where the end of a line is two letters."""
+    unfolded = fault.replace("\\n", "\n")
+    shown = clean(unfolded)
+    return fault if shown == unfolded else " ".join(shown.split())
 
 
 def _said(error: ValidationError) -> str:

@@ -11,7 +11,9 @@ from typing import Any, Literal
 from uuid import uuid4
 
 import anyio
+from anyio import to_thread
 
+from prowess.config import GatewayConfig
 from prowess.engine.engine import Engine
 from prowess.engine.records import outcome_data
 from prowess.errors import ApprovalNeeded, Denied, SourceError
@@ -19,9 +21,9 @@ from prowess.gateway.arguments import Schemas, as_arguments, misfit
 from prowess.gateway.caller import Caller
 from prowess.gateway.clerk import Clerk
 from prowess.gateway.client import Client
-from prowess.gateway.results import Answer, Remainders, failed, shortened, size
+from prowess.gateway.results import Answer, Remainders, failed, neutral, shortened, size
 from prowess.gateway.routes import Routes
-from prowess.gateway.showing import EFFECTS, READ, Way, unknown
+from prowess.gateway.showing import EFFECTS, READ, REJECTED, Way, clean_schema, is_rejected, unknown
 from prowess.gateway.telemetry import note_call
 from prowess.policy.approvals import Answer as Said
 from prowess.types import Capability, Decision, JsonObject, Outcome, Verdict
@@ -66,12 +68,12 @@ class Ended:
 
 class Calls:
     def __init__(
-        self, engine: Engine, routes: Routes, remainders: Remainders, most: int, clerk: Clerk
+        self, engine: Engine, routes: Routes, remainders: Remainders, config: GatewayConfig, clerk: Clerk
     ) -> None:
         self._engine = engine
         self._routes = routes
         self._remainders = remainders
-        self._most = most
+        self._config = config
         self._clerk = clerk
         self._schemas = Schemas()
 
@@ -112,7 +114,9 @@ class Calls:
             return Ended(failed(text), "failed", revision, error.what, verdict)
         if answer.get("resultType") == "input_required":
             return Ended(answer, "asked", revision, "the server asks", verdict)
-        short = shortened(answer, self._most, caller.agent, self._remainders)
+        if self._config.neutralise_results:
+            answer = await to_thread.run_sync(neutral, answer)
+        short = shortened(answer, self._config.max_result_characters, caller.agent, self._remainders)
         if answer.get("isError"):
             return Ended(short, "failed", revision, first_text(answer), verdict)
         return Ended(short, "ok", revision, decision=verdict)
@@ -141,13 +145,16 @@ class Calls:
         if wish.way == READ and capability.has_side_effects:
             text = f"{wish.id} may change something: call it with {EFFECTS}."
             return Ended(failed(text), "refused", detail="has side effects")
+        if is_rejected(self._engine, capability):
+            return Ended(failed(f"{wish.id} {REJECTED}"), "refused", detail="rejected by the guard")
         arguments = as_arguments(wish.arguments)
         if arguments is None:
             return Ended(failed("arguments must be an object"), "misfit")
         schema = self._engine.detail(capability.id).input_schema
         faults = self._schemas.faults((capability.id, capability.digest), schema, arguments)
         if faults:
-            return Ended(failed(misfit(wish.id, faults, schema)), "misfit", detail="; ".join(faults))
+            text = misfit(wish.id, faults, clean_schema(schema or {}))
+            return Ended(failed(text), "misfit", detail="; ".join(faults))
         # A server that was down at the last look may be up again: calling it is how to find out.
         reasons = [why for why in capability.unavailable if not why.startswith("provider ")]
         if reasons:

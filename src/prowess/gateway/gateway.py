@@ -33,7 +33,7 @@ class Gateway:
         self.routes = Routes(engine, upstreams, environment, config.timeout)
         # SQLite has one writer at a time; those in its own queue would sleep, those in ours wait their turn.
         self._clerk = Clerk(8 if engine.store.startswith("postgres") else 1)
-        self.calls = Calls(engine, self.routes, self.remainders, config.max_result_characters, self._clerk)
+        self.calls = Calls(engine, self.routes, self.remainders, config, self._clerk)
         self.bus = Listeners()
         self._following = Following(engine, upstreams.names, self.bus, config.poll)
         self._ready = False

@@ -9,7 +9,7 @@ from mcp_types import Prompt, PromptArgument, Resource, ResourceTemplate
 
 from prowess.catalogue.view import View
 from prowess.engine.engine import Engine
-from prowess.gateway.showing import TEXT_KINDS, clean
+from prowess.gateway.showing import TEXT_KINDS, clean, is_rejected
 from prowess.types import Capability
 
 OWN = "prowess://"
@@ -33,7 +33,7 @@ def own_uri(capability: Capability) -> str:
     return f"{OWN}{capability.kind}/{quote(capability.id.partition(':')[2])}"
 
 
-def resources(visible: View) -> list[Resource]:
+def resources(engine: Engine, visible: View) -> list[Resource]:
     return [
         Resource(
             uri=uri,
@@ -43,6 +43,7 @@ def resources(visible: View) -> list[Resource]:
             mime_type=MARKDOWN if capability.kind in TEXT_KINDS else capability.metadata.get("mime_type"),
         )
         for uri, capability in _by_uri(visible).items()
+        if not is_rejected(engine, capability)
     ]
 
 
@@ -102,6 +103,7 @@ def prompts(engine: Engine, visible: View) -> list[Prompt]:
             arguments=_arguments(engine, capability),
         )
         for name, capability in prompt_names(visible).items()
+        if not is_rejected(engine, capability)
     ]
 
 

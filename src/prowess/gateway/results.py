@@ -1,7 +1,8 @@
 """What goes back to a client: answers as the protocol writes them, and the rest of those too long.
 
 An answer passes through as it came unless its text is longer than is allowed; then its beginning is
-sent with a reference under which the rest can be read, by the same agent alone, for a while.
+sent with a reference under which the rest can be read, by the same agent alone, for a while. What we say
+ourselves goes through the door, and so does everything where `neutralise_results` asks for it.
 """
 
 import secrets
@@ -12,6 +13,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from prowess.gateway.showing import clean
+
 Answer: TypeAlias = dict[str, Any]
 """The result of a tool call as it stands on the wire."""
 
@@ -21,6 +24,9 @@ MOST_KEPT = 128 * 1024 * 1024
 MOST_BINARY = 32 * 1024 * 1024
 BINARY = ("image", "audio")
 OWN_META = "io.modelcontextprotocol/"
+STRUCTURED = "structuredContent"
+EXACT = ("uri", "data", "blob", "_meta")
+"""Keys of the protocol under which stands what is no text, or must come back as it was."""
 
 
 def said(text: str) -> Answer:
@@ -28,7 +34,8 @@ def said(text: str) -> Answer:
 
 
 def failed(text: str) -> Answer:
-    return {"content": [{"type": "text", "text": text}], "isError": True}
+    """What we say went wrong; servers' words may be in it."""
+    return {"content": [{"type": "text", "text": clean(text)}], "isError": True}
 
 
 def data(value: object) -> Answer:
@@ -42,6 +49,24 @@ def passed(result: Mapping[str, Any]) -> Answer:
     meta = answer.pop("_meta", None)
     kept = {k: v for k, v in meta.items() if not k.startswith(OWN_META)} if isinstance(meta, dict) else {}
     return {**answer, "_meta": kept} if kept else answer
+
+
+def neutral(answer: Answer) -> Answer:
+    """The answer with every text in it past the door: content, structured content, messages, resources."""
+    shown: Answer = _neutral(answer, EXACT)
+    return shown
+
+
+def _neutral(value: Any, exact: tuple[str, ...]) -> Any:
+    if isinstance(value, dict):
+        return {
+            # In structured content every key is the server's own.
+            clean(key): one if key in exact else _neutral(one, () if key == STRUCTURED else exact)
+            for key, one in value.items()
+        }
+    if isinstance(value, list):
+        return [_neutral(one, exact) for one in value]
+    return clean(value) if isinstance(value, str) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +124,7 @@ def shortened(answer: Answer, most: int, agent: str, remainders: Remainders) -> 
     fitting = binary if _binary_size(answer) <= MOST_BINARY else []
     first = [{"type": "text", "text": whole[:most]}, *fitting]
     note = _note(whole, most, len(binary) - len(fitting), agent, remainders)
-    kept = {key: value for key, value in answer.items() if key not in ("content", "structuredContent")}
+    kept = {key: value for key, value in answer.items() if key not in ("content", STRUCTURED)}
     return {**kept, "content": [*first, {"type": "text", "text": note}]}
 
 
@@ -130,7 +155,7 @@ def _texts(answer: Answer) -> list[str]:
 
 
 def _structured(answer: Answer) -> str:
-    value = answer.get("structuredContent")
+    value = answer.get(STRUCTURED)
     return "" if value is None else msgspec.json.encode(value).decode()
 
 

@@ -15,6 +15,7 @@ from mcp_types import (
     RequestParamsMeta,
 )
 
+from prowess.context.clean import clean_detail
 from prowess.engine.engine import Engine
 from prowess.errors import SourceError
 from prowess.gateway.audience import Brought
@@ -24,7 +25,7 @@ from prowess.gateway.local import call_function
 from prowess.gateway.operation import call_operation
 from prowess.gateway.parking import Parking
 from prowess.gateway.results import Answer, failed, passed, said
-from prowess.gateway.showing import TEXT_KINDS
+from prowess.gateway.showing import TEXT_KINDS, clean
 from prowess.gateway.upstream import Upstream
 from prowess.gateway.upstreams import Upstreams
 from prowess.sources.events import Events
@@ -66,8 +67,12 @@ class Routes:
         )
 
     async def text(self, capability: Capability) -> str:
-        detail = await to_thread.run_sync(self._engine.detail, capability.id)
-        return detail.content or capability.description
+        """What a skill or a card says, as an offer would show it."""
+        return await to_thread.run_sync(self._text, capability)
+
+    def _text(self, capability: Capability) -> str:
+        content = clean_detail(capability.kind, self._engine.detail(capability.id)).content
+        return content or clean(capability.description)
 
     async def prompt(
         self, capability: Capability, arguments: Mapping[str, str], client: Client

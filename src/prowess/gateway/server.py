@@ -38,6 +38,7 @@ from prowess.gateway.caller import Caller
 from prowess.gateway.client import Client
 from prowess.gateway.gateway import Gateway
 from prowess.gateway.passing import page, prompts, resources, templates
+from prowess.gateway.showing import clean
 from prowess.gateway.tools import tool_list
 
 Context = ServerRequestContext[Any]
@@ -123,7 +124,7 @@ class _Face:
 
     async def _resources(self, context: Context, params: Page) -> ListResourcesResult:
         await self._gateway.ready()
-        found = await _in_thread(lambda: resources(self._visible(context)))
+        found = await _in_thread(lambda: resources(self._gateway.engine, self._visible(context)))
         shown, following = page(found, params.cursor if params else None)
         return ListResourcesResult(resources=shown, next_cursor=following)
 
@@ -195,7 +196,7 @@ def _as_protocol_error() -> Iterator[None]:
     try:
         yield
     except ProwessError as error:
-        raise MCPError(INVALID_PARAMS, str(error)) from None
+        raise MCPError(INVALID_PARAMS, clean(str(error))) from None
 
 
 async def _in_thread(work: Callable[..., Returned], *arguments: Any) -> Returned:

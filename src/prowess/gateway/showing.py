@@ -30,10 +30,17 @@ TEXT_KINDS = ("skill", "card")
 UPSTREAM_KINDS = ("prompt", "resource")
 CALLED_SOURCES = ("mcp", "functions", "events", "openapi")
 
+REJECTED = "is not shown: the guard rejects this card. A person can see why: prowess cards check"
+
 
 def unknown(id: str) -> str:
     """The one answer for what does not exist and for what the caller may not know of."""
     return f"There is no capability {id[:200]!r} here. discover_capabilities finds what there is."
+
+
+def is_rejected(engine: Engine, capability: Capability) -> bool:
+    """Whether it is a card that no turn would be given either."""
+    return capability.kind == "card" and bool(engine.cards.rejected(capability))
 
 
 def callable_here(capability: Capability) -> bool:
@@ -45,7 +52,11 @@ def found(engine: Engine, caller: Caller, query: str, kind: str, limit: int) -> 
     """Answer a search: each hit with why it is there and enough to call it."""
     visible = engine.visible(caller.agent, caller.authenticated)
     settings = {"kind": kind or "any", "only_available": False, "tier1_top_k": limit}
-    hits = [hit for hit in engine.find(query, caller.agent, **settings) if hit.id in visible.capabilities]
+    hits = [
+        hit
+        for hit in engine.find(query, caller.agent, **settings)
+        if hit.id in visible.capabilities and not is_rejected(engine, visible.capabilities[hit.id])
+    ]
     answer: dict[str, Any] = {"capabilities": [_hit(engine, visible, hit) for hit in hits]}
     down = _never_read(engine, caller)
     if down:
@@ -63,7 +74,7 @@ def _hit(engine: Engine, visible: View, hit: Hit) -> JsonObject:
     about: dict[str, Any] = {
         "id": capability.id,
         "description": clean(capability.description[:LONGEST_SUMMARY]),
-        "why": "; ".join(reason for reason in hit.reasons if _speakable(reason, engine.view(), visible)),
+        "why": clean("; ".join(one for one in hit.reasons if _speakable(one, engine.view(), visible))),
         "use": use(capability),
     }
     schema = engine.detail(capability.id).input_schema

@@ -8,7 +8,7 @@ from mcp_types import Tool, ToolAnnotations
 
 from prowess.engine.engine import Engine
 from prowess.gateway.caller import Caller
-from prowess.gateway.showing import callable_here, clean, clean_schema
+from prowess.gateway.showing import callable_here, clean, clean_schema, is_rejected
 from prowess.policy.mcp import EMPTY_SCHEMA, tool_name
 from prowess.types import Capability
 
@@ -88,7 +88,8 @@ def pinned(engine: Engine, caller: Caller) -> Mapping[str, str]:
     """Name of a tool -> the capability behind it, for what the profile pins."""
     visible = engine.visible(caller.agent, caller.authenticated).capabilities
     ids = engine.policy.pinned(caller.agent, engine.view())
-    names = {_name(id): id for id in ids if id in visible and callable_here(visible[id])}
+    shown = [id for id in ids if id in visible and not is_rejected(engine, visible[id])]
+    names = {_name(id): id for id in shown if callable_here(visible[id])}
     return {name: names[name] for name in sorted(names)}
 
 

@@ -13,8 +13,20 @@ import msgspec
 
 from prowess.context.clean import clean_capability, clean_detail
 from prowess.context.injection import Injection
-from prowess.errors import NotFound
-from prowess.types import Decision, Hit, JsonObject, LeftOut, Message, Offer, Outcome, Turn
+from prowess.context.sanitise import admit
+from prowess.errors import NotFound, Refused
+from prowess.types import (
+    Capability,
+    Decision,
+    Detail,
+    Hit,
+    JsonObject,
+    LeftOut,
+    Message,
+    Offer,
+    Outcome,
+    Turn,
+)
 from prowess.web.api.values import CapabilityShown, CapabilityWhole, shown, whole
 from prowess.web.operations import Asked, Call, Count, Done, Fraction, Limit, Name, Note, Operation, Text
 from prowess.web.paging import Page, page
@@ -104,9 +116,11 @@ class Tools(msgspec.Struct, frozen=True):
 
 def seen(call: Call) -> Page[CapabilityShown]:
     q: Seen = call.query
-    found = page(call.engine.capabilities(call.path["agent"], q.kind), lambda c: c.id, q.cursor, q.limit)
+    known = call.engine.capabilities(call.path["agent"], q.kind)
+    readable = [c for c in known if not _is_rejected(call, c)]
+    found = page(readable, lambda c: c.id, q.cursor, q.limit)
     # What an agent reads ends in a prompt; people see a text as it was written.
-    items = map(clean_capability, found.items) if call.is_agent else found.items
+    items = map(_for_a_prompt, found.items) if call.is_agent else found.items
     return Page(tuple(shown(c) for c in items), found.next)
 
 
@@ -117,9 +131,23 @@ def one(call: Call) -> CapabilityWhole:
     if id not in visible:
         raise NotFound("capability", id, visible)
     capability, detail = visible[id], call.engine.detail(id)
+    if _is_rejected(call, capability):
+        raise Refused(403, f"the guard rejects {id}", "a person can see why: prowess cards check")
     if call.is_agent:
-        capability, detail = clean_capability(capability), clean_detail(capability.kind, detail)
+        capability, detail = _for_a_prompt(capability), clean_detail(capability.kind, detail)
     return whole(capability, detail)
+
+
+def _is_rejected(call: Call, capability: Capability) -> bool:
+    """Whether it is a card that the guard keeps from agents; people may look at it."""
+    return call.is_agent and capability.kind == "card" and bool(call.engine.cards.rejected(capability))
+
+
+def _for_a_prompt(capability: Capability) -> Capability:
+    """With what no prompt shows but this API does: why it cannot be used, and what else a file says of it."""
+    metadata = clean_detail(capability.kind, Detail(input_schema=capability.metadata)).input_schema
+    unavailable = tuple(str(admit(reason, "tool_description")) for reason in capability.unavailable)
+    return replace(clean_capability(capability), metadata=metadata or {}, unavailable=unavailable)
 
 
 def find(call: Call) -> tuple[Hit, ...]:

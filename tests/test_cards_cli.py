@@ -194,3 +194,14 @@ def test_baseline_resume_keep_and_drop_work_from_the_terminal(synced: Path) -> N
     assert "kept stored" in run("cards", "keep", "-", stdin=text_of("stored")).stderr
     assert run("cards", "drop", "stored").exit_code == 0
     assert run("cards", "drop", "stored").exit_code == 1
+
+
+def test_a_file_that_is_not_there_is_named_without_talk_of_sources(empty: Path) -> None:
+    for words in (["inject", "--messages", "no.jsonl"], ["cards", "keep", "no.md"]):
+        result = CliRunner().invoke(prowess, words)
+        assert result.exit_code == 1
+        assert "does not exist; check the path" in result.stderr
+
+
+def test_inject_from_a_folder_says_how_long_it_took(empty: Path) -> None:
+    assert " ms" in inject(empty).stderr and " 0.0 ms" not in inject(empty).stderr

@@ -128,9 +128,12 @@ def reject(transaction: Transaction, id: str, digest: str = "") -> Held:
 
 
 def last_approved(transaction: Transaction, id: str) -> str:
-    """The digest of the content that was approved last, or nothing."""
+    """The digest of the content that was approved last, or nothing; what is held back counts for nothing."""
     row = transaction.one(
-        "SELECT digest FROM approved_content WHERE id = :id ORDER BY approved_at DESC LIMIT 1", id=id
+        "SELECT digest FROM approved_content WHERE id = :id AND digest NOT IN"
+        " (SELECT digest FROM quarantine WHERE quarantine.id = approved_content.id)"
+        " ORDER BY approved_at DESC LIMIT 1",
+        id=id,
     )
     return str(row[0]) if row else ""
 

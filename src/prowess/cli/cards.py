@@ -1,14 +1,12 @@
 """`prowess cards`"""
 
 import sys
-from pathlib import Path
 
 import click
 
-from prowess.cli.session import emit, json_option, opened, printable, say, table
+from prowess.cli.session import emit, json_option, opened, printable, read_file, say, table
 from prowess.engine.card_folder import check_folder
 from prowess.sources.configured import CARD_FOLDER
-from prowess.sources.files import read_text
 from prowess.types import DEFAULT_AGENT, JsonObject
 
 
@@ -134,8 +132,7 @@ def resume() -> None:
 @click.argument("file", type=click.Path())
 def keep(file: str) -> None:
     """Keep the card in FILE (- for stdin) in the store, for sources of type stored-cards."""
-    place = Path(file)
-    text = sys.stdin.read() if file == "-" else read_text(str(place.parent), place.name)
+    text = sys.stdin.read() if file == "-" else read_file(file)
     with opened() as engine:
         say(f"kept {engine.cards.keep(text)}")
 

@@ -1,7 +1,7 @@
 """`prowess guard`"""
 
 import getpass
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -14,11 +14,11 @@ from prowess.cli.session import emit, json_option, opened, printable, say, table
 from prowess.context.classifier import Classifier
 from prowess.context.sanitise import Channel, Judgement, Provenance, judge, neutralise
 from prowess.context.unseen import visible
+from prowess.engine.guarding import located, texts
 from prowess.errors import ConfigError
-from prowess.types import Capability, Detail, Json
+from prowess.types import Capability, Detail, Draft, Json
 
 CHANNELS: tuple[Channel, ...] = get_args(Channel)
-KIND_CHANNELS: Mapping[str, Channel] = {"card": "card", "skill": "skill"}
 
 
 channel_option = click.option(
@@ -33,6 +33,7 @@ class Text:
     id: str
     text: str
     channel: Channel
+    by_rules: bool = False
 
 
 @click.group()
@@ -53,10 +54,13 @@ def check(
     """Judge TARGET: a file, JSON lines of {"id", "text", "channel"}, or the id of a capability."""
     if everything == bool(target):
         raise click.UsageError("Name a file or an id, or give --all.")
-    texts = _in_catalogue(None) if not target else _in_file(Path(target), channel) or _in_catalogue(target)
+    chosen = _in_catalogue(None) if not target else _in_file(Path(target), channel) or _in_catalogue(target)
     classifier = None if no_classifier else Classifier.open()
     provenance: Provenance = "approved" if approved else "unapproved"
-    judged = [(text, judge(text.text, text.channel, provenance, classifier)) for text in texts]
+    judged = [
+        (one, judge(one.text, one.channel, provenance, None if one.by_rules else classifier))
+        for one in chosen
+    ]
     if as_json:
         emit({"items": [_item(text, judgement) for text, judgement in judged]})
     else:
@@ -67,7 +71,7 @@ def check(
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @channel_option
 def show(file: Path, channel: Channel) -> None:
-    """What of FILE would reach a prompt: what goes is red, what comes green, hidden characters are named."""
+    """What of FILE would reach a prompt: what goes after -, what comes after +, hidden characters by name."""
     text = _decoded(file)
     neutralised = neutralise(text, channel)
     click.echo(marked(text, neutralised.text))
@@ -85,6 +89,8 @@ def accept(id: str, by: str) -> None:
 
 
 def _in_file(file: Path, channel: Channel) -> list[Text]:
+    if file.is_dir():
+        raise ConfigError(str(file), "is a folder", "name a file in it")
     if not file.is_file():
         return []
     content = _decoded(file)
@@ -111,7 +117,11 @@ def _json_lines(file: Path, content: str, channel: Channel) -> list[Text]:
         if row is None:
             remedy = 'write {"id", "text", "channel"} on each line'
             raise ConfigError(f"{file}, line {number}", "is no JSON object with a text", remedy)
-        texts.append(_text(row, f"{file.name}:{number}", channel))
+        named = row.get("channel", channel)
+        if named not in CHANNELS:
+            remedy = f"write one of: {', '.join(CHANNELS)}"
+            raise ConfigError(f"{file}, line {number}", f"no channel is named {named!r}", remedy)
+        texts.append(Text(str(row.get("id", f"{file.name}:{number}")), row["text"], named))
     return texts
 
 
@@ -123,11 +133,6 @@ def _row(line: str) -> dict[str, Json] | None:
     return row if isinstance(row, dict) and isinstance(row.get("text"), str) else None
 
 
-def _text(row: dict[str, Json], name: str, channel: Channel) -> Text:
-    named = row.get("channel")
-    return Text(str(row.get("id", name)), row["text"], named if named in CHANNELS else channel)
-
-
 def _in_catalogue(id: str | None) -> list[Text]:
     with opened() as engine:
         chosen = (engine.capability(id),) if id else engine.capabilities()
@@ -135,44 +140,24 @@ def _in_catalogue(id: str | None) -> list[Text]:
 
 
 def texts_of(capability: Capability, detail: Detail) -> Iterator[Text]:
-    """Every text of a capability that a model could be shown."""
-    channel = KIND_CHANNELS.get(capability.kind, "tool_description")
-    yield Text(capability.id, capability.description, "tool_description")
-    if detail.content:
-        yield Text(f"{capability.id}#content", detail.content, channel)
-    for place, text in _descriptions(detail.input_schema or {}, ""):
-        yield Text(f"{capability.id}#{place}", text, "schema_field")
-
-
-def _descriptions(schema: Json, place: str) -> Iterator[tuple[str, str]]:
-    inner: Iterable[tuple[str, Json]] = ()
-    if isinstance(schema, Mapping):
-        inner = schema.items()
-        if isinstance(schema.get("description"), str) and place:
-            yield place, schema["description"]
-    elif isinstance(schema, list | tuple):
-        inner = ((str(number), value) for number, value in enumerate(schema))
-    for key, value in inner:
-        yield from _descriptions(value, f"{place}.{key}" if place else key)
+    """Every text of a capability that a model could be shown, as a sync judges them."""
+    for one in texts(Draft(capability, detail)):
+        place = "" if one.place == "description" else f"#{one.place}"
+        yield Text(f"{capability.id}{place}", one.text, one.channel, one.by_rules)
 
 
 def _item(text: Text, judgement: Judgement) -> dict[str, Json]:
     findings = [
-        {"family": f.family, "place": _place(text.text, f.place), "reason": f.reason, "severity": f.severity}
+        {"family": f.family, "place": located(text.text, f.place), "reason": f.reason, "severity": f.severity}
         for f in judgement.findings
     ]
     neutralised = str(neutralise(text.text, text.channel).text).encode("utf-8", "replace").decode()
     return {"id": text.id, "verdict": judgement.verdict, "neutralised": neutralised, "findings": findings}
 
 
-def _place(text: str, at: int) -> str:
-    before = text[:at]
-    return f"{before.count(chr(10)) + 1}:{at - before.rfind(chr(10))}"
-
-
 def _report(judged: list[tuple[Text, Judgement]]) -> None:
     rows = [
-        (text.id, judgement.verdict, _place(text.text, found.place), found.severity, printable(found.reason))
+        (text.id, judgement.verdict, located(text.text, found.place), found.severity, printable(found.reason))
         for text, judgement in judged
         for found in judgement.findings
     ]
@@ -183,14 +168,17 @@ def _report(judged: list[tuple[Text, Judgement]]) -> None:
 
 
 def marked(before: str, after: str) -> str:
-    """Both texts in one: what goes in red, what comes in green, hidden characters by their names."""
+    """Both texts in one: lines that go after `-`, those that come after `+`, hidden characters by name."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
-    parts: list[str] = []
+    lines: list[str] = []
     for tag, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag == "equal":
-            parts += [visible(line) for line in old[a:b]]
+            lines += [f"  {_line(line)}" for line in old[a:b]]
         else:
-            gone, come = visible("".join(old[a:b])), visible("".join(new[c:d]))
-            parts += [click.style(gone, fg="red") if gone else ""]
-            parts += [click.style(come, fg="green") if come else ""]
-    return "".join(parts)
+            lines += [click.style(f"- {_line(line)}", fg="red") for line in old[a:b]]
+            lines += [click.style(f"+ {_line(line)}", fg="green") for line in new[c:d]]
+    return "\n".join(lines)
+
+
+def _line(text: str) -> str:
+    return visible(text.removesuffix("\n"))

@@ -5,6 +5,10 @@ import getpass
 import click
 
 from prowess.cli.session import emit, json_option, opened, printable, say, table
+from prowess.context.unseen import visible
+from prowess.types import Draft
+
+NOTHING_BEFORE = "@@ -0,0 "
 
 by_option = click.option("--by", default="", help="Who decides; otherwise the user of this terminal.")
 
@@ -32,15 +36,43 @@ def show_all(as_json: bool) -> None:
 @click.argument("id")
 @json_option
 def show(id: str, as_json: bool) -> None:
-    """How ID differs from what was approved last."""
+    """What the guard finds in ID, and how it differs from what was approved last."""
     with opened() as engine:
         lines = engine.difference(id)
+        is_new = any(line.startswith(NOTHING_BEFORE) for line in lines)
+        findings = _findings(Draft(engine.capability(id), engine.detail(id)), is_new)
     if as_json:
-        emit({"id": id, "difference": lines})
+        emit({"id": id, "difference": lines, "new": is_new, "findings": findings})
         return
+    for found in findings:
+        click.secho(f"{found['where']} {found['place']}: {printable(found['reason'])}", fg="yellow")
+        click.echo(f"    {printable(visible(found['text']))}")
+    if is_new:
+        say(f"{id} is new: nothing of it was approved before")
     for line in lines:
         colour = {"+": "green", "-": "red"}.get(line[:1])
         click.secho(printable(line), fg=colour)
+
+
+def _findings(draft: Draft, is_new: bool) -> list[dict[str, str]]:
+    # They bring numpy, which the other commands do without.
+    from prowess.context.classifier import Classifier
+    from prowess.engine.guarding import judged, located
+
+    classifier = Classifier.open()
+    found_in = judged(draft, classifier, classifier, "unapproved" if is_new else "changed")
+    return [
+        {
+            "where": one.place,
+            "place": located(one.text, found.place),
+            "family": found.family,
+            "reason": found.reason,
+            "severity": found.severity,
+            "text": one.around(found.place),
+        }
+        for one in found_in
+        for found in one.judgement.findings
+    ]
 
 
 @command.command()

@@ -11,9 +11,12 @@ def card_guard(classifier: Classifier | None) -> Guard:
     def guard(text: str) -> Guarded:
         mended = neutralise(text, "card")
         judgement = judge(text, "card", classifier=classifier)
-        reasons = (finding.reason for finding in judgement.findings if finding.severity == "high")
-        rejected = tuple(dict.fromkeys(reasons)) if judgement.verdict == "reject" else ()
-        return Guarded(str(mended.text), rejected, mended.changed)
+        reasons = (
+            f"{finding.reason} (line {text.count(chr(10), 0, finding.place) + 1})"
+            for finding in judgement.findings
+            if finding.severity == "high"
+        )
+        return Guarded(str(mended.text), tuple(dict.fromkeys(reasons)), mended.changed)
 
     return guard
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from prowess.context.cards import Card
 from prowess.context.injection import LONGEST_BASELINE
 from prowess.context.render import DISCOVER
+from prowess.context.sanitise import Prompt, admit
 from prowess.types import JsonObject
 
 READ_REFERENCE = "read_reference"
@@ -32,9 +33,10 @@ def ordered(cards: Sequence[Card]) -> list[Card]:
     return sorted((card for card in cards if not card.rejected), key=lambda card: (-card.priority, card.id))
 
 
-def capability_list(cards: Sequence[Card], detail: str = "summary") -> str:
+def capability_list(cards: Sequence[Card], detail: str = "summary") -> Prompt:
     """Every card with what it is for; in full, also with when it is shown and what it says."""
-    return "\n".join(_full(card) if detail == "full" else _summary(card) for card in ordered(cards))
+    shown = (_full(card) if detail == "full" else _summary(card) for card in ordered(cards))
+    return admit("\n".join(shown), "result")
 
 
 def _summary(card: Card) -> str:
@@ -54,14 +56,14 @@ def _full(card: Card) -> str:
     return "\n".join([_summary(card), *(line for line in about if line)])
 
 
-def baseline(cards: Sequence[Card]) -> str:
+def baseline(cards: Sequence[Card]) -> Prompt:
     """A block for AGENTS.md that names the cards and the ways to more, within 500 characters."""
     head = "## Capabilities\nCards on these are shown when they matter: "
     foot = f"\nTo find anything else, call `{DISCOVER}`; `{READ_REFERENCE}` has the details.\n"
     titles = [card.title for card in ordered(cards)]
     for shown in range(len(titles), 0, -1):
         more = f" and {len(titles) - shown} more" if shown < len(titles) else ""
-        text = f"{head}{', '.join(titles[:shown])}{more}.{foot}"
+        text = admit(f"{head}{', '.join(titles[:shown])}{more}.{foot}", "result")
         if len(text) <= LONGEST_BASELINE:
             return text
-    return f"## Capabilities{foot}"
+    return admit(f"## Capabilities{foot}", "result")

@@ -5,10 +5,11 @@ taken from what the author declared; what the guard rejects stays in the deck wi
 a person can see why it is never shown.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from prowess.context.sanitise import Prompt, admit
 from prowess.types import Capability, JsonObject
 
 Count = Callable[[str], int]
@@ -40,7 +41,7 @@ class Card:
     title: str
     description: str
     text: str
-    """What a model sees: heading, body and migration note."""
+    """What a model sees, a `Prompt`: heading, body and migration note."""
     tokens: int
     priority: int
     threshold: float
@@ -64,18 +65,35 @@ class Card:
         return self.id in ids or self.name in ids
 
 
+def card_parts(capability: Capability, content: str) -> Mapping[str, str]:
+    """Every text of a card that a model can be shown, by what a person calls it."""
+    about = capability.metadata
+    triggers = about.get("triggers", {})
+    words = (*triggers.get("keywords", ()), *triggers.get("router_tags", ()), *capability.tags)
+    return {
+        "name": capability.display_name,
+        "description": capability.description,
+        "body": content.strip(),
+        "migration": about.get("migration", ""),
+        "version": about.get("version", ""),
+        "keywords and tags": ", ".join(dict.fromkeys(words)),
+    }
+
+
 def card_of(capability: Capability, content: str, guard: Guard, count: Count) -> Card:
     """The card that a source read as this capability with this content."""
     about, triggers = capability.metadata, capability.metadata["triggers"]
-    texts = (capability.display_name, capability.description, content.strip(), about["migration"])
-    title, description, body, note = parts = [guard(text) if text else Guarded("") for text in texts]
-    fitted = _fitted(body.text, about, count)
-    text = _shown(title.text, fitted, note.text, about)
+    parts = {
+        name: guard(text) if text else Guarded("") for name, text in card_parts(capability, content).items()
+    }
+    body, version, note = (parts[name].text for name in ("body", "version", "migration"))
+    fitted = _fitted(body, about, count)
+    text = _shown(parts["name"].text, fitted, _change(version, note), about)
     return Card(
         id=capability.id,
         name=capability.name,
-        title=title.text,
-        description=description.text,
+        title=parts["name"].text,
+        description=parts["description"].text,
         text=text,
         tokens=count(text),
         priority=about["priority"],
@@ -87,26 +105,37 @@ def card_of(capability: Capability, content: str, guard: Guard, count: Count) ->
         user_tiers=tuple(triggers["user_tier"]),
         environments=tuple(triggers["environment_type"]),
         language=about["language"],
-        version=about["version"],
-        migration=note.text,
+        version=version,
+        migration=note,
         origin=about["origin"],
-        cut=fitted != body.text,
-        rejected=tuple(dict.fromkeys(reason for part in parts for reason in part.reasons)),
-        neutralised=any(part.changed for part in parts),
+        cut=fitted != body,
+        rejected=tuple(dict.fromkeys(_reasons(parts))),
+        neutralised=any(part.changed for part in parts.values()),
         warnings=tuple(_warnings(content.strip(), about, count)),
     )
 
 
-def _shown(title: str, body: str, note: str, about: JsonObject) -> str:
+def _reasons(parts: Mapping[str, Guarded]) -> Iterator[str]:
+    """Why a card may not be shown, and where in it that stands."""
+    return (f"{name}: {reason}" for name, part in parts.items() for reason in part.reasons)
+
+
+def _change(version: str, note: str) -> str:
+    return f"Changed in version {version or 'now'}: {note}" if note else ""
+
+
+def _shown(title: str, body: str, change: str, about: JsonObject) -> Prompt:
     """Heading, body, and what changed in this version; a body may bring its own heading."""
     mark = FROM_WORKSPACE if about["origin"] == "workspace" else ""
     heading = "" if body.startswith("#") and not mark else f"## {title}{mark}"
-    change = f"Changed in version {about['version'] or 'now'}: {note}" if note else ""
-    return "\n\n".join(part for part in (heading, body, change) if part)
+    return admit("\n\n".join(part for part in (heading, body, change) if part))
 
 
 def _fitted(body: str, about: JsonObject, count: Count) -> str:
-    """The body within what its author allows: so many characters, and so many tokens."""
+    """The body within what its author allows: so many characters, and so many tokens.
+
+    What is cut goes through the door again: a fence whose end is cut off shields nothing.
+    """
     text = truncated(body, about["max_chars"])
     budget = about["token_budget"]
     if budget is None or count(text) <= budget:
@@ -114,13 +143,13 @@ def _fitted(body: str, about: JsonObject, count: Count) -> str:
     low, high = 0, min(len(body), about["max_chars"])
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if count(body[:middle] + TRUNCATED) <= budget else (low, middle - 1)
-    return body[:low].rstrip() + TRUNCATED
+        low, high = (middle, high) if count(truncated(body, middle)) <= budget else (low, middle - 1)
+    return admit(body[:low].rstrip() + TRUNCATED)
 
 
 def truncated(text: str, most: int) -> str:
     """The first characters of a text, with a marker where the rest is missing."""
-    return text if len(text) <= most else text[:most] + TRUNCATED
+    return text if len(text) <= most else admit(text[:most] + TRUNCATED)
 
 
 def _warnings(body: str, about: JsonObject, count: Count) -> Iterator[str]:

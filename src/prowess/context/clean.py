@@ -49,5 +49,7 @@ def _clean(value: Json, depth: int) -> Json:
 
 
 def _line(text: str) -> str:
-    """A name stays on its line, where it cannot begin another voice."""
-    return " ".join(str(admit(text, "schema_field")).split()) if not text.isidentifier() else text
+    """A name stays on its line, where it cannot begin another voice; the door is last, so nothing rejoins."""
+    if text.isascii() and text.isidentifier():
+        return text
+    return str(admit(" ".join(text.split()), "schema_field"))

@@ -5,10 +5,11 @@ the same files when there is nothing to say.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from prowess.context.cards import Count
+from prowess.context.sanitise import Prompt, admit
 from prowess.context.selection import NO_ROOM, Chosen, Selection, Skipped
 
 CAPABILITIES_FILE = "CAPABILITIES.md"
@@ -61,7 +62,8 @@ class Injection:
     truncated: bool = False
     skipped: tuple[Skipped, ...] = ()
     warnings: tuple[str, ...] = ()
-    text: str = ""
+    text: str = field(default_factory=lambda: admit(""))
+    """A `Prompt`; as a plain text in the signature, which the API is described by."""
     mode: str = "full"
     variant: str = ""
     milliseconds: float = 0.0
@@ -76,7 +78,7 @@ def as_files(files: Files) -> tuple[BootstrapFile, ...]:
     return tuple(files)
 
 
-def fitted(selection: Selection, budget: int, count: Count) -> tuple[Selection, str]:
+def fitted(selection: Selection, budget: int, count: Count) -> tuple[Selection, Prompt]:
     """The text of the synthetic file within the budget, and what is left of the selection in it.
 
     Headings are extra: they go in when there is room after the cards. Joined texts may cost a token
@@ -86,20 +88,22 @@ def fitted(selection: Selection, budget: int, count: Count) -> tuple[Selection, 
     skipped = list(selection.skipped)
     while chosen:
         for text in (_text(chosen, full=True), _text(chosen, full=False)):
-            if count(text) <= budget:
+            if text and count(text) <= budget:
                 return Selection(tuple(chosen), tuple(skipped)), text
         last = chosen.pop()
         reason = f"{NO_ROOM} ({last.card.tokens} tokens beside the others)"
         skipped.insert(0, Skipped(last.card.id, reason, last.score))
-    return replace(selection, chosen=(), skipped=tuple(skipped)), ""
+    return replace(selection, chosen=(), skipped=tuple(skipped)), admit("")
 
 
-def _text(chosen: Sequence[Chosen], full: bool) -> str:
+def _text(chosen: Sequence[Chosen], full: bool) -> Prompt:
+    """The cards as one text, through the door as one: a fence that one opens, another could close."""
     bodies = [one.card.text for one in chosen]
     if not full:
-        return "\n\n".join(bodies)
+        return admit("\n\n".join(bodies), "result")
     names = ", ".join(one.card.title for one in chosen)
-    return "\n\n".join([HEADING, f"> Injected {len(chosen)} capabilities: {names}", *bodies]) + "\n"
+    head = [HEADING, f"> Injected {len(chosen)} capabilities: {names}"]
+    return admit("\n\n".join([*head, *bodies]) + "\n", "result")
 
 
 def place(files: Sequence[BootstrapFile], text: str) -> tuple[BootstrapFile, ...]:
@@ -131,7 +135,7 @@ def injected(selection: Selection) -> tuple[Injected, ...]:
     )
 
 
-def told(selection: Selection, text: str, held_back: str) -> Injection:
+def told(selection: Selection, text: Prompt, held_back: str) -> Injection:
     """What was selected as it is told: in the text, or held back with the reason."""
     shown = injected(selection)
     if held_back and shown:

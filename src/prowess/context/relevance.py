@@ -7,6 +7,7 @@ messages, is the score; 0.6 is where a card begins to be worth its tokens. Witho
 two serve alone. A card counts by its best recent message, and older ones count less.
 """
 
+import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
@@ -18,7 +19,10 @@ import numpy.typing as npt
 from prowess.context.card_language import primary
 from prowess.context.card_words import Stems
 from prowess.context.cards import Card
+from prowess.errors import EncoderUnavailable
 from prowess.types import Turn
+
+logger = logging.getLogger("prowess")
 
 Matrix = npt.NDArray[np.float32]
 Features = npt.NDArray[np.float64]
@@ -66,7 +70,12 @@ class Meanings:
             if len(self._known) > REMEMBERED:
                 self._known.clear()
                 missing = list(dict.fromkeys(texts))
-            self._known |= zip(missing, self._embed(missing), strict=True)
+            try:
+                self._known |= zip(missing, self._embed(missing), strict=True)
+            except EncoderUnavailable as failure:
+                logger.warning("cards go by words alone: %s", failure)
+                self._embed = None
+                return None
         return np.stack([self._known[text] for text in texts])
 
 

@@ -37,8 +37,10 @@ class Tier:
 def tier0(capabilities: Mapping[str, Capability], budget: int, count: Count) -> Tier:
     """The map: categories with some names, then with counts, then their names alone."""
     groups: dict[str, list[str]] = {}
+    written: dict[str, str] = {}
     for capability in capabilities.values():
-        groups.setdefault(capability.category, []).append(capability.name)
+        category = written.setdefault(capability.category.casefold(), capability.category)
+        groups.setdefault(category, []).append(capability.name)
     if not groups:
         return Tier()
     ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))

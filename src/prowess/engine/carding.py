@@ -17,7 +17,7 @@ from prowess.config import CardsConfig
 from prowess.context.card_fitting import Labelled, agreement, fit
 from prowess.context.card_guard import shipped_guard
 from prowess.context.card_texts import baseline, capability_list
-from prowess.context.cards import Card, Guard, card_of
+from prowess.context.cards import Card, Guard, card_of, card_parts
 from prowess.context.injection import (
     BootstrapFile,
     Files,
@@ -248,6 +248,15 @@ class Carding:
             content = self._ways.detail_of(capability.id).content or ""
             self._made[key] = card_of(capability, content, self._ways.guard, self._ways.counter.count)
         return self._made[key]
+
+    def rejected(self, capability: Capability) -> tuple[str, ...]:
+        """Why the guard lets no turn have this card; nothing where it does."""
+        if "triggers" in capability.metadata:
+            return self._card(capability).rejected
+        # It is in no deck, but can be read.
+        content = self._ways.detail_of(capability.id).content or ""
+        texts = card_parts(capability, content).values()
+        return tuple(reason for text in texts if text for reason in self._ways.guard(text).reasons)
 
     def _opened_meanings(self) -> Meanings:
         if self._meanings is None:

@@ -22,6 +22,7 @@ from prowess.types import Capability, Detail, Draft, Held, Problem, Provider, Re
 
 if TYPE_CHECKING:
     from prowess.context.classifier import Classifier
+    from prowess.context.sanitise import Provenance
     from prowess.engine.guarding import Judged
 
 SERVED = ("mcp", "openapi")
@@ -144,7 +145,8 @@ class WhatExists:
         from prowess.engine.guarding import judged
 
         draft = Draft(self.capability(id), self.detail(id))
-        found = judged(draft, self._classifier, self._classifier)
+        provenance: Provenance = "changed" if self.approved_version(id) else "unapproved"
+        found = judged(draft, self._classifier, self._classifier, provenance)
         return tuple(one for one in found if one.judgement.findings)
 
     @cached_property
@@ -170,7 +172,7 @@ class WhatExists:
             if changes:
                 self.journal.append(transaction, "catalogue.synced", sync_data(changes))
                 new = {*changes.added, *changes.changed}
-                self._hold_unsafe(transaction, self._drafts(readings, new, trusted=False))
+                self._hold_unsafe(transaction, self._drafts(readings, new, trusted=False), changes.changed)
                 if own := self._drafts(readings, new, trusted=True):
                     flagged.note(self.journal, transaction, own, self._classifier)
         view = self.view()
@@ -193,15 +195,17 @@ class WhatExists:
             if draft.capability.id in new
         ]
 
-    def _hold_unsafe(self, transaction: Transaction, suspects: Sequence[Draft]) -> None:
+    def _hold_unsafe(
+        self, transaction: Transaction, suspects: Sequence[Draft], changed: Collection[str]
+    ) -> None:
         """Judge what servers now say, in the transaction that would show it."""
         if not suspects:
             return
         from prowess.engine.guarding import unsafe
 
         for draft in suspects:
-            reason = unsafe(draft, self._classifier)
             id, now = draft.capability.id, stamp(self._clock())
+            reason = unsafe(draft, self._classifier, provenance="changed" if id in changed else "unapproved")
             if reason and self._catalogue.hold(transaction, id, digest(draft), reason, now):
                 self.journal.append(transaction, "quarantine.held", {"capability": id, "reason": reason})
 

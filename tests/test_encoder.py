@@ -112,6 +112,19 @@ def test_digests_that_cannot_be_understood_are_refused(copied: Path, content: st
         Encoder.open(copied)
 
 
+@pytest.mark.parametrize("part", ["onnxruntime.InferenceSession", "tokenizers.Tokenizer"])
+def test_a_runtime_that_cannot_load_the_model_says_why(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
+    class Broken:
+        def __init__(self, *_: object, **__: object) -> None:
+            raise RuntimeError("illegal instruction")
+
+        from_str = __init__
+
+    monkeypatch.setattr(part, Broken)
+    with pytest.raises(EncoderUnavailable, match="illegal instruction"):
+        Encoder.open()
+
+
 def test_its_digest_names_the_model_it_was_opened_with(encoder: Encoder) -> None:
     assert encoder.digest == json.loads((SHIPPED / "digests.json").read_text())["model.onnx"]
 

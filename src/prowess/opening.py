@@ -4,18 +4,20 @@ import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
-
-import msgspec
+from typing import TYPE_CHECKING, Any
 
 from prowess import config as configuration
-from prowess.config import Settings
+from prowess.config import Settings, with_arguments
+from prowess.discovery import embedders
 from prowess.engine.engine import Engine
 from prowess.engine.ways import Ways
 from prowess.journal import Clock
 from prowess.sources.configured import configured_sources
 from prowess.sources.source import Source
 from prowess.store.opening import open_database
+
+if TYPE_CHECKING:
+    from prowess.discovery.embedders import Given
 
 
 def now() -> datetime:
@@ -29,13 +31,15 @@ def open(
     sources: Sequence[Source] | None = None,
     environment: Mapping[str, str] | None = None,
     clock: Clock = now,
+    embedder: "Given | None" = None,
     **discovery: Any,
 ) -> Engine:
     """Open the store and everything around it.
 
     `store` is a path or `postgresql://...`; without it PROWESS_STORE, then prowess.toml, decide.
-    `sources` replaces the ones that prowess.toml configures; further arguments are keys of its
-    section [discovery].
+    `sources` replaces the ones that prowess.toml configures. `embedder` turns texts into rows of numbers;
+    its vectors are kept under `embedding_model_id`, or under the name of the function. Further arguments
+    are keys of the section [discovery].
     """
     environment = os.environ if environment is None else environment
     file = Path(config) if config else configuration.find(environment, Path.cwd())
@@ -43,25 +47,23 @@ def open(
     url = store or environment.get("PROWESS_STORE") or settings.config.store
     if sources is None:
         sources = configured_sources(settings, {**environment, "PROWESS_STORE": url})
-    ways = ways_of(settings, environment, discovery)
+    ways = ways_of(settings, environment, discovery, embedder)
     return Engine(open_database(url, settings.root), sources, clock, environment, ways)
 
 
-def ways_of(settings: Settings, environment: Mapping[str, str], discovery: Mapping[str, Any]) -> Ways:
+def ways_of(
+    settings: Settings, environment: Mapping[str, str], discovery: Mapping[str, Any],
+    embedder: "Given | None" = None,
+) -> Ways:  # fmt: skip
     """What configuration and arguments say about how the engine works."""
-    chosen = msgspec.structs.replace(settings.config.discovery, **discovery)
-
-    def open_embedder() -> Any:
-        from prowess.discovery.embedders import chosen as chosen_embedder  # numpy, at the first search
-
-        return chosen_embedder(chosen.embedding_model_id, environment)()
-
+    chosen = with_arguments(settings.config.discovery, discovery, opening=True)
+    model = chosen.embedding_model_id
     return Ways(
         discovery=chosen,
         presets={preset.name: preset.capabilities for preset in settings.config.preset},
         trust={source.name: source.trust for source in settings.config.source if source.trust},
         policy_files=tuple(settings.path(file) for file in settings.config.policy.files),
-        embedder=open_embedder,
+        embedder=embedders.given(embedder, model) if embedder else embedders.chosen(model, environment),
         cards=settings.config.cards,
         learning=settings.config.learning,
         root=settings.root,

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from prowess.errors import EncoderUnavailable
+
 Matrix = npt.NDArray[np.float32]
 
 
@@ -38,6 +40,11 @@ class Dense:
     @property
     def matrix(self) -> Matrix:
         return self._matrix[: self._size]
+
+    @property
+    def width(self) -> int:
+        """How many numbers a vector has; 0 before the first."""
+        return int(self._matrix.shape[1])
 
     def grow(self, size: int) -> None:
         """Make room for rows up to `size`, without vectors so far."""
@@ -82,6 +89,22 @@ class Dense:
         # work, and wait for them longer than it takes when the machine is busy.
         handicaps = self._handicaps[: self._size]
         return [np.vecdot(self.matrix, vector) - handicaps for vector in vectors]
+
+
+def unit_rows(answer: npt.ArrayLike, count: int) -> Matrix:
+    """What an embedder answered to so many texts, as rows of length one."""
+    remedy = "it must answer with one row of finite numbers for each text, all of one length"
+    try:
+        vectors = np.asarray(answer, np.float64)
+    except (ValueError, TypeError) as failure:
+        raise EncoderUnavailable(f"its answer is no table of numbers ({failure})", remedy) from failure
+    if vectors.ndim != 2 or len(vectors) != count or not vectors.shape[1]:
+        raise EncoderUnavailable(f"it answered {count} texts with shape {vectors.shape}", remedy)
+    with np.errstate(over="ignore"):
+        squares = np.vecdot(vectors, vectors)
+    if not np.isfinite(squares.sum()):
+        raise EncoderUnavailable("it answered with numbers that are not finite", remedy)
+    return np.asarray(vectors / np.sqrt(np.maximum(squares, 1e-24))[:, None], np.float32)
 
 
 def joined(vectors: Matrix, lengths: Sequence[int]) -> Matrix:

@@ -1,53 +1,99 @@
 """Other ways to turn texts into vectors, and the shipped one, behind one seam.
 
-Each function returns what opens an embedder: a name for the model, under which its vectors are
-kept, and the callable itself. Nothing is loaded before the first search.
+Each function here returns what opens an embedder. Its name, under which vectors are kept, is known before
+anything is loaded; numpy and the model come with the first search.
 """
 
+import inspect
 import json
-import urllib.request
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn
 
-import numpy as np
+from prowess.errors import ConfigError, EncoderUnavailable
 
-from prowess.discovery.dense import Matrix
-from prowess.discovery.encoder import Encoder
-from prowess.discovery.ranking import Embed
-from prowess.errors import EncoderUnavailable
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
-Opened = tuple[str, Embed]
+    from prowess.discovery.ranking import Embed
+
+    Given = Callable[[Sequence[str]], npt.ArrayLike]
+    Opened = tuple[str, Embed]
+
 TIMEOUT = 30.0
 
 
-def shipped() -> Opened:
-    """The encoder inside the package: offline, no key."""
-    encoder = Encoder.open()
-    return f"shipped:{encoder.digest[:16]}", encoder
+@dataclass(frozen=True, slots=True)
+class Opener:
+    """Opens an embedder that answers with rows of length one, and tells its name without opening it."""
+
+    naming: Callable[[], str]
+    load: "Callable[[], Embed]"
+
+    @property
+    def name(self) -> str:
+        return self.naming()
+
+    def __call__(self) -> "Opened":
+        return self.name, self.load()
 
 
-def sentence_transformers(name: str) -> Callable[[], Opened]:
+def _shipped_name() -> str:
+    from prowess.discovery.encoder import digest  # numpy, at the first search
+
+    return f"shipped:{digest()[:16]}"
+
+
+def _shipped_encoder() -> "Embed":
+    from prowess.discovery.encoder import Encoder  # numpy, at the first search
+
+    return Encoder.open()
+
+
+shipped = Opener(_shipped_name, _shipped_encoder)
+"""The encoder inside the package: offline, no key."""
+
+
+def given(embed: "Given", name: str) -> Opener:
+    """A callable of the user's own; without a name, a function of a module goes by its own."""
+    if not name:
+        own = getattr(embed, "__qualname__", "<")
+        # What is made at run time may be something else next time, and be called the same.
+        if "<" in own or not inspect.isfunction(embed):
+            what = f"{embed!r} has no name of its own, under which its vectors could be kept"
+            raise ConfigError("embedder", what, "name its model by embedding_model_id")
+        name = f"{embed.__module__}.{own}"
+    return Opener(lambda: f"given:{name}", lambda: checked(embed))
+
+
+def sentence_transformers(name: str) -> Opener:
     """A model of the package sentence-transformers, by the name it knows it under."""
 
-    def open() -> Opened:
+    def load() -> "Embed":
         try:
             from sentence_transformers import SentenceTransformer  # the user's own choice and install
         except ImportError as missing:
             remedy = "pip install sentence-transformers, or leave embedding_model_id empty"
             raise EncoderUnavailable("sentence-transformers is not installed", remedy) from missing
-        model = SentenceTransformer(name)
+        try:
+            model = SentenceTransformer(name)
+        except Exception as failure:  # whatever its loaders, and theirs, may raise
+            reason = f"sentence-transformers cannot load {name!r} ({failure})"
+            remedy = "check the name and the connection, or leave embedding_model_id empty"
+            raise EncoderUnavailable(reason, remedy) from failure
+        return checked(lambda texts: model.encode(list(texts), convert_to_numpy=True))
 
-        def embed(texts: Sequence[str]) -> Matrix:
-            return _unit(model.encode(list(texts), convert_to_numpy=True))
-
-        return f"sentence-transformers:{name}", embed
-
-    return open
+    return Opener(lambda: f"sentence-transformers:{name}", load)
 
 
-def openai_compatible(url: str, model: str, key: str, environment: Mapping[str, str]) -> Callable[[], Opened]:
+def openai_compatible(url: str, model: str, key: str, environment: Mapping[str, str]) -> Opener:
     """An HTTP service with OpenAI's embeddings interface; `key` names the variable with the key."""
 
-    def embed(texts: Sequence[str]) -> Matrix:
+    def ask(texts: Sequence[str]) -> list[list[float]]:
+        import http.client  # these load ssl, which only a service needs
+        import urllib.error
+        import urllib.request
+
         body = json.dumps({"model": model, "input": list(texts)}).encode()
         headers = {"Content-Type": "application/json"}
         if environment.get(key):
@@ -56,20 +102,22 @@ def openai_compatible(url: str, model: str, key: str, environment: Mapping[str, 
         try:
             with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
                 rows = json.load(answer)["data"]
-            vectors = [row["embedding"] for row in sorted(rows, key=lambda row: row["index"])]
-        except (OSError, ValueError, KeyError, TypeError) as failure:
+            return [row["embedding"] for row in sorted(rows, key=lambda row: row["index"])]
+        except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError) as failure:
+            if isinstance(failure, urllib.error.HTTPError):
+                failure.close()  # it holds the connection
             reason = f"{url} did not answer with embeddings ({failure})"
             raise EncoderUnavailable(reason, f"check the address, the model and {key}") from failure
-        return _unit(np.array(vectors, np.float32))
 
-    def open() -> Opened:
+    def load() -> "Embed":
+        embed = checked(ask)
         embed(["ready?"])
-        return f"openai:{url}#{model}", embed
+        return embed
 
-    return open
+    return Opener(lambda: f"openai:{url}#{model}", load)
 
 
-def chosen(model_id: str, environment: Mapping[str, str]) -> Callable[[], Opened]:
+def chosen(model_id: str, environment: Mapping[str, str]) -> Opener:
     """What `embedding_model_id` means: empty, `sentence-transformers:NAME` or `http(s)://HOST/v1#MODEL`."""
     if not model_id:
         return shipped
@@ -80,15 +128,17 @@ def chosen(model_id: str, environment: Mapping[str, str]) -> Callable[[], Opened
     if scheme in ("http", "https") and hash:
         return openai_compatible(url, model, "OPENAI_API_KEY", environment)
 
-    def unknown() -> Opened:
+    def unknown() -> NoReturn:
         raise EncoderUnavailable(
             f"no embedder is called {model_id!r}",
             "leave embedding_model_id empty, or use sentence-transformers:NAME or http://HOST/v1#MODEL",
         )
 
-    return unknown
+    return Opener(unknown, unknown)
 
 
-def _unit(vectors: Matrix) -> Matrix:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.asarray(vectors / np.maximum(lengths, 1e-12), np.float32)
+def checked(embed: "Given") -> "Embed":
+    """Whatever an embedder answers, as rows of length one or as `EncoderUnavailable`."""
+    from prowess.discovery.dense import unit_rows  # numpy, at the first search
+
+    return lambda texts: unit_rows(embed(texts), len(texts))

@@ -52,8 +52,12 @@ class Encoder:
         options.inter_op_num_threads = 1
         model = _read(folder, "model.onnx", digests)
         tokenizer = _read(folder, "tokenizer.json", digests).decode()
-        session = InferenceSession(model, options, providers=["CPUExecutionProvider"])
-        return cls(session, Tokenizer.from_str(tokenizer), digests["model.onnx"])
+        try:
+            session = InferenceSession(model, options, providers=["CPUExecutionProvider"])
+            return cls(session, Tokenizer.from_str(tokenizer), digests["model.onnx"])
+        except Exception as failed:  # both have failures of their own, without a common base
+            remedy = "pip install --force-reinstall onnxruntime tokenizers"
+            raise EncoderUnavailable(f"the model cannot be loaded ({failed})", remedy) from failed
 
     def __call__(self, texts: Sequence[str]) -> Matrix:
         """Return one row of length 1 for each text."""
@@ -70,6 +74,11 @@ class Encoder:
         return np.asarray(embedding[0], np.float32)
 
 
+def digest(folder: Path = SHIPPED) -> str:
+    """Which model lies there, without loading it."""
+    return _digests(folder)["model.onnx"]
+
+
 def _digests(folder: Path) -> dict[str, str]:
     path = folder / "digests.json"
     try:
@@ -78,7 +87,7 @@ def _digests(folder: Path) -> dict[str, str]:
         raise EncoderUnavailable(f"{path} cannot be read", REINSTALL) from failed
     except ValueError as failed:
         raise EncoderUnavailable(f"{path} is not JSON", REINSTALL) from failed
-    if not isinstance(digests, dict):
+    if not isinstance(digests, dict) or "model.onnx" not in digests:
         raise EncoderUnavailable(f"{path} does not name files", REINSTALL)
     return digests
 

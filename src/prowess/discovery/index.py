@@ -7,27 +7,28 @@ when it is made, so that an interrupted encoding goes on where it stopped.
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from threading import RLock
+from time import monotonic
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from prowess.discovery.corpus import Corpus, CorpusState, Mask
+from prowess.discovery import written
+from prowess.discovery.corpus import Corpus, Mask
 from prowess.discovery.dense import Matrix
+from prowess.discovery.embedding import Embedding
 from prowess.discovery.examples import taught
 from prowess.discovery.fusion import Calibration
 from prowess.discovery.graph import Graph
-from prowess.discovery.lexical import LexicalState
 from prowess.discovery.lint import Finding, lint
 from prowess.discovery.ranking import Embed, Options, Ranker
 from prowess.discovery.text import embedding_text
-from prowess.errors import ProwessError
+from prowess.errors import EncoderUnavailable
 from prowess.store.database import Database
 from prowess.types import Capability, Hit
 
-FORMAT = 1
 BATCH = 128
 REMEMBERED_QUERIES = 512
 REMEMBERED_MASKS = 64
@@ -41,29 +42,13 @@ Progress = Callable[[int, int], None]
 Half = npt.NDArray[np.float16]
 
 
-class _Written(msgspec.Struct, array_like=True):
-    """A corpus as bytes; arrays are little-endian, vectors in half precision."""
-
-    format: int
-    model: str
-    ids: list[str]
-    digests: list[str]
-    vocabulary: list[str]
-    starts: bytes
-    terms: bytes
-    weights: bytes
-    lengths: bytes
-    vectors: bytes
-    known: bytes
-
-
 class Index:
     def __init__(
         self, database: Database, open_embedder: Callable[[], tuple[str, Embed]], collection: str,
-        presets: Mapping[str, Sequence[str]],
+        presets: Mapping[str, Sequence[str]], elapsed: Callable[[], float] = monotonic,
     ) -> None:  # fmt: skip
         self._database = database
-        self._open_embedder = open_embedder
+        self.embedding = Embedding(open_embedder, elapsed)
         self._collection = collection
         self._presets = presets
         self._calibration = Calibration.read()
@@ -73,23 +58,29 @@ class Index:
         self._followed: Mapping[str, Capability] | None = None
         self._examples: Examples = {}
         self._unencoded_examples: set[str] = set()
-        self._embedder: tuple[str, Embed] | None = None
         self._asked: OrderedDict[str, Matrix] = OrderedDict()
         self._remembered = REMEMBERED_QUERIES
         self._at_hand: dict[str, Half] = {}
         self._masks: list[tuple[Collection[str], Mask]] = []
         self._unwritten = 0
-        self.unavailable: ProwessError | None = None
-        """Why there is no encoder, once that is known; words alone serve then."""
+
+    @property
+    def unavailable(self) -> EncoderUnavailable | None:
+        """Why words alone serve, if they do."""
+        return self.embedding.tried()
 
     # --- keeping step ------------------------------------------------------------------------
 
     def follow(self, capabilities: Mapping[str, Capability], examples: Examples | None = None) -> bool:
-        """Hold exactly these capabilities, changing no more than what changed; true if anything did."""
+        """Hold exactly these capabilities, changing no more than what changed.
+
+        True if anything did, or if it is time to see whether an embedder that failed works again: then
+        vectors may be missing.
+        """
         with self._lock:
             shown = examples or {}
             if capabilities is self._followed and shown == self._examples:
-                return False
+                return self.embedding.is_due()
             opened = self._corpus is None
             if self._corpus is None:
                 self._corpus = self._opened(capabilities, shown)
@@ -135,9 +126,13 @@ class Index:
     def search(self, request: str, allowed: Collection[str], options: Options) -> tuple[Hit, ...]:
         """What fits a request among the allowed, which must not change while it is passed again."""
         with self._lock:
-            embed = self._embed_request if self._encoder() else None
-            ranker = Ranker(self._current, self._calibration, embed)
-            return ranker.search(request, self._mask(allowed), options)
+            mask = self._mask(allowed)
+            if self.embedding.failure is None:
+                with suppress(EncoderUnavailable):
+                    ranker = Ranker(self._current, self._calibration, self._embed_request)
+                    return ranker.search(request, mask, options)
+                self.embedding.hurry()
+            return Ranker(self._current, self._calibration).search(request, mask, options)
 
     def _mask(self, allowed: Collection[str]) -> Mask:
         for known, mask in self._masks:
@@ -149,44 +144,32 @@ class Index:
 
     def _embed_request(self, texts: Sequence[str]) -> Matrix:
         """Encode what was not asked lately; a conversation repeats itself."""
-        encoder = self._encoder()
-        assert encoder is not None, "asked for only where there is one"
         for text in texts:
             if text in self._asked:
                 self._asked.move_to_end(text)
             else:
-                self._asked[text] = encoder[1]([text])[0]
+                self._asked[text] = self.embedding([text], self._current.dense.width)[0]
         vectors = np.array([self._asked[text] for text in texts])
         while len(self._asked) > self._remembered:
             self._asked.popitem(last=False)
         return vectors
 
-    def _encoder(self) -> tuple[str, Embed] | None:
-        if self._embedder is None and self.unavailable is None:
-            try:
-                self._embedder = self._open_embedder()
-            except ProwessError as failure:
-                self.unavailable = failure
-        return self._embedder
-
     def recall(self, texts: Sequence[str], progress: Progress) -> dict[str, Matrix]:
         """The vectors of requests, made once and kept: for whoever asks the same again and again."""
-        encoder = self._encoder()
-        if encoder is None:
+        if not self.embedding.works():
             return {}
         keys = {text: _key(text) for text in texts}
-        known = dict(self._stored(encoder[0], list(keys.values())))
+        known = dict(self._stored(list(keys.values())))
         missing = [text for text, key in keys.items() if key not in known]
-        for start in range(0, len(missing), BATCH):
-            progress(start, len(missing))
-            batch = missing[start : start + BATCH]
-            made = encoder[1](batch).astype(np.float16)
-            known |= {keys[text]: vector for text, vector in zip(batch, made, strict=True)}
-            self._keep(encoder[0], {keys[text]: known[keys[text]] for text in batch})
+        try:
+            for made in self._made(missing, progress):
+                known |= {keys[text]: vector for text, vector in made.items()}
+        except EncoderUnavailable:
+            return {}
         recalled = {text: known[key].astype(np.float32) for text, key in keys.items()}
         with self._lock:
             words = [_key(embedding_text(each)) for each in self._held.values()]
-            self._at_hand = {**self._stored(encoder[0], words), **known}
+            self._at_hand = {**self._stored(words), **known}
             self._remembered = REMEMBERED_QUERIES + len(recalled)
             self._asked.update(recalled)
         return recalled
@@ -195,44 +178,59 @@ class Index:
 
     def is_encoded(self, version: int) -> bool:
         """Whether everything in this catalogue version has its vector: one query, no loading."""
-        if self._unencoded_examples:
+        if self._unencoded_examples or self.embedding.failure is not None:
             return False
         with self._database.reading() as transaction:
             row = transaction.one(
-                "SELECT version FROM encoding WHERE collection = :collection", collection=self._collection
+                "SELECT version, model FROM encoding WHERE collection = :collection",
+                collection=self._collection,
             )
-        return row == (version,)
+        return row == (version, self.embedding.name)
 
     def encode(self, version: int, progress: Progress) -> int:
-        """Make the vectors that are missing in this catalogue version; returns how many were made."""
-        encoder = self._encoder()
-        if encoder is None:
+        """Make the vectors that are missing in this catalogue version; returns how many were made.
+
+        Where the embedder fails, what was made is kept; whoever comes next goes on.
+        """
+        if not self.embedding.works():
             return 0
         with self._lock:
+            self._give_known_vectors(self._current.without_vectors())
             wanting: dict[str, list[Capability]] = {}
             for capability in self._current.without_vectors():
                 wanting.setdefault(embedding_text(capability), []).append(capability)
             self._want_examples(wanting)
-        texts = list(wanting)
+        count = 0
+        try:
+            for made in self._made(list(wanting), progress):
+                count += len(made)
+                vectors = {_key(text): vector for text, vector in made.items()}
+                self._give(vectors, [c for text in made for c in wanting[text]])
+        except EncoderUnavailable:
+            return count
+        if any(c.id in self._examples for each in wanting.values() for c in each):
+            self._teach()
+        progress(count, count)
+        self._finish(version, count)
+        return count
+
+    def _made(self, texts: Sequence[str], progress: Progress) -> Iterator[dict[str, Half]]:
+        """The vectors of texts, a batch at a time, each durable when it is made."""
         for start in range(0, len(texts), BATCH):
             progress(start, len(texts))
             batch = texts[start : start + BATCH]
-            vectors = encoder[1](batch).astype(np.float16)
-            made = {_key(text): vector for text, vector in zip(batch, vectors, strict=True)}
-            self._keep(encoder[0], made)
-            self._give(made, [c for text in batch for c in wanting[text]])
-        if any(c.id in self._examples for each in wanting.values() for c in each):
-            self._teach()
-        progress(len(texts), len(texts))
-        self._finish(encoder[0], version, len(texts))
-        return len(texts)
+            vectors = self.embedding(batch, self._current.dense.width).astype(np.float16)
+            made = dict(zip(batch, vectors, strict=True))
+            self._keep(made)
+            yield made
 
-    def _keep(self, model: str, vectors: Mapping[str, Half]) -> None:
+    def _keep(self, vectors: Mapping[str, Half]) -> None:
+        model = self.embedding.name
         with self._database.writing() as transaction:
             transaction.many(
                 "INSERT INTO vector (model, text, vector) VALUES (:model, :text, :vector)"
                 " ON CONFLICT DO NOTHING",
-                ({"model": model, "text": key, "vector": v.tobytes()} for key, v in vectors.items()),
+                ({"model": model, "text": _key(text), "vector": v.tobytes()} for text, v in vectors.items()),
             )
 
     def _want_examples(self, wanting: dict[str, list[Capability]]) -> None:
@@ -249,11 +247,8 @@ class Index:
         """Draw what has examples towards them; what lacks a vector is taught once all of its are made."""
         with self._lock:
             ids = [id for id in self._examples if id in self._held]
-            encoder = self._encoder() if ids else None
-            keys = {id: [_key(text) for text in self._texts(id)] for id in ids} if encoder else {}
-            known = (
-                self._stored(encoder[0], [key for each in keys.values() for key in each]) if encoder else {}
-            )
+            keys = {id: [_key(text) for text in self._texts(id)] for id in ids}
+            known = self._stored([key for each in keys.values() for key in each])
             ready = {id: np.stack([known[key] for key in each]) for id, each in keys.items()
                      if all(key in known for key in each)}  # fmt: skip
             self._unencoded_examples = keys.keys() - ready.keys()
@@ -261,17 +256,17 @@ class Index:
             self._current.give_vectors({id: each.vector.astype(np.float32) for id, each in lesson.items()})
             self._current.give_handicaps({id: each.handicap for id, each in lesson.items()})
 
-    def _finish(self, model: str, version: int, made: int) -> None:
+    def _finish(self, version: int, made: int) -> None:
         if not self._collection:
             return
         self._unwritten += made
         if self._unwritten >= WORTH_WRITING:
-            self._write(model)
+            self._write(self.embedding.name)
         with self._database.writing() as transaction:
             transaction.run(
-                "INSERT INTO encoding (collection, version) VALUES (:collection, :version)"
-                " ON CONFLICT (collection) DO UPDATE SET version = excluded.version",
-                collection=self._collection, version=version,
+                "INSERT INTO encoding (collection, version, model) VALUES (:collection, :version, :model)"
+                " ON CONFLICT (collection) DO UPDATE SET version = excluded.version, model = excluded.model",
+                collection=self._collection, version=version, model=self.embedding.name,
             )  # fmt: skip
 
     def _give_known_vectors(
@@ -280,14 +275,12 @@ class Index:
         """Vectors made earlier, by this process or another, for texts that are here now."""
         without = {c.id for c in self._current.without_vectors()}.union(again)
         wanting = [c for c in changed if c.id in without]
-        encoder = self._encoder() if wanting else None
-        if encoder is None:
-            return
-        self._give(self._stored(encoder[0], [_key(embedding_text(c)) for c in wanting]), wanting)
+        self._give(self._stored([_key(embedding_text(c)) for c in wanting]), wanting)
 
-    def _stored(self, model: str, keys: Sequence[str]) -> Mapping[str, Half]:
+    def _stored(self, keys: Sequence[str]) -> Mapping[str, Half]:
         if all(key in self._at_hand for key in keys):
             return self._at_hand
+        model = self.embedding.name
         with self._database.reading() as transaction:
             if len(keys) > FEW:
                 rows = transaction.all("SELECT text, vector FROM vector WHERE model = :model", model=model)
@@ -307,13 +300,13 @@ class Index:
     def _write(self, model: str) -> None:
         with self._lock:
             marks = {id: _mark(each, self._examples) for id, each in self._held.items()}
-            written = msgspec.msgpack.encode(_written(self._current.state(), marks, model))
+            state = written.write(self._current.state(), marks, model)
             self._unwritten = 0
         with self._database.writing() as transaction:
             transaction.run(
                 "INSERT INTO search_index (collection, state) VALUES (:collection, :state)"
                 " ON CONFLICT (collection) DO UPDATE SET state = excluded.state",
-                collection=self._collection, state=written,
+                collection=self._collection, state=state,
             )  # fmt: skip
 
     def _opened(self, capabilities: Mapping[str, Capability], shown: Examples) -> Corpus:
@@ -322,21 +315,17 @@ class Index:
             row = transaction.one(
                 "SELECT state FROM search_index WHERE collection = :collection", collection=self._collection
             )
-        try:
-            written = msgspec.msgpack.decode(row[0], type=_Written) if row else None
-        except msgspec.MsgspecError:
-            written = None
-        encoder = self._encoder()
-        if written is None or written.format != FORMAT or (encoder and encoder[0] != written.model):
+        known = written.read(row[0]) if row else None
+        if known is None or known.model != self.embedding.name:
             return Corpus(self._presets)
         same = {
             id: capabilities[id]
-            for id, digest in zip(written.ids, written.digests, strict=True)
+            for id, digest in zip(known.ids, known.digests, strict=True)
             if id in capabilities and _mark(capabilities[id], shown) == digest
         }
         self._held = dict(same)
         self._examples = {id: shown[id] for id in same if id in shown}
-        return Corpus.restored(_state(written), same, self._presets)
+        return Corpus.restored(known.state, same, self._presets)
 
 
 def _same(held: Capability | None, now: Capability) -> bool:
@@ -353,36 +342,3 @@ def _mark(capability: Capability, examples: Examples) -> str:
     """What a row was made from; without examples, just the capability."""
     shown = examples.get(capability.id, ())
     return f"{capability.digest}+{_key(chr(0).join(shown))}" if shown else capability.digest
-
-
-def _written(state: CorpusState, marks: Mapping[str, str], model: str) -> _Written:
-    return _Written(
-        format=FORMAT,
-        model=model,
-        ids=list(state.ids),
-        digests=[marks[id] for id in state.ids],
-        vocabulary=list(state.lexical.vocabulary),
-        starts=state.lexical.starts.astype("<i8").tobytes(),
-        terms=state.lexical.terms.astype("<i4").tobytes(),
-        weights=state.lexical.weights.astype("<f4").tobytes(),
-        lengths=state.lexical.lengths.astype("<f4").tobytes(),
-        vectors=state.vectors.astype("<f2").tobytes(),
-        known=state.known.tobytes(),
-    )
-
-
-def _state(written: _Written) -> CorpusState:
-    size = len(written.ids)
-    vectors = np.frombuffer(written.vectors, "<f2").astype(np.float32)
-    return CorpusState(
-        ids=tuple(written.ids),
-        lexical=LexicalState(
-            vocabulary=tuple(written.vocabulary),
-            starts=np.frombuffer(written.starts, "<i8").astype(np.int64),
-            terms=np.frombuffer(written.terms, "<i4").astype(np.int32),
-            weights=np.frombuffer(written.weights, "<f4").astype(np.float32),
-            lengths=np.frombuffer(written.lengths, "<f4").astype(np.float32),
-        ),
-        vectors=vectors.reshape(size, -1) if size else vectors.reshape(0, 0),
-        known=np.frombuffer(written.known, np.bool_),
-    )

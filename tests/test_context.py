@@ -44,6 +44,11 @@ def test_the_map_degrades_from_names_to_counts_to_category_names_to_nothing() ->
     assert nothing == ""
 
 
+def test_a_category_written_in_two_ways_is_one_line() -> None:
+    text = tier0(catalogue(("a", "Search"), ("b", "search"), ("c", "files")), 200, estimate).text
+    assert text.splitlines()[1:-1] == ["- Search: a, b (2)", "- Files: c (1)"]
+
+
 def test_an_empty_catalogue_has_no_map() -> None:
     assert tier0({}, 200, estimate).text == ""
 

@@ -1,8 +1,18 @@
 """Edges read from capabilities, and what relations may and may not do to an order."""
 
+import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prowess.catalogue.view import View
+from prowess.cli.main import prowess
 from prowess.discovery.graph import COMMON_TAG, Edge, Graph
 from prowess.discovery.reranking import Found, in_order, with_relatives
 from prowess.types import Capability
@@ -42,6 +52,95 @@ def test_a_required_tool_is_an_edge_in_one_direction() -> None:
     assert graph.neighbours("skill:github") == (Edge("skill:github", "tool:cli", "DEPENDS_ON", 1.0),)
     assert graph.neighbours("tool:cli") == ()
     assert graph.dependents("tool:cli") == ("skill:github",)
+
+
+def test_a_tool_of_a_server_is_needed_by_its_plain_name() -> None:
+    tool = replace(node("tool:shell/run_command"), name="run_command")
+    graph = graph_of(node("skill:github", needs=("run_command",)), tool)
+    edge = Edge("skill:github", "tool:shell/run_command", "DEPENDS_ON", 1.0)
+    assert graph.neighbours("skill:github") == (edge,)
+    assert graph.dependents("tool:shell/run_command") == ("skill:github",)
+    graph.drop("tool:shell/run_command")
+    assert graph.neighbours("skill:github") == ()
+
+
+IDS = ("tool:a", "tool:b", "tool:x/a", "tool:y/a", "tool:y/b", "skill:a", "skill:z/b", "a", "b")
+
+
+@given(st.lists(st.tuples(st.sampled_from(IDS), st.sets(st.sampled_from((*IDS, "none"))))))
+def test_what_a_required_name_means_is_what_the_catalogue_says(changes: list[tuple[str, set[str]]]) -> None:
+    graph, held = Graph(), {}
+    for id, needs in changes:
+        name = id.rpartition("/")[2].rpartition(":")[2]
+        held[id] = replace(node(id, needs=tuple(sorted(needs))), name=name)
+        graph.put(held[id])
+    view = View(version=1, capabilities=dict(sorted(held.items())), providers={})
+    needed = {id: {*map(view.tool_id, each.required_tools)} - {id, ""} for id, each in held.items()}
+    assert {id: {edge.target for edge in graph.neighbours(id)} for id in held} == needed
+    users = {id: tuple(sorted(user for user in held if id in needed[user])) for id in held}
+    assert {id: graph.dependents(id) for id in held} == users
+
+
+def test_a_graph_can_be_counted_and_read_while_another_thread_changes_it() -> None:
+    nodes = [node(f"tool:{n}", tags=(f"x{n % 9}", f"y{n % 9}"), needs=(f"{n + 1}",)) for n in range(100)]
+    graph, usual, counts = graph_of(*nodes), sys.getswitchinterval(), set()
+
+    def read() -> None:
+        for _ in range(20):
+            counts.add(graph.edge_count())
+            counts.add(len(graph.subgraph(each.id for each in nodes)))
+
+    with ThreadPoolExecutor(1) as other:
+        sys.setswitchinterval(1e-6)  # so that the threads meet everywhere
+        reading = other.submit(read)
+        while not reading.done():
+            graph.put(node("tool:alone", tags=("x1", "z")))
+            graph.drop("tool:alone")
+        sys.setswitchinterval(usual)
+    reading.result()
+    assert counts == {graph_of(*nodes).edge_count()}
+
+
+def test_what_needs_a_capability_is_shown_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+    def run(*words: str) -> str:
+        return CliRunner().invoke(prowess, words, catch_exceptions=False).stdout
+
+    run("init")
+    for kind, name, more in (
+        ("skill", "github", "requiredTools: [cli-executor]"),
+        ("tool", "cli-executor", ""),
+    ):
+        folder = Path(".prowess/capabilities") / name
+        folder.mkdir(parents=True)
+        folder.joinpath("CAPABILITY.yaml").write_text(
+            f"kind: {kind}\nname: {name}\ndescription: Does it.\n{more}\n"
+        )
+    run("sync")
+    assert "skill:github -> tool:cli-executor" in run("graph", "tool:cli-executor")
+    needed = {"source": "skill:github", "target": "tool:cli-executor", "type": "DEPENDS_ON", "weight": 1.0}
+    assert needed in json.loads(run("graph", "tool:cli-executor", "--json"))
+    assert json.loads(run("graph", "skill:github", "--json")) == [needed]
+
+
+def test_a_preset_may_name_tools_without_their_ids() -> None:
+    search, fetch = node("tool:web-search"), replace(node("tool:http/fetch"), name="fetch")
+    graph = graph_of(search, fetch, presets={"read": ["web-search", "fetch"]})
+    edge = Edge("tool:web-search", "tool:http/fetch", "COMPOSED_WITH", 0.5)
+    assert graph.neighbours("tool:web-search") == (edge,)
+    assert graph.neighbours("tool:http/fetch") == (
+        replace(edge, source="tool:http/fetch", target="tool:web-search"),
+    )
+    assert graph.leads_on("tool:http/fetch")
+    assert graph.problems() == ()
+
+
+def test_what_a_preset_names_and_nothing_is_called_is_a_problem() -> None:
+    graph = graph_of(node("tool:git"), presets={"code": ["git", "tool:nope"]})
+    (problem,) = graph.problems()
+    assert str(problem).startswith("preset code: nothing is called 'tool:nope'; ")
 
 
 def test_a_preset_connects_its_members_unless_one_needs_the_other() -> None:

@@ -7,9 +7,11 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prowess.cli.main import prowess
 from prowess.errors import SourceError
 from prowess.measure import Query, hit_positions, measure, ndcg, read_set, recall, sampled, score
 
@@ -114,6 +116,7 @@ def test_a_folder_is_read_as_capabilities_with_their_dependencies(tmp_path: Path
         ({"tools": ["{"]}, "not JSON"),
         ({"tools": ["[]"]}, "not a JSON object"),
         ({"tools": [TOOLS[0], TOOLS[0]]}, "occurs twice"),
+        ({"queries": [QUERIES[0], QUERIES[0]]}, "occurs twice"),
         ({"tools": [{"id": "a"}]}, "'name' is missing"),
         ({"queries": [{**QUERIES[0], "gold": []}]}, "no right tool"),
         ({"queries": [{**QUERIES[0], "gold": ["z"]}]}, "not in tools.jsonl"),
@@ -135,3 +138,31 @@ def test_a_row_that_cannot_be_used_is_named_with_its_remedy(
 def test_a_folder_that_is_not_there_is_an_error_with_a_remedy(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="cannot be read"):
         read_set(tmp_path / "missing")
+
+
+def bench(*words: str) -> Result:
+    return CliRunner().invoke(prowess, ["bench", *words])
+
+
+def test_the_slowest_query_is_never_faster_than_the_middle_one(tmp_path: Path) -> None:
+    queries = [{**QUERIES[0], "id": str(number)} for number in range(2)]
+    (figures,) = json.loads(bench(str(folder(tmp_path, queries=queries)), "--json").stdout)
+    assert figures["p50_ms"] <= figures["p99_ms"]
+
+
+def test_a_set_is_named_after_its_folder_however_that_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder(tmp_path))
+    assert read_set(Path(".")).name == tmp_path.name
+
+
+def test_at_least_one_query_is_measured(tmp_path: Path) -> None:
+    assert bench(str(folder(tmp_path)), "--limit", "0").exit_code == 2
+
+
+def test_what_was_ranked_has_its_place_before_anything_is_measured(tmp_path: Path) -> None:
+    missing = bench("no-such-set", "--run", str(tmp_path / "missing" / "run"))
+    assert "missing/run: cannot be written" in missing.stderr
+    twice = bench("a/set", "b/set", "--run", str(tmp_path / "run"))
+    assert "two folders have one name" in twice.stderr

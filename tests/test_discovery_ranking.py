@@ -127,14 +127,19 @@ def test_a_higher_threshold_keeps_fewer_hits_and_top_k_is_a_limit(ranker: Ranker
     assert len(ranker.search("search news on the web", None, replace(EVERYTHING, top_k=2))) == 2
 
 
-def test_what_is_close_to_the_best_comes_along_once_the_best_is_relevant_enough(ranker: Ranker) -> None:
-    every = ranker.search("search news on the web", None, EVERYTHING)
-    best, second = every[0].score, every[1].score
-    between = replace(EVERYTHING, min_relevance=(best + second) / 2)
-    assert ids(ranker.search("search news on the web", None, between))[:2] == ids(every)[:2]
-    assert ids(ranker.search("search news on the web", None, between)) != ids(every)
-    above = replace(EVERYTHING, min_relevance=(best + 1) / 2)
-    assert ranker.search("search news on the web", None, above) == ()
+def test_what_is_close_to_the_best_is_the_more_relevant_for_it(ranker: Ranker) -> None:
+    beside = ranker.search("search news on the web", None, EVERYTHING)
+    second = beside[1]
+    without_best = replace(EVERYTHING, exclude=(beside[0].id,))
+    alone = ranker.search("search news on the web", None, without_best)[0]
+    assert (second.id, second.score > alone.score) == (alone.id, True)
+
+
+def test_a_relevance_does_not_depend_on_the_threshold_and_none_is_below_it(ranker: Ranker) -> None:
+    every = {hit.id: hit.score for hit in ranker.search("search news on the web", None, EVERYTHING)}
+    for threshold in (0.1, 0.3, 0.6, 0.9):
+        kept = ranker.search("search news on the web", None, replace(EVERYTHING, min_relevance=threshold))
+        assert {hit.id: hit.score for hit in kept} == {id: s for id, s in every.items() if s >= threshold}
 
 
 @pytest.mark.parametrize("each", catalogue(), ids=lambda each: str(each.id))
@@ -170,6 +175,30 @@ def test_the_closest_way_of_writing_a_name_wins() -> None:
     ranker = Ranker(corpus_of(tools, None), Calibration.read())
     for each in tools:
         assert ids(ranker.search(each.name))[0] == each.id
+
+
+@pytest.mark.parametrize(
+    ("request_text", "first"),
+    [
+        ("call getUser for user 5", "tool:b/getUser"),
+        ("call get_user for user 5", "tool:a/get_user"),
+        ("getUser?", "tool:b/getUser"),
+        ("what does `getUser()` do?", "tool:b/getUser"),
+        ("`C++`", "tool:C++"),
+        ("C++?", "tool:C++"),
+        ("`C#`", "tool:C#"),
+        ("`get_http_user`", "tool:get_http_user"),
+        ("getHTTPUser", "tool:getHTTPUser"),
+    ],
+)
+def test_a_name_written_to_the_letter_wins_wherever_it_stands(request_text: str, first: str) -> None:
+    written = ("a/get_user", "b/getUser", "C", "C#", "C++", "getHTTPUser", "get_http_user")
+    tools = [
+        replace(capability(f"tool:{name}", "Fetch", "people"), name=name.rpartition("/")[2])
+        for name in written
+    ]
+    ranker = Ranker(corpus_of(tools, None), Calibration.read())
+    assert ids(ranker.search(request_text))[0] == first
 
 
 def test_only_what_is_allowed_is_found_whatever_depends_on_it(ranker: Ranker) -> None:

@@ -2,15 +2,16 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from prowess.discovery.index import Index
 from prowess.engine import Engine
-from prowess.errors import ApprovalNeeded, Denied
+from prowess.errors import ApprovalNeeded, ConfigError, Denied
 from prowess.testing import StaticSource, capability
-from prowess.types import Detail, Message, Outcome, Turn
+from prowess.types import Capability, Detail, Message, Outcome, Turn
 from tests.conftest import OpenEngine
 
 SEED = [
@@ -62,6 +63,17 @@ def seed(open_engine: OpenEngine) -> Engine:
     engine = open_engine(source, policy=POLICY, shipped_encoder=True)
     engine.sync()
     return engine
+
+
+@pytest.fixture
+def opened_with(open_engine: OpenEngine) -> Callable[..., Engine]:
+    def opened(*capabilities: Capability) -> Engine:
+        source = StaticSource(capabilities=list(capabilities))
+        engine = open_engine(source, policy=POLICY, shipped_encoder=True)
+        engine.sync()
+        return engine
+
+    return opened
 
 
 def offered(engine: Engine, request: str, agent: str = "default") -> list[str]:
@@ -168,22 +180,155 @@ def test_an_offer_is_journalled_with_what_was_left_out(seed: Engine) -> None:
     assert entry.chain == "default"
 
 
-def test_when_discovery_fails_the_caller_chooses_open_or_closed(
-    seed: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    healthy = Index.search
-
+@pytest.fixture
+def on_fire(seed: Engine, monkeypatch: pytest.MonkeyPatch) -> Engine:
     def broken(self: Index, request: str, allowed: object, options: object) -> object:
-        if getattr(options, "min_relevance", 0):
-            raise RuntimeError("the index is on fire")
-        return healthy(self, request, allowed, options)  # type: ignore[arg-type]
+        raise RuntimeError("the index is on fire")
 
     monkeypatch.setattr(Index, "search", broken)
-    with pytest.raises(RuntimeError):
-        seed.offer("Search the web", on_failure="closed")
-    offer = seed.offer("Search the web", on_failure="open")
+    return seed
+
+
+def test_when_discovery_fails_open_everything_allowed_is_offered(on_fire: Engine) -> None:
+    offer = on_fire.offer("Search the web", on_failure="open")
     assert len(offer.hits) == 10
-    assert "everything allowed is offered" in offer.mode
+    assert offer.mode == "discovery failed (RuntimeError); everything allowed is offered"
+
+
+def test_when_discovery_fails_open_every_tool_is_there_whatever_the_lines_cost(on_fire: Engine) -> None:
+    offer = on_fire.offer("Search the web", tier1_token_budget=40)
+    assert offer.tokens.tier1 <= 40
+    assert len(offer.tool_ids) == 5
+
+
+def test_when_discovery_fails_open_filters_hold(on_fire: Engine) -> None:
+    offer = on_fire.offer("Search the web", exclude=["git"], kind="tool")
+    assert {hit.id for hit in offer.hits} == {
+        "tool:web-search",
+        "tool:news-search",
+        "tool:web-browser",
+        "tool:cli-executor",
+    }
+
+
+def test_when_discovery_fails_closed_only_what_is_pinned_is_offered(on_fire: Engine) -> None:
+    offer = on_fire.offer(Turn(messages=(Message("user", "Search"),), agent="bob"), on_failure="closed")
+    assert [hit.id for hit in offer.hits] == ["tool:git"]
+    assert offer.mode == "discovery failed (RuntimeError); nothing but what is pinned is offered"
+
+
+def test_a_third_way_to_fail_is_refused(seed: Engine) -> None:
+    with pytest.raises(ConfigError, match="say open or closed"):
+        seed.offer("Search the web", on_failure="clsed")  # type: ignore[arg-type]
+
+
+def test_what_is_pinned_is_a_hit_that_says_so_and_passes_the_filters(seed: Engine) -> None:
+    turn = Turn(messages=(Message("user", "Search the web"),), agent="bob")
+    assert seed.offer(turn).hits[0].reasons == ("pinned",)
+    assert "tool:git" not in {hit.id for hit in seed.offer(turn, exclude=["tool:git"]).hits}
+    assert "tool:git" not in {hit.id for hit in seed.offer(turn, kind="skill").hits}
+
+
+def test_cards_take_no_place_among_what_is_offered(opened_with: Callable[..., Engine]) -> None:
+    about_search = "Search the web for current information, web search rule"
+    cards = [capability(f"card:rule-{n}", f"{about_search} {n}") for n in range(6)]
+    engine = opened_with(*SEED, *cards)
+    offer = engine.offer("web search rules")
+    assert "tool:web-search" in {hit.id for hit in offer.hits}
+    assert not any(id.startswith("card:") for id, _ in offer.left_out.nearest)
+
+
+def test_dependencies_come_along_beside_the_best_and_not_instead_of_them(
+    opened_with: Callable[..., Engine],
+) -> None:
+    verbs = ("list", "create", "close", "search", "comment", "label")
+    github = [capability(f"tool:github-{verb}", f"{verb.title()} GitHub issues") for verb in verbs]
+    engine = opened_with(*SEED, *github)
+    found = {hit.id: hit for hit in engine.find("use skill:github for my issues")}
+    assert found["tool:cli-executor"].brought_by == "skill:github"
+    assert len([hit for hit in found.values() if not hit.brought_by]) == 5
+
+
+def test_a_second_need_is_not_pushed_aside_by_what_the_first_brings(
+    opened_with: Callable[..., Engine],
+) -> None:
+    helpers = [capability(f"tool:h{n}", f"Internal helper number {n}") for n in range(6)]
+    deploy = capability(
+        "skill:deploy", "Deploy the application to production", required_tools=[each.name for each in helpers]
+    )
+    email = capability("tool:send-email", "Send an email to people of the team")
+    engine = opened_with(deploy, email, *helpers, *SEED)
+    hits = engine.find("Deploy the application to production, then email the team")
+    assert [hit.id for hit in hits[:2]] == ["skill:deploy", "tool:send-email"]
+    assert {each.id for each in helpers} <= {hit.id for hit in hits}
+
+
+def test_what_is_excluded_is_absent_from_the_map_too(seed: Engine) -> None:
+    assert "web-search" in seed.offer("hello").text
+    assert "web-search" not in seed.offer("hello", exclude=["web-search"]).text
+    assert "web-search" in seed.offer("hello").text
+
+
+def test_a_category_may_be_written_as_the_map_writes_it(seed: Engine) -> None:
+    written = seed.discover("run a command", category="Developer Tools")["capabilities"]
+    assert written == seed.discover("run a command", category="developer-tools")["capabilities"] != []
+
+
+def test_a_search_can_be_narrowed_to_one_provider(opened_with: Callable[..., Engine]) -> None:
+    ours = capability("tool:search", "Search the web", provider="ours")
+    theirs = capability("tool:search-2", "Search the web", provider="theirs")
+    engine = opened_with(ours, theirs)
+    assert [hit.id for hit in engine.find("search the web", provider="theirs")] == ["tool:search-2"]
+
+
+def test_each_thing_left_out_has_its_own_reason(seed: Engine) -> None:
+    offer = seed.offer("search the web for news", tier1_top_k=1, exclude=["web-browser"])
+    reasons = dict(offer.left_out.nearest)
+    assert reasons["tool:web-browser"] == "left out by a filter"
+    assert "after the best that were asked for" in reasons.values()
+    assert sum(offer.left_out.counts.values()) == len(SEED) - len(offer.hits)
+
+
+@pytest.mark.parametrize("key", ["collection_name", "embedding_model_id"])
+def test_what_belongs_to_an_engine_is_refused_for_one_call(seed: Engine, key: str) -> None:
+    with pytest.raises(ConfigError, match="open another engine"):
+        seed.find("search the web", **{key: "other"})
+
+
+def test_a_value_that_makes_no_sense_is_refused_for_one_call(seed: Engine) -> None:
+    with pytest.raises(ConfigError, match="tier1_top_k"):
+        seed.find("search the web", tier1_top_k=-3)
+    with pytest.raises(ConfigError, match="did you mean 'tier1_top_k'"):
+        seed.find("search the web", tier1_topk=3)
+
+
+def test_a_request_that_is_no_text_at_all_is_offered_and_journalled(seed: Engine) -> None:
+    assert seed.offer("\ud800 search the web").hits
+    (entry,) = seed.journal.latest(type="offer")
+    assert entry.data["request"] == "? search the web"
+
+
+def test_the_journal_keeps_the_beginning_of_a_request_without_end(seed: Engine) -> None:
+    seed.offer("search the web " * 1000)
+    (entry,) = seed.journal.latest(type="offer")
+    assert len(entry.data["request"]) < 4100
+
+
+def test_an_offer_survives_a_sync_that_removes_what_was_found(
+    seed: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = Index.search
+
+    def then_gone(self: Index, *arguments: object) -> object:
+        hits = found(self, *arguments)  # type: ignore[arg-type]
+        seed.sources = (StaticSource(capabilities=[each for each in SEED if each.id != "tool:web-search"]),)
+        seed.sync()
+        return hits
+
+    monkeypatch.setattr(Index, "search", then_gone)
+    offer = seed.offer("search the web")
+    assert offer.mode == "discovery"
+    assert "tool:news-search" in {hit.id for hit in offer.hits} and "tool:web-search" not in offer.tool_ids
 
 
 def test_stats_count_what_there_is_to_search(seed: Engine) -> None:

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.tokens import CHINESE as OTHER_CHINESE
 from prowess.tokens import counter, estimate
 
 HERE = Path(__file__).parent
@@ -23,6 +25,12 @@ def test_the_estimate_is_near_the_exact_count_for_english_code_and_chinese() -> 
     assert exact.name == "o200k"
     for text in (ENGLISH, CODE, CHINESE):
         assert abs(estimate(text) / exact.count(text) - 1) < 0.1
+
+
+@pytest.mark.parametrize("texts", OTHER_CHINESE.values(), ids=OTHER_CHINESE.keys())
+def test_the_estimate_is_near_for_both_scripts_in_prose_and_in_descriptions(texts: tuple[str, ...]) -> None:
+    exact = sum(map(counter().count, texts))
+    assert abs(sum(map(estimate, texts)) / exact - 1) < 0.1
 
 
 def test_the_estimate_serves_where_no_vocabulary_is_wanted() -> None:

@@ -222,6 +222,8 @@ class Hit:
     reasons: tuple[str, ...] = ()
     need: str = ""
     """The part of the request it answers, where a request was split."""
+    brought_by: str = ""
+    """What brought it along, where the request alone would not have."""
 
 
 # --- what the model sees ---------------------------------------------------------------------

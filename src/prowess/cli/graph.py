@@ -1,17 +1,24 @@
 """`prowess graph`"""
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 import click
 
 from prowess.cli.session import emit, json_option, opened, say, table
+
+if TYPE_CHECKING:
+    from prowess.discovery.graph import Edge
+    from prowess.engine import Engine
 
 
 @click.command()
 @click.argument("id")
 @json_option
 def command(id: str, as_json: bool) -> None:
-    """What a capability is related to, and how."""
-    with opened() as engine:
-        edges = engine.related(id)
+    """What a capability is related to, and how; what needs it, too."""
+    with opened(existing=True) as engine:
+        edges = (*engine.related(id), *_from_what_needs_it(engine, id))
     if as_json:
         emit(edges)
     elif edges:
@@ -19,3 +26,11 @@ def command(id: str, as_json: bool) -> None:
         table(("RELATION", "WEIGHT", "BETWEEN"), rows)
     else:
         say(f"{id} is related to nothing")
+
+
+def _from_what_needs_it(engine: "Engine", id: str) -> "Iterable[Edge]":
+    """Its dependents, each with its own edge: a dependency is a relation of the one that has it."""
+    view = engine.view()
+    for user in view.capabilities.values():
+        if id in map(view.tool_id, user.required_tools):
+            yield from (edge for edge in engine.related(user.id) if edge.target == id)

@@ -9,11 +9,12 @@ from prowess.cli.session import emit, json_option, opened, printable, say
 @json_option
 def command(as_json: bool) -> None:
     """Capabilities that cannot be told apart, and descriptions that say too little or too much."""
-    with opened() as engine:
+    with opened(existing=True) as engine:
         findings = engine.lint()
     if as_json:
         emit(findings)
         return
     for finding in findings:
-        click.echo(printable(f"{' and '.join(finding.ids)}: {finding.what}; {finding.remedy}"))
+        where = f"{' and '.join(finding.ids)}: " if finding.ids else ""
+        click.echo(printable(f"{where}{finding.what}; {finding.remedy}"))
     say(f"{len(findings) or 'no'} findings")

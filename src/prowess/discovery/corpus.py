@@ -13,7 +13,7 @@ from prowess.discovery.dense import Dense, Matrix
 from prowess.discovery.graph import Graph
 from prowess.discovery.lexical import Document, Lexical, LexicalState, document
 from prowess.discovery.names import Names
-from prowess.discovery.text import Words, embedding_text
+from prowess.discovery.text import Words, embedding_text, joined_name
 from prowess.types import Capability
 
 Mask = npt.NDArray[np.bool_]
@@ -116,7 +116,7 @@ class Corpus:
         """The rows whose capability has this value in this field; those out of use do not matter."""
         mask = self._masks.get((field, value))
         if mask is None:
-            matches = (each is not None and getattr(each, field) == value for each in self._held)
+            matches = (each is not None and alike(getattr(each, field), value) for each in self._held)
             mask = np.fromiter(matches, np.bool_, self.size)
             self._masks[field, value] = mask
         return mask
@@ -172,7 +172,7 @@ class Corpus:
         self._held[row] = capability
         self._rows[capability.id] = row
         for (field, value), mask in self._masks.items():
-            mask[row] = getattr(capability, field) == value
+            mask[row] = alike(getattr(capability, field), value)
         self.dense.handicap(row, self._handicaps.get(capability.id, 0.0))
         self.names.add(row, capability)
         self.graph.put(capability)
@@ -193,3 +193,10 @@ class Corpus:
     def _vector(self, id: str) -> Matrix | None:
         row = self._rows[id]
         return self.dense.matrix[row].copy() if self.dense.known[row] else None
+
+
+def alike(held: object, wanted: str | bool) -> bool:
+    """Whether a field has a value, however its words are written: `Developer Tools` is `developer-tools`."""
+    if held == wanted:
+        return True
+    return isinstance(held, str) and isinstance(wanted, str) and joined_name(held) == joined_name(wanted)

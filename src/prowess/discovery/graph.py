@@ -1,16 +1,17 @@
 """How capabilities hang together: what one needs, what is used together, what is alike.
 
-Edges are read from the capabilities when somebody asks, through tables by tag and by category, so
-that a change touches one capability and no pair is ever compared.
+Edges are read from the capabilities when somebody asks, through tables by tag, category and name, so
+that a change touches one capability and no pair is ever compared. Threads may read while one changes.
 """
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import combinations
+from threading import RLock
 from typing import Literal
 
-from prowess.types import Capability
+from prowess.types import Capability, Problem
 
 EdgeType = Literal["DEPENDS_ON", "COMPOSED_WITH", "TAGGED_WITH", "SAME_CATEGORY"]
 
@@ -51,10 +52,13 @@ class Graph:
     """The relations of the capabilities it was given."""
 
     def __init__(self, presets: Mapping[str, Sequence[str]] | None = None) -> None:
+        self._lock = RLock()
         self._nodes: dict[str, Capability] = {}
+        self._tools: dict[str, set[str]] = {}
         self._by_tag: dict[str, set[str]] = {}
         self._by_category: dict[str, set[str]] = {}
         self._needed_by: dict[str, set[str]] = {}
+        self._presets: Mapping[str, Sequence[str]] = {}
         self._together: dict[str, set[str]] = {}
         self.compose(presets or {})
 
@@ -66,56 +70,68 @@ class Graph:
 
     def compose(self, presets: Mapping[str, Sequence[str]]) -> None:
         """Take these presets in place of those known so far."""
-        self._together = {}
+        together: dict[str, set[str]] = {}
         for members in presets.values():
             for one, other in combinations(dict.fromkeys(members), 2):
-                self._together.setdefault(one, set()).add(other)
-                self._together.setdefault(other, set()).add(one)
+                together.setdefault(one, set()).add(other)
+                together.setdefault(other, set()).add(one)
+        with self._lock:
+            self._presets, self._together = presets, together
 
     def put(self, capability: Capability) -> None:
         """Add a capability, or replace the one with its id."""
-        if capability.id in self._nodes:
+        with self._lock:
             self.drop(capability.id)
-        self._nodes[capability.id] = capability
-        for table, key in self._places(capability):
-            table.setdefault(key, set()).add(capability.id)
+            self._nodes[capability.id] = capability
+            for table, key in self._places(capability):
+                table.setdefault(key, set()).add(capability.id)
 
     def drop(self, id: str) -> None:
-        known = self._nodes.pop(id, None)
-        if known is None:
-            return
-        for table, key in self._places(known):
-            members = table[key]
-            members.discard(id)
-            if not members:
-                del table[key]
+        with self._lock:
+            known = self._nodes.pop(id, None)
+            for table, key in self._places(known) if known else ():
+                members = table[key]
+                members.discard(id)
+                if not members:
+                    del table[key]
 
     def neighbours(self, id: str, among: Set[str] | None = None) -> tuple[Edge, ...]:
         """Every relation of one capability, or those to some others, the strongest first; one for each."""
-        known = self._nodes.get(id)
-        if known is None or among == EMPTY:
-            return ()
-        members = self._nodes.keys() if among is None else among
-        # From the weakest kind to the strongest, so that the strongest relation of a pair remains.
-        found = {edge.target: edge for edge in self._alike(known, members)}
-        if self.leads_on(id):
-            edges = (*self.together(id), *self._needs(id))
-            found |= {edge.target: edge for edge in edges if edge.target in members}
+        with self._lock:
+            known = self._nodes.get(id)
+            if known is None or among == EMPTY:
+                return ()
+            members = self._nodes.keys() if among is None else among
+            # From the weakest kind to the strongest, so that the strongest relation of a pair remains.
+            found = {edge.target: edge for edge in self._alike(known, members)}
+            for edge in (*self.together(id), *self._needs(id)):
+                if edge.target in members:
+                    found[edge.target] = edge
         if not found:
             return ()
         return tuple(sorted(found.values(), key=lambda edge: (-edge.weight, edge.target)))
 
     def leads_on(self, id: str) -> bool:
         """Whether this one may bring others along: it names what it needs, or a preset names it."""
-        return id in self._nodes and bool(self._nodes[id].required_tools or id in self._together)
+        with self._lock:
+            known = self._nodes.get(id)
+            return known is not None and bool(known.required_tools or self._partners(id))
 
     def dependents(self, id: str) -> tuple[str, ...]:
         """What needs this one, directly."""
-        if id not in self._nodes:
-            return ()
-        names = {id, id.removeprefix("tool:")} if id.startswith("tool:") else {id}
-        users = {user for name in names for user in self._needed_by.get(name, ())}
-        return tuple(sorted(user for user in users if user != id))
+        with self._lock:
+            users = {user for name in self._names(id) for user in self._needed_by.get(name, ())}
+        return tuple(sorted(users - {id}))
+
+    def problems(self) -> tuple[Problem, ...]:
+        """Names in presets that mean nothing here."""
+        remedy = "write an id that prowess list shows, or take it out"
+        return tuple(
+            Problem("discovery", f"preset {preset}", f"nothing is called {name!r}", remedy, "warning")
+            for preset, names in self._presets.items()
+            for name in names
+            if self._resolved(name) is None
+        )
 
     def dependencies(self, id: str, allowed: Callable[[str], bool] = bool) -> tuple[Dependency, ...]:
         """What one capability needs, transitively, nearest first; only through what is allowed."""
@@ -133,13 +149,15 @@ class Graph:
 
     def subgraph(self, ids: Iterable[str]) -> tuple[Edge, ...]:
         """The edges among these capabilities, each once."""
-        inner = sorted(set(ids) & self._nodes.keys())
-        members = set(inner)
+        members = {id for id in ids if id in self._nodes}
+        inner = sorted(members)
         edges = (edge for id in inner for edge in self.neighbours(id, members))
         return tuple(edge for edge in edges if self._counted_here(edge))
 
     def edge_count(self) -> int:
-        return sum(self._counted_here(edge) for id in self._nodes for edge in self.neighbours(id))
+        with self._lock:
+            ids = list(self._nodes)
+        return sum(self._counted_here(edge) for id in ids for edge in self.neighbours(id))
 
     def _counted_here(self, edge: Edge) -> bool:
         """Whether this is the side of a pair at which its one edge is counted."""
@@ -153,12 +171,31 @@ class Graph:
             yield self._by_tag, tag
         for name in set(capability.required_tools):
             yield self._needed_by, name
+        if capability.kind == "tool":
+            yield self._tools, capability.name
         if capability.category:
             yield self._by_category, f"{capability.kind}:{capability.category}"
 
     def _resolved(self, name: str) -> str | None:
-        """The capability a required name means: an id, or the name of a tool."""
-        return next((id for id in (name, f"tool:{name}") if id in self._nodes), None)
+        """The capability a name means: an id, the name of a tool without a server, the name of any tool."""
+        for id in (name, f"tool:{name}"):
+            if id in self._nodes:
+                return id
+        # As the catalogue's view decides: of several tools with one name, the last in order of id.
+        with self._lock:
+            return max(self._tools.get(name, EMPTY), default=None)
+
+    def _names(self, id: str) -> set[str]:
+        """All that means this capability where something is named."""
+        known = self._nodes.get(id)
+        names = {id, id.removeprefix("tool:"), known.name} if known else EMPTY
+        return {name for name in names if self._resolved(name) == id}
+
+    def _partners(self, id: str) -> set[str]:
+        """What presets name along with this one, as they write it."""
+        if not self._together:
+            return set()
+        return {other for name in self._names(id) for other in self._together.get(name, EMPTY)}
 
     def _needs(self, id: str) -> Iterable[Edge]:
         known = self._nodes.get(id)
@@ -169,9 +206,11 @@ class Graph:
 
     def together(self, id: str) -> Iterable[Edge]:
         """What a preset names along with this one."""
-        for other in sorted(self._together.get(id, ())):
-            if other in self._nodes:
-                yield Edge(id, other, "COMPOSED_WITH", COMPOSED_WITH)
+        others = {self._resolved(name) for name in self._partners(id)}
+        return [
+            Edge(id, other, "COMPOSED_WITH", COMPOSED_WITH)
+            for other in sorted(other for other in others if other is not None and other != id)
+        ]
 
     def _alike(self, known: Capability, members: Set[str]) -> list[Edge]:
         edges: list[Edge] = []

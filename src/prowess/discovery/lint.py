@@ -1,7 +1,11 @@
-"""What keeps a catalogue from being found in: twins, and descriptions that say too little or too much."""
+"""What keeps a catalogue from being found in: twins, and descriptions that say too little or too much.
+
+Twins are found by meaning. What has no vector is compared by its words, and a finding says so.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, combinations, islice, product
 
 import numpy as np
 
@@ -19,7 +23,7 @@ MOST_FINDINGS = 200
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing to change: in which capabilities, what is wrong, and what to do."""
+    """One thing to change: in which capabilities (none: in no one alone), what is wrong, what to do."""
 
     ids: tuple[str, ...]
     what: str
@@ -27,8 +31,26 @@ class Finding:
 
 
 def lint(capabilities: Mapping[str, Capability], corpus: Corpus) -> tuple[Finding, ...]:
-    found = [finding for c in capabilities.values() for finding in _description(c)]
-    return tuple([*_twins(capabilities, corpus), *found][:MOST_FINDINGS])
+    found = chain(
+        _vectors(capabilities, corpus),
+        _presets(corpus),
+        _twins(capabilities, corpus),
+        _twins_by_words(capabilities, corpus),
+        (finding for c in capabilities.values() for finding in _description(c)),
+    )
+    return tuple(islice(found, MOST_FINDINGS))
+
+
+def _vectors(capabilities: Mapping[str, Capability], corpus: Corpus) -> Iterable[Finding]:
+    missing = sum(not _has_vector(id, corpus) for id in capabilities)
+    if missing:
+        what = f"{missing} of {len(capabilities)} have no vector and were compared by words alone"
+        yield Finding((), what, "run: prowess sync; if they stay away, prowess doctor says why")
+
+
+def _presets(corpus: Corpus) -> Iterable[Finding]:
+    for problem in corpus.graph.problems():
+        yield Finding((), f"{problem.place}: {problem.what}", problem.remedy)
 
 
 def _description(capability: Capability) -> Iterable[Finding]:
@@ -42,7 +64,7 @@ def _description(capability: Capability) -> Iterable[Finding]:
 
 
 def _twins(capabilities: Mapping[str, Capability], corpus: Corpus) -> Iterable[Finding]:
-    rows = [row for id in capabilities if (row := corpus.row(id)) is not None and corpus.dense.known[row]]
+    rows = [row for id in capabilities if (row := corpus.row(id)) is not None and _has_vector(id, corpus)]
     for one, other, alike in _close_pairs(corpus.dense.matrix[rows]):
         pair = (corpus.at(rows[one]), corpus.at(rows[other]))
         yield Finding(
@@ -50,6 +72,26 @@ def _twins(capabilities: Mapping[str, Capability], corpus: Corpus) -> Iterable[F
             f"they cannot be told apart (similarity {alike:.2f})",
             _difference(pair),
         )
+
+
+def _twins_by_words(capabilities: Mapping[str, Capability], corpus: Corpus) -> Iterable[Finding]:
+    """Pairs that use the same words, where at least one cannot be compared by meaning."""
+    alike: dict[tuple[str, ...], list[Capability]] = {}
+    for each in capabilities.values():
+        words = corpus.words.terms(each.description) or corpus.words.terms(each.name)
+        if words:
+            alike.setdefault(tuple(sorted(words)), []).append(each)
+    for group in alike.values():
+        encoded = [each for each in group if _has_vector(each.id, corpus)]
+        without = [each for each in group if not _has_vector(each.id, corpus)]
+        for pair in chain(combinations(without, 2), product(without, encoded)):
+            ids = tuple(sorted(each.id for each in pair))
+            yield Finding(ids, "they cannot be told apart (the same words)", _difference(pair))
+
+
+def _has_vector(id: str, corpus: Corpus) -> bool:
+    row = corpus.row(id)
+    return row is not None and bool(corpus.dense.known[row])
 
 
 def _difference(pair: Sequence[Capability]) -> str:

@@ -4,13 +4,15 @@ A name of one common word ("list", "search") counts only when it is all that was
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from prowess.discovery.text import folded, joined_name, split_name
 from prowess.types import Capability
 
 _QUOTED = re.compile(r"`([^`]+)`|\"([^\"]+)\"|(?<!\w)'([^']+)'(?!\w)|\u201c([^\u201d]+)\u201d")
 _WORD = re.compile(r"[^\s`\"'\u201c\u201d,;!?()<>\[\]]+")
+# What people write after a name: `get_user()`, "web-search?"
+_ENDINGS = " \t\n.,;:!?()"
 _LONGEST_REQUEST = 400
 
 
@@ -45,38 +47,50 @@ class Names:
         # Most words of a sentence are plain; only the others may be identifiers.
         special = (word for word in words if not (word.isalpha() and word[1:] == word[1:].lower()))
         return (
-            self._looked_up(request)
+            self._closest(request, self._alike(request))
             or {row for quote in quotes for row in self._looked_up(quote)}
+            or self._looked_up(request)
             or {row for word in special for row in self._identified(word)}
         )
 
     def written(self, names: Iterable[str]) -> set[int]:
         """Rows with one of these as id, name or display name, letter case aside."""
-        return {row for name in names for row in self._as(name, lambda c: (c.id, c.name, c.display_name))}
+        return {
+            row
+            for name in names
+            for row in self._alike(name)
+            if _is_loosely(name, self._held[row].id, *_names(self._held[row]))
+        }
+
+    def _alike(self, name: str) -> tuple[int, ...]:
+        return self._rows.get(_key(name), ())
 
     def _looked_up(self, name: str) -> set[int]:
-        """The closest way of writing wins: to the letter, then in other case, then without separators."""
-        rows = self._rows.get(_key(name))
-        if not rows:
-            return set()
-        letters, joined = name.strip(), joined_name(name)
+        """What is written like this, else what has this name without separators."""
+        rows, joined = self._alike(name), joined_name(name)
         return (
-            {row for row in rows if letters and letters in (self._held[row].id, self._held[row].name)}
-            or self._as(name, lambda c: (c.id,))
-            or self._as(name, lambda c: (c.name, c.display_name))
+            self._closest(name, rows)
+            or self._closest(name.rstrip(_ENDINGS), rows)
             or {row for row in rows if joined and joined in map(joined_name, _names(self._held[row]))}
         )
 
-    def _as(self, name: str, ways: Callable[[Capability], tuple[str, ...]]) -> set[int]:
-        wanted = folded(name).strip()
-        rows = self._rows.get(_key(name), ()) if wanted else ()
-        return {row for row in rows if any(folded(way).strip() == wanted for way in ways(self._held[row]))}
+    def _identified(self, word: str) -> set[int]:
+        wanted, held = _identifier(word), self._held
+        rows = self._alike(wanted) if wanted else ()
+        meant = {row for row in rows if wanted in (_identifier(held[row].id), _identifier(held[row].name))}
+        return self._closest(word, meant) or meant
 
-    def _identified(self, word: str) -> Iterable[int]:
-        wanted = _identifier(word)
-        rows = self._rows.get(_key(wanted), ()) if wanted else ()
-        held = self._held
-        return (row for row in rows if wanted in (_identifier(held[row].id), _identifier(held[row].name)))
+    def _closest(self, name: str, rows: Collection[int]) -> set[int]:
+        """The closest way of writing that there is wins: to the letter, then in other case."""
+        letters = name.strip()
+        ways: tuple[Callable[[Capability], bool], ...] = (
+            lambda c: letters in (c.id, c.name),
+            lambda c: letters == c.display_name,
+            lambda c: _is_loosely(name, c.id),
+            lambda c: _is_loosely(name, *_names(c)),
+        )
+        found = ({row for row in rows if is_written(self._held[row])} for is_written in ways)
+        return next(filter(None, found), set())
 
 
 def _names(capability: Capability) -> tuple[str, str]:
@@ -84,7 +98,12 @@ def _names(capability: Capability) -> tuple[str, str]:
 
 
 def _keys(capability: Capability) -> set[str]:
-    return {_key(capability.id), _key(capability.name), _key(capability.display_name)} - {""}
+    return {_key(capability.id), *map(_key, _names(capability))} - {""}
+
+
+def _is_loosely(name: str, *ways: str) -> bool:
+    wanted = folded(name).strip()
+    return any(folded(way).strip() == wanted for way in ways)
 
 
 def _key(name: str) -> str:

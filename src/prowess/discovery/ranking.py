@@ -4,7 +4,7 @@ Above stands the index, which owns a corpus and an embedder; below are words, ve
 relations, none of which knows the others.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,8 +25,8 @@ CALLED = 4.2
 # Candidates beyond those asked for, so that relations have something to work with.
 SPARE = 10
 SHOWN_WORDS = 5
-# Once something is relevant enough, what is not much less so may be meant as well: with no less than 1 / 20
-# of the odds of the best, and 2 / 9 of those asked for. Found on the train splits of metatool and BFCL.
+# Where something fits, what fits not much less may be meant as well: from 1 / 20 of the odds of the best on,
+# it has 4.5 times the odds it would have alone. Found on the train splits of metatool and BFCL.
 CLOSE = 20.0
 NEAR = 4.5
 
@@ -42,6 +42,7 @@ class Options:
     provider: str = ""
     only_available: bool = False
     exclude: tuple[str, ...] = ()
+    without_kind: str = ""
     use_graph: bool = True
     boost: float = USUAL_BOOST
     split: bool = True
@@ -90,10 +91,11 @@ class Ranker:
             return ()
         evidence = self._evidence(request, searched, population, wanted.split)
         found = self._found(evidence.merged, called, wanted.top_k + SPARE)
+        asked = {each.id for each in found[: wanted.top_k]}
         if wanted.use_graph:
             permits = self._permits(searched)
             found = with_relatives(found, self.corpus.graph, permits, wanted.boost, wanted.top_k)
-        kept = self._kept(found, wanted)
+        kept = self._kept(self._close_lifted(found), asked, wanted)
         surfaces = self.corpus.words.surfaces(request) if kept else {}
         return tuple(self._hit(each, score, evidence.readings, surfaces) for each, score in kept)
 
@@ -104,6 +106,8 @@ class Ranker:
         for name in ("kind", "category", "provider"):
             if value := getattr(options, name):
                 mask = mask & self.corpus.where(name, value)
+        if options.without_kind:
+            mask = mask & ~self.corpus.where("kind", options.without_kind)
         if options.only_available:
             mask = mask & self.corpus.where("available", True)
         if options.exclude:
@@ -175,31 +179,48 @@ class Ranker:
 
         return permits
 
-    def _kept(self, found: Sequence[Found], options: Options) -> list[tuple[Found, float]]:
-        """What is relevant enough, with its relevance; what is close to the best of it; what those need."""
-        line = self.calibration.strength(options.min_relevance)
-        if not found or found[0].strength < line:
+    def _close_lifted(self, found: Sequence[Found]) -> list[Found]:
+        """What is close to the best may be meant as well, and is the more likely the likelier the best is."""
+        if not found:
             return []
-        close = max(found[0].strength - self.calibration.apart(CLOSE), line - self.calibration.apart(NEAR))
-        floor = min(line, close)
-        kept: dict[str, Found] = {}
+        best = found[0].strength
+        close, lift = best - self.calibration.apart(CLOSE), self.calibration.apart(NEAR)
+        return [
+            each._replace(strength=min(best, each.strength + lift)) if each.strength >= close else each
+            for each in found
+        ]
+
+    def _kept(
+        self, found: Sequence[Found], asked: Collection[str], options: Options
+    ) -> list[tuple[Found, float]]:
+        """What is relevant enough, and what that needs; what is used with it, while there is room."""
+        line = self.calibration.strength(options.min_relevance)
+        own = sum(each.id in asked and each.strength >= line for each in found)
+        free, kept = options.top_k - own, dict[str, Found]()
         for each in found:
-            if (each.strength >= floor or each.needed_by in kept) and len(kept) < options.top_k:
+            fits = each.strength >= line
+            if each.id in asked and fits:
+                kept[each.id] = each._replace(brought_by="")
+            elif each.needed and each.brought_by in kept:
                 kept[each.id] = each
+            elif fits and free > 0:
+                kept[each.id] = each
+                free -= 1
         relevance = self.calibration.relevance
         return [(each, max(options.min_relevance, relevance(each.strength))) for each in kept.values()]
 
     def _hit(
         self, found: Found, score: float, readings: Sequence[_Reading], surfaces: Mapping[str, str]
     ) -> Hit:
-        row, user = self.corpus.row(found.id), self.corpus.row(found.needed_by)
+        row, user = self.corpus.row(found.id), self.corpus.row(found.brought_by)
         asked = user if user is not None else row
         # A need that says as much as the whole request says it more precisely.
         best = max(readings, key=lambda each: (each.strengths[asked], bool(each.need)))
         reasons = ["named in the request"] if found.called else []
         if row is not None:
             reasons += self._reasons(row, best, surfaces)
-        return Hit(id=found.id, score=score, reasons=(*reasons, *found.reasons), need=best.need)
+        why = (*reasons, *found.reasons)
+        return Hit(id=found.id, score=score, reasons=why, need=best.need, brought_by=found.brought_by)
 
     def _reasons(self, row: int, reading: _Reading, surfaces: Mapping[str, str]) -> Iterable[str]:
         matched = self.corpus.lexical.matched(row, reading.terms)[:SHOWN_WORDS]

@@ -1,10 +1,10 @@
 """What the relations of the hits change about their order: dependencies come along, relatives gain.
 
-Bounded on purpose: a relative never overtakes what the request itself ranks higher, and a dependency
-stands a fixed step below what needs it, so an answer that is nearly as good stays above it.
+Bounded on purpose: a relative never overtakes what the request itself ranks higher. What is brought along
+stands a step below what brings it, and below everything near the top that answers the request itself.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import inf
 from typing import NamedTuple
 
@@ -14,7 +14,12 @@ USUAL_BOOST = 0.15
 # How far below its user a dependency stands at the usual boost, in units of strength.
 DEPENDENCY_STEP = 1.5
 DEEPER_STEP = 0.1
+LATER_STEP = 0.001
 USERS = 10
+# From this strength on (a relevance of .97) something surely answers the request, and no dependency stands
+# above it; from even odds on, nothing does that is only used together with another.
+SURE = 5.0
+EVEN = 0.0
 
 
 class Found(NamedTuple):
@@ -24,12 +29,14 @@ class Found(NamedTuple):
     strength: float
     called: bool = False
     reasons: tuple[str, ...] = ()
-    needed_by: str = ""
+    brought_by: str = ""
+    needed: bool = False
+    """Whether what brought it cannot do without it."""
 
 
 def in_order(found: Sequence[Found]) -> list[Found]:
-    """Called by name first, then by strength; equals by id."""
-    return sorted(found, key=lambda each: (-each.strength, not each.called, each.id))
+    """By strength; among equals what was called by name, then what the request found, then by id."""
+    return sorted(found, key=lambda each: (-each.strength, not each.called, each.brought_by != "", each.id))
 
 
 def with_relatives(
@@ -38,46 +45,43 @@ def with_relatives(
     """The same hits and what they need or are used with, in their new order; the first may be lifted."""
     if boost <= 0:
         return list(found)
-    users = [each for each in found[:USERS] if graph.leads_on(each.id)]
-    together = _with_needed(found, users, graph, allowed, boost) if users else found
-    return _supported(together, graph, boost, min(lifted, USERS))
-
-
-def _with_needed(
-    found: Sequence[Found], users: Sequence[Found], graph: Graph, allowed: Callable[[str], bool], boost: float
-) -> list[Found]:
-    known = {each.id: each for each in found}
-    for user in users:
-        for pulled in _pulled_in(user, graph, allowed, boost):
-            present = known.get(pulled.id)
-            known[pulled.id] = pulled if present is None else _stronger(present, pulled)
-    return in_order(list(known.values()))
-
-
-def _pulled_in(user: Found, graph: Graph, allowed: Callable[[str], bool], boost: float) -> Sequence[Found]:
+    first = found[: min(lifted, USERS)]
+    below_answers, below_likely = _weakest(first, SURE), _weakest(first, EVEN)
     step = DEPENDENCY_STEP * USUAL_BOOST / boost
-    pulled = [
-        Found(
-            id=needed.id,
-            strength=user.strength - step - DEEPER_STEP * (needed.depth - 1),
-            reasons=(f"needed by {needed.needed_by}",),
-            needed_by=user.id,
-        )
-        for needed in graph.dependencies(user.id, allowed)
-    ]
+    known = {each.id: each for each in found}
+    users = [(place, each) for place, each in enumerate(found[:USERS]) if graph.leads_on(each.id)]
+    for place, user in users:
+        for brought in _brought_along(user, step, graph, allowed):
+            ceiling = below_answers if brought.needed else below_likely
+            held = brought._replace(strength=min(brought.strength, ceiling) - LATER_STEP * place)
+            present = known.get(held.id)
+            known[held.id] = held if present is None else _stronger(present, held)
+    return _supported(in_order(list(known.values())) if users else found, graph, boost, len(first))
+
+
+def _weakest(found: Sequence[Found], least: float) -> float:
+    return min((each.strength for each in found if each.strength >= least), default=inf)
+
+
+def _brought_along(user: Found, step: float, graph: Graph, allowed: Callable[[str], bool]) -> Iterable[Found]:
+    for needed in graph.dependencies(user.id, allowed):
+        strength = user.strength - step - DEEPER_STEP * (needed.depth - 1)
+        reason = f"needed by {needed.needed_by}"
+        yield Found(needed.id, strength, reasons=(reason,), brought_by=user.id, needed=True)
     for edge in graph.together(user.id):
         if allowed(edge.target):
             strength = user.strength - step / edge.weight
             reason = f"used together with {user.id}"
-            pulled.append(Found(id=edge.target, strength=strength, reasons=(reason,)))
-    return pulled
+            yield Found(edge.target, strength, reasons=(reason,), brought_by=user.id)
 
 
 def _stronger(present: Found, pulled: Found) -> Found:
     reasons = tuple(dict.fromkeys((*present.reasons, *pulled.reasons)))
     strength = max(present.strength, pulled.strength)
-    needed_by = present.needed_by or pulled.needed_by
-    return present._replace(strength=strength, reasons=reasons, needed_by=needed_by)
+    first = present if present.needed or not pulled.needed else pulled
+    return present._replace(
+        strength=strength, reasons=reasons, brought_by=first.brought_by, needed=first.needed
+    )
 
 
 def _supported(found: Sequence[Found], graph: Graph, boost: float, count: int) -> list[Found]:

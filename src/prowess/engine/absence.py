@@ -1,16 +1,17 @@
 """Why something is not in an offer: told to people and the host program, never to a model."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from prowess.catalogue.view import View
-from prowess.types import Hit, LeftOut
+from prowess.types import Capability, Hit, LeftOut
 
 NEAREST = 20
 
 OFF, DENIED, HELD = "switched off", "denied", "quarantined"
-UNAVAILABLE, NO_ROOM, BELOW = "unavailable", "no room in the budget", "below the threshold"
+UNAVAILABLE, FILTERED, NO_ROOM = "unavailable", "left out by a filter", "no room in the budget"
+LATER, BELOW = "after the best that were asked for", "below the threshold"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,10 @@ class Absence:
     everything: View
     visible: View
     hidden: Mapping[str, str]
+    hidden_counts: Mapping[str, int]
     unavailable: frozenset[str]
+    cards: frozenset[str]
+    """Cards are injected, not offered, so none is left out."""
 
     @classmethod
     def of(cls, everything: View, visible: View, agent: str) -> "Absence":
@@ -29,23 +33,38 @@ class Absence:
             for id, c in everything.capabilities.items()
             if id not in visible.capabilities
         }
-        unavailable = frozenset(id for id, c in visible.capabilities.items() if not c.available)
-        return cls(everything, visible, hidden, unavailable)
+        seen = visible.capabilities
+        unavailable = frozenset(id for id, c in seen.items() if not c.available and c.kind != "card")
+        cards = frozenset(id for id, c in seen.items() if c.kind == "card")
+        return cls(everything, visible, hidden, Counter(hidden.values()), unavailable, cards)
 
     def left_out(
-        self, nearest: Sequence[Hit], shown: Collection[str], no_room: Collection[str], only_available: bool
-    ) -> LeftOut:
-        """Count everything that is not shown by its reason, and name the nearest of it."""
-        unavailable = self.unavailable if only_available else frozenset[str]()
-        absent = unavailable.difference(shown, no_room)
-        below = len(self.visible.capabilities) - len(shown) - len(no_room) - len(absent)
-        counts = Counter(self.hidden.values())
-        counts.update({UNAVAILABLE: len(absent), NO_ROOM: len(no_room), BELOW: below})
+        self, nearest: Sequence[Hit], shown: Collection[str], no_room: Collection[str], least: float,
+        unfit: Mapping[str, str],
+    ) -> LeftOut:  # fmt: skip
+        """Count everything that is not shown by its reason, and name the nearest of it.
 
-        def reason(id: str) -> str:
-            if id in no_room:
-                return NO_ROOM
-            return self.hidden.get(id) or (UNAVAILABLE if id in unavailable else BELOW)
+        `unfit` are those that the filters of this search leave out; `least` is its threshold.
+        """
+        reasons = {**unfit, **dict.fromkeys(no_room, NO_ROOM)}
+        counts = Counter(self.hidden_counts)
+        counts.update(why for id, why in reasons.items() if id not in shown)
+        close = []
+        for hit in nearest:
+            if hit.id not in shown and hit.id not in self.cards:
+                why = self.hidden.get(hit.id) or reasons.get(hit.id)
+                close.append((hit.id, why or (LATER if hit.score >= least else BELOW)))
+        counts[LATER] = sum(why == LATER for _, why in close)
+        offered = len(self.visible.capabilities) - len(self.cards) - len(shown)
+        counts[BELOW] = offered - counts[LATER] - sum(id not in shown for id in reasons)
+        return LeftOut(
+            {why: count for why, count in sorted(counts.items()) if count > 0}, tuple(close[:NEAREST])
+        )
 
-        close = tuple((hit.id, reason(hit.id)) for hit in nearest if hit.id not in shown)
-        return LeftOut({why: count for why, count in sorted(counts.items()) if count}, close[:NEAREST])
+    def unfit(self, only_available: bool, passes: Callable[[Capability], bool] | None) -> dict[str, str]:
+        """What a search leaves aside before it looks: the unavailable, and what does not pass its filters."""
+        seen, aside = self.visible.capabilities, dict[str, str]()
+        if passes is not None:
+            filtered = (id for id, each in seen.items() if id not in self.cards and not passes(each))
+            aside = dict.fromkeys(filtered, FILTERED)
+        return {**aside, **dict.fromkeys(self.unavailable, UNAVAILABLE)} if only_available else aside

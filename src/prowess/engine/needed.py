@@ -8,15 +8,13 @@ from functools import cached_property
 from threading import Event, Thread, main_thread
 from typing import TYPE_CHECKING, Any, Literal
 
-import msgspec
-
 from prowess.catalogue.view import View
-from prowess.config import DiscoveryConfig
+from prowess.config import DiscoveryConfig, with_arguments
 from prowess.engine.absence import NEAREST, Absence
 from prowess.engine.allowed import WhatIsAllowed
 from prowess.engine.reading import SyncProgress, no_progress
 from prowess.engine.records import discovered, offer_data, outcome_data
-from prowess.errors import StoreError
+from prowess.errors import ConfigError, StoreError
 from prowess.sources.source import silent
 from prowess.sources.watch import watch
 from prowess.tokens import counter
@@ -35,11 +33,13 @@ from prowess.types import (
 
 if TYPE_CHECKING:
     from prowess.context.injection import Files, Injection
+    from prowess.discovery.embedding import Embedding
     from prowess.discovery.graph import Edge
     from prowess.discovery.lint import Finding
     from prowess.engine.carding import Carding
     from prowess.engine.offering import Offering, Shown
 
+DISCOVERY = "discovery"
 DEEPEST = 200
 """How far down a ranking `explain` looks for something."""
 
@@ -74,11 +74,10 @@ class WhatIsNeeded(WhatIsAllowed):
         asked = Turn(messages=(Message("user", turn),)) if isinstance(turn, str) else turn
         chosen = self._settings(settings)
         visible = self.visible(asked.agent, asked.authenticated)
-        offering = self._prepared()
         found, mode = self._found(asked.text, visible, chosen, on_failure)
-        hits = tuple(hit for hit in found if visible.capabilities[hit.id].kind != "card")
-        pinned = [id for id in self.policy.pinned(asked.agent, self.view()) if id in visible.capabilities]
-        shown = offering.show(hits, pinned, visible, self._scope(asked), asked.budget, chosen)
+        hits = self._with_pinned(found, asked, visible, chosen)
+        offering, failed = self._search, mode != DISCOVERY
+        shown = offering.show(hits, visible, self._scope(asked), asked.budget, chosen, every_tool=failed)
         id = self._ways.ids()
         left = None if asked.budget is None else max(0, asked.budget - shown.tokens.total)
         cards = self.cards.select(replace(asked, budget=left), id=id)
@@ -91,7 +90,7 @@ class WhatIsNeeded(WhatIsAllowed):
             tools=shown.tools,
             tool_ids=shown.tool_ids,
             tokens=replace(shown.tokens, cards=cards.file_tokens),
-            left_out=self._left_out(asked, shown, visible, chosen),
+            left_out=LeftOut() if failed else self._left_out(asked, shown, visible, chosen),
             catalogue_version=visible.version,
             policy_revision=self.policy.revision,
             mode=mode,
@@ -103,7 +102,6 @@ class WhatIsNeeded(WhatIsAllowed):
     def cards(self) -> "Carding":
         """Just-in-time cards: what is injected, how that went, and what people say about it."""
         # numpy comes with these: loaded at the first use, not at the first import
-        from prowess.discovery.embedders import shipped
         from prowess.engine.card_history import CardHistory
         from prowess.engine.carding import Carding, CardWays
 
@@ -112,7 +110,7 @@ class WhatIsNeeded(WhatIsAllowed):
             counter=counter(self._ways.exact_tokens),
             visible=lambda agent, authenticated: self.visible(agent, authenticated).capabilities,
             detail_of=self._catalogue.detail,
-            embed=lambda: (self._ways.embedder or shipped)()[1],
+            embed=self._embedding,
             ids=self._ways.ids,
             root=self._ways.root,
             **self._ways.card_ways,
@@ -128,7 +126,8 @@ class WhatIsNeeded(WhatIsAllowed):
         self, request: str, agent: str = DEFAULT_AGENT, depth: int = 100, split: bool = True
     ) -> list[str]:
         """The ids of `find` without threshold and abstention: what benchmarks and gates measure."""
-        return self._prepared().rank(request, self.visible(agent).capabilities, depth, split)
+        allowed = self.visible(agent).capabilities
+        return self._prepared().rank(request, allowed, depth, split, self._ways.discovery)
 
     def tools(self, offer: Offer) -> tuple[JsonObject, ...]:
         """The tools of an offer, and `discover_capabilities`, as a model's interface takes them."""
@@ -139,7 +138,12 @@ class WhatIsNeeded(WhatIsAllowed):
     ) -> JsonObject:
         """Answer a call of `discover_capabilities`."""
         visible = self.visible(agent).capabilities
-        hits = self.find(query, agent, kind=kind, category=category, only_available=False)
+        chosen = self._settings({"kind": kind.lower(), "category": category, "only_available": False})
+        hits = [
+            hit
+            for hit in self._prepared().find(query, visible, chosen)
+            if not (visible[hit.id].kind == "card" and self.cards.rejected(visible[hit.id]))
+        ]
         found = [discovered(self._search.clean(visible[hit.id]), hit) for hit in hits]
         return {"capabilities": found, "total_indexed": len(visible)}
 
@@ -189,6 +193,7 @@ class WhatIsNeeded(WhatIsAllowed):
         found = super().diagnose()
         if not self.view().capabilities:
             return found
+        found = (*found, *self._prepared().index.graph.problems())
         failure = self._prepared().index.unavailable
         if failure is None:
             return found
@@ -213,6 +218,14 @@ class WhatIsNeeded(WhatIsAllowed):
         index = Index(self._database, ways.embedder or shipped, ways.discovery.collection_name, ways.presets)
         return Offering(index, counter(ways.exact_tokens), self._catalogue.detail)
 
+    def _embedding(self) -> "Embedding":
+        """The one that search uses, so that no model is loaded twice."""
+        embedding = self._search.index.embedding
+        failure = embedding.tried()
+        if failure is not None:
+            raise failure
+        return embedding
+
     def _prepared(self) -> "Offering":
         """The search over the catalogue as it is now; vectors that are missing are made beside it."""
         search = self._search
@@ -236,30 +249,58 @@ class WhatIsNeeded(WhatIsAllowed):
             search.index.encode(view.version, progress)
 
     def _settings(self, given: Mapping[str, Any]) -> DiscoveryConfig:
-        return msgspec.structs.replace(self._ways.discovery, **given) if given else self._ways.discovery
+        return with_arguments(self._ways.discovery, given) if given else self._ways.discovery
 
     def _found(
         self, request: str, visible: View, settings: DiscoveryConfig, on_failure: str
     ) -> tuple[tuple[Hit, ...], str]:
+        if on_failure not in ("open", "closed"):
+            raise ConfigError("on_failure", f"is {on_failure!r}", "say open or closed")
         try:
-            return self._prepared().find(request, visible.capabilities, settings), "discovery"
+            return self._prepared().fitting(request, visible.capabilities, settings), DISCOVERY
         except Exception as failure:
             # Awareness fails open unless the caller wants it closed; permission was decided before.
+            failed = f"discovery failed ({type(failure).__name__})"
             if on_failure == "closed":
-                raise
-            reason = f"discovery failed ({type(failure).__name__}); everything allowed is offered"
-            return tuple(Hit(id=id, score=0.0, reasons=(reason,)) for id in visible.capabilities), reason
+                return (), f"{failed}; nothing but what is pinned is offered"
+            reason = f"{failed}; everything allowed is offered"
+            return self._everything(visible, settings, reason), reason
+
+    def _everything(self, visible: View, settings: DiscoveryConfig, reason: str) -> tuple[Hit, ...]:
+        from prowess.engine.offering import filtered
+
+        passes, known = filtered(settings), visible.capabilities.values()
+        allowed = (each.id for each in known if each.kind != "card" and passes(each))
+        return tuple(Hit(id=id, score=0.0, reasons=(reason,)) for id in allowed)
+
+    def _with_pinned(
+        self, found: tuple[Hit, ...], turn: Turn, visible: View, settings: DiscoveryConfig
+    ) -> tuple[Hit, ...]:
+        """What a profile pins comes first, found or not, unless a filter leaves it out."""
+        from prowess.engine.offering import PINNED, filtered
+
+        known, passes = visible.capabilities, filtered(settings)
+        pinned = [
+            id for id in self.policy.pinned(turn.agent, self.view()) if id in known and passes(known[id])
+        ]
+        hits = {hit.id: hit for hit in found}
+        first = [hits.pop(id, Hit(id=id, score=0.0)) for id in pinned]
+        return (*(replace(hit, reasons=(*hit.reasons, *PINNED)) for hit in first), *hits.values())
 
     def _scope(self, turn: Turn) -> str:
         return f"{turn.agent} {turn.authenticated} {self.policy.state}"
 
     def _left_out(self, turn: Turn, shown: "Shown", visible: View, settings: DiscoveryConfig) -> LeftOut:
+        from prowess.engine.offering import filtered, narrows
+
         everything = self.view()
         absence = self._absences.get(turn.agent)
         if absence is None or absence.visible is not visible or absence.everything is not everything:
             absence = self._absences[turn.agent] = Absence.of(everything, visible, turn.agent)
         close = self._prepared().nearest(turn.text, everything.capabilities, NEAREST + len(shown.shown))
-        return absence.left_out(close, shown.shown, shown.no_room, settings.only_available)
+        passes = filtered(settings) if narrows(settings) else None
+        unfit = absence.unfit(settings.only_available, passes)
+        return absence.left_out(close, shown.shown, shown.no_room, settings.tier1_min_relevance, unfit)
 
     @cached_property
     def _absences(self) -> dict[str, Absence]:

@@ -5,7 +5,7 @@ finds, and context, which fits what was found into budgets.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -15,13 +15,17 @@ from prowess.context.clean import clean_capability, clean_detail
 from prowess.context.render import DISCOVER_TOOL, tool_definition, tool_names
 from prowess.context.sanitise import Prompt, admit
 from prowess.context.tiers import Tier, tier0, tier1, tier2
+from prowess.discovery.corpus import alike
 from prowess.discovery.index import Index
 from prowess.discovery.ranking import Options
+from prowess.discovery.text import folded
+from prowess.errors import NotFound
 from prowess.tokens import Counter
 from prowess.types import Capability, Detail, Hit, JsonObject, Tokens
 
 CALLABLE = ("tool", "event")
 REMEMBERED = 4096
+PINNED = ("pinned",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,7 @@ class Offering:
         self.index = index
         self._counter = counter
         self._detail_of = detail_of
-        self._maps: dict[tuple[int, str, int], Tier] = {}
+        self._maps: dict[tuple[object, ...], Tier] = {}
         self._cleaned: dict[tuple[object, ...], Capability] = {}
         self._details: dict[tuple[str, str], Detail] = {}
 
@@ -49,34 +53,44 @@ class Offering:
         """What fits a request, best first, among what is allowed."""
         return self.index.search(request, allowed, options(settings))
 
-    def rank(self, request: str, allowed: Collection[str], depth: int, split: bool) -> list[str]:
-        everything = Options(top_k=depth, min_relevance=0.0, abstain=False, split=split)
-        return [hit.id for hit in self.index.search(request, allowed, everything)]
+    def fitting(self, request: str, allowed: Collection[str], settings: DiscoveryConfig) -> tuple[Hit, ...]:
+        """What `find` finds for an offer: cards come by another way, and take nobody's place."""
+        return self.index.search(request, allowed, replace(options(settings), without_kind="card"))
+
+    def rank(
+        self, request: str, allowed: Collection[str], depth: int, split: bool, settings: DiscoveryConfig
+    ) -> list[str]:
+        # What is available changes from one machine and moment to the next; how well search ranks must not.
+        everything = replace(
+            options(settings),
+            top_k=depth,
+            min_relevance=0.0,
+            abstain=False,
+            split=split,
+            only_available=False,
+        )
+        return [hit.id for hit in self.index.search(request, allowed, everything)][:depth]
 
     def nearest(self, request: str, among: Collection[str], count: int) -> tuple[Hit, ...]:
         """What comes closest to a request whether it fits or not: for people, never for models."""
         return self.index.search(request, among, Options(top_k=count, min_relevance=0.0, use_graph=False))
 
     def show(
-        self, hits: Sequence[Hit], pinned: Sequence[str], visible: View, scope: str, budget: int | None,
-        settings: DiscoveryConfig,
+        self, hits: Sequence[Hit], visible: View, scope: str, budget: int | None, settings: DiscoveryConfig,
+        every_tool: bool = False,
     ) -> Shown:  # fmt: skip
         """Fit the hits into the budgets: the map first, then lines, tools, and whole pages."""
         purse = _Purse(budget)
         purse.spend(self.cost_of_tool(DISCOVER_TOOL))  # always there, whatever else fits
-        ids = dict.fromkeys([*pinned, *(hit.id for hit in hits)])
-        known = {id: self.clean(visible.capabilities[id]) for id in ids}
-        map_of_all = self._map(visible, scope, purse.most(settings.tier0_token_budget))
+        known = {hit.id: self.clean(visible.capabilities[hit.id]) for hit in hits}
+        map_of_all = self._map(visible, scope, purse.most(settings.tier0_token_budget), settings)
         purse.spend(map_of_all.tokens)
         lines = tier1(list(known.values()), purse.most(settings.tier1_token_budget), self._counter.count)
         purse.spend(lines.tokens)
-        tools, tool_ids = self._tools([known[id] for id in lines.shown], purse)
-        best = [hit.id for hit in hits if hit.id in lines.shown][: settings.tier2_top_k]
-        pages = tier2(
-            [(known[id], self._clean_detail(known[id])) for id in best],
-            purse.most(settings.tier2_token_budget),
-            self._counter.count,
-        )
+        tools, tool_ids = self._tools([known[id] for id in (known if every_tool else lines.shown)], purse)
+        best = [known[id] for id in _for_pages(hits) if id in lines.shown][: settings.tier2_top_k]
+        whole = [(each, detail) for each in best if (detail := self._detail_if_there(each)) is not None]
+        pages = tier2(whole, purse.most(settings.tier2_token_budget), self._counter.count)
         texts = [tier.text for tier in (map_of_all, lines, pages) if tier.text]
         tokens = Tokens(
             tier0=map_of_all.tokens,
@@ -90,17 +104,21 @@ class Offering:
             tools,
             tool_ids,
             tokens,
-            frozenset(lines.shown),
-            lines.no_room,
+            frozenset(lines.shown).union(tool_ids.values()),
+            tuple(id for id in lines.no_room if id not in tool_ids.values()),
         )
 
-    def _map(self, visible: View, scope: str, budget: int) -> Tier:
+    def _map(self, visible: View, scope: str, budget: int, settings: DiscoveryConfig) -> Tier:
         """Tier 0, kept while neither the catalogue nor what the agent may see changes."""
-        key = (visible.version, scope, budget)
+        filters = (settings.kind, settings.category, settings.provider, *settings.exclude)
+        key = (visible.version, scope, budget, filters)
         if key not in self._maps:
             if len(self._maps) > 1000:
                 self._maps.clear()
-            self._maps[key] = self._admitted(tier0(visible.capabilities, budget, self._counter.count), budget)
+            # Availability comes and goes with a secret or a server; the map says what there is.
+            passes = filtered(msgspec.structs.replace(settings, only_available=False))
+            mapped = {id: each for id, each in visible.capabilities.items() if passes(each)}
+            self._maps[key] = self._admitted(tier0(mapped, budget, self._counter.count), budget)
         return self._maps[key]
 
     def _admitted(self, tier: Tier, budget: int) -> Tier:
@@ -129,6 +147,13 @@ class Offering:
             self._details[key] = clean_detail(capability.kind, self._detail_of(capability.id))
         return self._details[key]
 
+    def _detail_if_there(self, capability: Capability) -> Detail | None:
+        """What belongs to a capability, unless a sync has removed it since it was found."""
+        try:
+            return self._clean_detail(capability)
+        except NotFound:
+            return None
+
     def _tools(
         self, capabilities: Sequence[Capability], purse: "_Purse"
     ) -> tuple[tuple[JsonObject, ...], dict[str, str]]:
@@ -137,7 +162,10 @@ class Offering:
         ids: dict[str, str] = {}
         callable_ones = [c for c in capabilities if c.kind in CALLABLE]
         for capability, name in zip(callable_ones, tool_names(callable_ones), strict=True):
-            tool = tool_definition(capability, self._clean_detail(capability), name)
+            detail = self._detail_if_there(capability)
+            if detail is None:
+                continue
+            tool = tool_definition(capability, detail, name)
             if purse.affords(self.cost_of_tool(tool)):
                 purse.spend(self.cost_of_tool(tool))
                 tools.append(tool)
@@ -175,12 +203,39 @@ class _Purse:
             self._left -= cost
 
 
+def _for_pages(hits: Sequence[Hit]) -> list[str]:
+    """What was asked for first; what another brought along, and what is pinned, has pages to spare."""
+    return [hit.id for hit in sorted(hits, key=lambda hit: (hit.reasons == PINNED, bool(hit.brought_by)))]
+
+
+def narrows(settings: DiscoveryConfig) -> bool:
+    """Whether a search is asked to look at less than everything available."""
+    return any((settings.kind != "any", settings.category, settings.provider, settings.exclude))
+
+
+def filtered(settings: DiscoveryConfig) -> Callable[[Capability], bool]:
+    """Whether a capability passes the filters of a search: for what comes by other ways than search."""
+    wanted = {name: getattr(settings, name) for name in ("kind", "category", "provider")}
+    wanted = {name: value for name, value in wanted.items() if value not in ("", "any")}
+    excluded = set(map(folded, settings.exclude))
+
+    def passes(each: Capability) -> bool:
+        return (
+            (each.available or not settings.only_available)
+            and all(alike(getattr(each, name), value) for name, value in wanted.items())
+            and excluded.isdisjoint(map(folded, (each.id, each.name, each.display_name)))
+        )
+
+    return passes
+
+
 def options(settings: DiscoveryConfig) -> Options:
     return Options(
         top_k=settings.tier1_top_k,
         min_relevance=settings.tier1_min_relevance,
         kind="" if settings.kind == "any" else settings.kind,
         category=settings.category,
+        provider=settings.provider,
         only_available=settings.only_available,
         exclude=tuple(settings.exclude),
         use_graph=settings.use_graph_reranking,

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from prowess.types import Capability, Changes, Hit, JsonObject, Offer, Outcome, Turn
 
+LONGEST_REQUEST = 4000
+
 
 def sync_data(changes: Changes) -> dict[str, Sequence[str]]:
     return {"added": changes.added, "changed": changes.changed, "removed": changes.removed}
@@ -12,9 +14,13 @@ def sync_data(changes: Changes) -> dict[str, Sequence[str]]:
 def offer_data(turn: Turn, offer: Offer) -> JsonObject:
     return {
         "offer": offer.id,
-        "request": turn.text,
+        "request": shortened(turn.text),
         "session_type": turn.session_type,
-        "hits": [{"id": hit.id, "score": round(hit.score, 4), "need": hit.need} for hit in offer.hits],
+        "hits": [
+            {"id": hit.id, "score": round(hit.score, 4), "need": hit.need}
+            for hit in offer.hits
+            if hit.score or "pinned" not in hit.reasons
+        ],
         "tokens": offer.tokens.total,
         "counter": offer.tokens.counter,
         "left_out": offer.left_out.counts,
@@ -22,6 +28,12 @@ def offer_data(turn: Turn, offer: Offer) -> JsonObject:
         "policy_revision": offer.policy_revision,
         "mode": offer.mode,
     }
+
+
+def shortened(request: str) -> str:
+    """A request as the journal keeps it: what a person would still read, and nothing that is no character."""
+    kept = request[:LONGEST_REQUEST].encode("utf-8", "replace").decode()
+    return kept if len(request) <= LONGEST_REQUEST else f"{kept} [...]"
 
 
 def discovered(capability: Capability, hit: Hit) -> JsonObject:

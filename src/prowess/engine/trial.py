@@ -111,7 +111,7 @@ class Trial:
         if agent not in self._allowed:
             self._engine._prepared()
             self._allowed[agent] = self._engine.visible(agent).capabilities
-        return self._engine._search.rank(request, self._allowed[agent], DEPTH, split=True)
+        return self._engine._search.rank(request, self._allowed[agent], DEPTH, True, self._engine.discovery)
 
     def score(self, ranked: Sequence[str], expected: Sequence[str]) -> float:
         """NDCG@10; a skill of several steps stands for all of them."""

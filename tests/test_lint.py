@@ -1,0 +1,87 @@
+"""What `prowess lint` finds, also before there are vectors and where there is no encoder."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from prowess.cli.main import prowess
+from prowess.discovery.corpus import Corpus
+from prowess.discovery.lint import lint
+from prowess.discovery.ranking import Embed
+from prowess.discovery.text import embedding_text
+from prowess.engine import Engine
+from prowess.engine.ways import Ways
+from prowess.errors import EncoderUnavailable
+from prowess.opening import now
+from prowess.store.opening import open_database
+from prowess.testing import StaticSource, capability, word_embedder
+from prowess.types import Capability
+
+TWINS = [
+    capability(
+        "tool:a/search", "Search the web for pages about a topic", name="search", display_name="search"
+    ),
+    capability(
+        "tool:b/search", "Search the web for pages about a topic", name="search", display_name="search"
+    ),
+    capability("tool:remove", "Remove a folder and everything in it"),
+]
+PAIR = ("tool:a/search", "tool:b/search")
+
+
+def no_encoder() -> tuple[str, Embed]:
+    raise EncoderUnavailable("there is none here", "none needed")
+
+
+def corpus_of(capabilities: Sequence[Capability], encoded: Sequence[Capability] = ()) -> Corpus:
+    corpus = Corpus()
+    corpus.put(capabilities)
+    vectors = word_embedder()[1]([embedding_text(each) for each in encoded]) if encoded else ()
+    corpus.give_vectors({each.id: row for each, row in zip(encoded, vectors, strict=True)})
+    return corpus
+
+
+def found(capabilities: Sequence[Capability], encoded: Sequence[Capability] = ()) -> list[tuple[str, ...]]:
+    known = {each.id: each for each in capabilities}
+    return [finding.ids for finding in lint(known, corpus_of(capabilities, encoded))]
+
+
+def test_without_vectors_the_same_words_are_a_finding_and_so_are_the_missing_vectors(tmp_path: Path) -> None:
+    database = open_database("store.db", tmp_path)
+    with Engine(database, [StaticSource(capabilities=TWINS)], now, {}, Ways(embedder=no_encoder)) as engine:
+        engine.sync()
+        vectors, twins = engine.lint()
+    assert vectors.what == "3 of 3 have no vector and were compared by words alone"
+    assert twins.ids == PAIR
+
+
+def test_with_vectors_everything_is_compared_by_meaning() -> None:
+    assert found(TWINS, TWINS) == [PAIR]
+
+
+def test_one_vector_that_is_missing_hides_no_twins() -> None:
+    assert found(TWINS, TWINS[1:]) == [(), PAIR]
+
+
+def test_what_says_nothing_of_itself_is_compared_by_name() -> None:
+    silent = [replace(each, description="") for each in TWINS]
+    assert found(silent)[:2] == [(), PAIR]
+
+
+def test_a_name_in_a_preset_that_means_nothing_is_a_finding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    Path("prowess.toml").write_text('[[preset]]\nname = "code"\ncapabilities = ["git", "tool:nope"]\n')
+    Path(".prowess/capabilities/git").mkdir(parents=True)
+    Path(".prowess/capabilities/git/CAPABILITY.yaml").write_text(
+        "kind: tool\nname: git\ndescription: Run git commands in a repository.\n"
+    )
+    CliRunner().invoke(prowess, ["sync"], catch_exceptions=False)
+    linted = CliRunner().invoke(prowess, ["lint"], catch_exceptions=False)
+    assert linted.stdout.startswith("preset code: nothing is called 'tool:nope'; write an id")
+    assert "1 findings" in linted.stderr

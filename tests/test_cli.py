@@ -1,6 +1,7 @@
 """The command line: data on stdout, words on stderr, exit 0, 1 or 2."""
 
 import json
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -170,6 +171,31 @@ def test_every_command_has_help_and_the_overview_lists_it(run: Run) -> None:
         assert f"  {name} " in overview
 
 
+def test_a_source_with_problems_is_not_ok(run: Run) -> None:
+    Path("prowess.toml").write_text('[[source]]\ntype = "skills"\npath = "missing"\n')
+    run("sync")
+    assert "see: prowess doctor" in run("sources").stdout
+
+
+def test_an_entry_that_cannot_be_written_is_printed(run: Run) -> None:
+    Path(".mcp.json").write_text("{ broken")
+    result = run("serve", "mcp", "--install", "claude-code", "--write")
+    assert result.exit_code == 1 and "by hand" in result.stderr
+    assert "prowess" in json.loads(result.stdout)["mcpServers"]
+
+
+@pytest.mark.parametrize("words", [["sync", "--watch"], ["serve", "mcp", "--http", "127.0.0.1:0"]])
+def test_what_goes_on_until_ctrl_c_ends_with_it_and_without_failure(run: Run, words: list[str]) -> None:
+    command = [sys.executable, "-m", "prowess", *words]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as going:
+        assert going.stderr is not None
+        while "stop with Ctrl-C" not in (line := going.stderr.readline()):
+            assert line
+        going.send_signal(signal.SIGINT)
+        assert "Aborted" not in going.stderr.read()
+        assert going.wait() == 0
+
+
 def test_the_log_streams_what_happens(run: Run) -> None:
     manifest("a")
     command = [sys.executable, "-m", "prowess", "log", "--follow", "--json"]
@@ -177,4 +203,95 @@ def test_the_log_streams_what_happens(run: Run) -> None:
         assert following.stdout is not None
         run("sync")
         assert json.loads(following.stdout.readline())["data"]["added"] == ["tool:a"]
-        following.kill()
+        following.send_signal(signal.SIGINT)
+        assert following.wait() == 0
+
+
+def test_without_a_policy_doctor_and_find_say_why_nothing_may_be_used(run: Run) -> None:
+    manifest("web-search", "Search the web.")
+    run("sync")
+    assert "there is none, so agents have only base; run: prowess init" in run("doctor").stdout
+    assert "no agent is bound to a profile" in run("find", "search the web").stderr
+    assert "no policy" not in run("init").stderr
+    assert "only base" not in run("doctor").stdout
+    assert "tool:web-search" in run("find", "search the web").stdout
+
+
+def test_init_beside_a_configuration_without_a_policy_says_what_to_add(run: Run) -> None:
+    Path("prowess.toml").write_text('store = "x.db"\n')
+    assert '[policy]\nfiles = ["policy.yaml"]' in run("init").stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "cause"),
+    [
+        (["--agent", "defualt"], "no agent named 'defualt' is bound to a profile, so it has only base"),
+        (["--kind", "tols"], "nothing is of kind 'tols'; did you mean 'tool'?"),
+        (["--category", "zzz"], "nothing is of category 'zzz'; there are: general"),
+        ([], "what fits cannot be used by default: tool:web-search (secret NOT_SET_ANYWHERE is not set)"),
+    ],
+)
+def test_a_search_without_hits_says_the_cause(run: Run, options: list[str], cause: str) -> None:
+    run("init")
+    manifest("web-search", "Search the web.", secret="NOT_SET_ANYWHERE")
+    run("sync")
+    assert cause in run("find", "search the web", *options).stderr
+
+
+def test_what_fits_and_is_switched_off_or_denied_is_named_to_the_person(run: Run) -> None:
+    run("init")
+    manifest("web-search", "Search the web.")
+    run("sync")
+    assert "say it in other words" in run("find", "bake a cake").stderr
+    run("provider", "off", "manifests")
+    assert "tool:web-search (switched off)" in run("find", "search the web").stderr
+    run("provider", "on", "manifests")
+    Path("policy.yaml").write_text('profiles: {none: {agents: [default], disallowed_tools: ["*"]}}\n')
+    assert "tool:web-search (denied)" in run("find", "search the web").stderr
+    assert "in other words" not in run("find", "bake a cake").stderr
+
+
+def test_an_empty_list_says_what_is_true(run: Run) -> None:
+    run("init")
+    assert "prowess sync" in run("list").stderr
+    manifest("a")
+    run("sync")
+    assert "leave one out" in run("list", "--kind", "card").stderr
+    run("provider", "off", "manifests")
+    assert run("list").stderr == "switched off: manifests; run: prowess provider on NAME\n"
+
+
+def test_find_keeps_to_the_configuration_where_no_option_says_otherwise(run: Run) -> None:
+    run("init")
+    for name in ("web-search", "news-search"):
+        manifest(name, f"Search {name}.")
+    run("sync")
+    assert len(json.loads(run("find", "search", "--json").stdout)) == 2
+    with Path("prowess.toml").open("a") as file:
+        file.write("[discovery]\ntier1_top_k = 1\n")
+    assert len(json.loads(run("find", "search", "--json").stdout)) == 1
+    assert len(json.loads(run("find", "search", "--top", "2", "--json").stdout)) == 2
+    assert run("find", "search", "--top", "0").exit_code == 2
+
+
+def test_what_cannot_be_written_is_one_line(run: Run) -> None:
+    Path(".prowess").write_text("not a folder")
+    result = run("init")
+    assert result.exit_code == 1
+    assert ".prowess: cannot be written" in result.stderr
+
+
+def test_a_sync_says_that_something_waits_in_quarantine(run: Run) -> None:
+    run("init")
+    text = Path("prowess.toml").read_text()
+    Path("prowess.toml").write_text(text.replace('name = "manifests"', 'name = "manifests"\ntrust = "none"'))
+    manifest("a")
+    assert "1 held back until a person has looked; see: prowess quarantine list" in run("sync").stderr
+
+
+@pytest.mark.parametrize("words", [["list"], ["find", "x"], ["doctor"], ["log"], ["sources"], ["show", "x"]])
+def test_looking_at_a_mistyped_store_makes_no_folder_for_it(run: Run, words: list[str]) -> None:
+    result = run("--store", "mistyped/deep/x.db", *words)
+    assert result.exit_code == 1
+    assert "there is no store at" in result.stderr
+    assert list(Path().iterdir()) == []

@@ -1,5 +1,6 @@
 """prowess.toml: read strictly, with errors that say what was probably meant."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,36 @@ def test_a_key_that_is_near_nothing_lists_what_is_known() -> None:
 def test_a_wrong_type_is_named_with_its_place() -> None:
     with pytest.raises(ConfigError, match=r"line 2: discovery.tier1_top_k: Expected `int`, got `str`"):
         config.parse('[discovery]\ntier1_top_k = "five"\n')
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("tier1_min_relevance = 7", "Expected `float` <= 1.0"),
+        ("tier1_top_k = -3", "Expected `int` >= 0"),
+        ("tier2_token_budget = -1", "Expected `int` >= 0"),
+    ],
+)
+def test_a_value_out_of_range_is_refused(line: str, what: str) -> None:
+    with pytest.raises(ConfigError, match=f"line 2: discovery.*{re.escape(what)}"):
+        config.parse(f"[discovery]\n{line}\n")
+
+
+def test_a_word_that_is_none_of_a_few_names_those() -> None:
+    with pytest.raises(ConfigError, match=r"line 2: learning.mode: .*; write one of: off, accumulate"):
+        config.parse('[learning]\nmode = "on"\n')
+    with pytest.raises(ConfigError, match=r"line 3: source\[0\].trust: .*; write one of: full, pinned, none"):
+        config.parse('[[source]]\ntype = "mcp"\ntrust = "some"\n')
+
+
+def test_of_several_sources_the_line_is_that_of_the_wrong_one() -> None:
+    first = '[[source]]\ntype = "skills"\ntrust = "full"\n'
+    with pytest.raises(ConfigError, match=r"line 6: source\[1\].trust"):
+        config.parse(f'{first}[[source]]\ntype = "mcp"\ntrust = "some"\n')
+    with pytest.raises(ConfigError, match=r"line 4: source\[1\]: Object missing required field `type`"):
+        config.parse(f'{first}[[source]]\nname = "x"\n')
+    with pytest.raises(ConfigError, match=r"line 5: unknown key 'type' in \[preset\[0\]\]"):
+        config.parse(f'{first}[[preset]]\ntype = "x"\n')
 
 
 def test_what_is_not_toml_is_said_with_its_line() -> None:

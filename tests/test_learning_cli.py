@@ -133,3 +133,12 @@ def test_a_person_promotes_what_passed_and_the_next_sync_relies_on_it(office: Pa
     assert all(result["command"] == f"prowess skills gate {skill['id']}" for result in shown["results"])
     assert run("skills", "deprecate", skill["id"], "--by", "ada", "--reason", "no more bills").exit_code == 0
     assert "deprecated (no more bills)" in run("skills", "show", skill["id"]).stdout
+
+
+def test_gating_all_where_nothing_is_proposed_and_learning_while_it_is_off_say_so(office: Path) -> None:
+    for skill in json.loads(run("skills", "list", "--json").stdout):
+        run("skills", "retire", skill["id"], "--by", "ada")
+    gated = run("skills", "gate", "--all")
+    assert (gated.exit_code, gated.stderr) == (0, "no skill is proposed, so there is nothing to gate\n")
+    (office / "prowess.toml").write_text(TOML.replace("accumulate", "off"))
+    assert "learning is off" in run("skills", "learn").stderr

@@ -62,6 +62,11 @@ def test_resolve_prints_exactly_what_a_profile_allows(grants: str, folder: Path)
     assert [path.name for path in folder.iterdir()] == ["grants.yaml"]
 
 
+def test_a_grant_that_is_not_there_lists_those_that_are() -> None:
+    result = run(policy_command, "what", "nope")
+    assert "no grant named 'nope'; there are: agent_messaging, base" in str(result.exception)
+
+
 def test_resolve_takes_a_profile_from_its_own_file() -> None:
     found = data(policy_command, "resolve", str(DATA / "after.yaml"))
     assert "custom:event" in found["allowed_events"]
@@ -172,6 +177,7 @@ def test_a_question_is_listed_and_answered(configured: Path) -> None:
         engine.check("default", "Bash")
     (asked,) = data(approval_command, "list")
     assert asked["capability"] == "host:Bash"
+    assert run(approval_command, "answer", asked["id"]).exit_code == 2
     answered = data(approval_command, "answer", asked["id"], "--yes", "--by", "ann")
     assert answered["state"] == "approved"
     assert data(approval_command, "list") == []

@@ -7,10 +7,11 @@ error that names the nearest known one. Only `open()` and the faces read this; s
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -19,6 +20,11 @@ from prowess.types import Trust
 
 FILE = "prowess.toml"
 DEFAULT_STORE = "sqlite:.prowess/prowess.db"
+
+
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Whole = Annotated[int, msgspec.Meta(ge=0)]
+Positive = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class _Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -49,25 +55,21 @@ class PolicyConfig(_Section, frozen=True):
 
 
 class DiscoveryConfig(_Section, frozen=True):
-    tier0_token_budget: int = 200
-    tier1_token_budget: int = 800
-    tier2_token_budget: int = 2000
-    tier1_top_k: int = 5
-    tier2_top_k: int = 2
-    tier1_min_relevance: float = 0.3
+    tier0_token_budget: Whole = 200
+    tier1_token_budget: Whole = 800
+    tier2_token_budget: Whole = 2000
+    tier1_top_k: Whole = 5
+    tier2_top_k: Whole = 2
+    tier1_min_relevance: Share = 0.3
     use_graph_reranking: bool = True
-    graph_boost_factor: float = 0.15
+    graph_boost_factor: Share = 0.15
     collection_name: str = "capability_index"
     embedding_model_id: str = ""
     kind: str = "any"
     category: str = ""
+    provider: str = ""
     exclude: list[str] = []
     only_available: bool = True
-
-
-Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
-Whole = Annotated[int, msgspec.Meta(ge=0)]
-Positive = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class CardProfileConfig(_Section, frozen=True):
@@ -109,6 +111,7 @@ class GatewayConfig(_Section, frozen=True):
     """`[gateway]`: what `prowess serve mcp` allows its clients and its servers."""
 
     max_result_characters: Positive = 100_000
+    neutralise_results: bool = False
     concurrency: Positive = 32
     timeout: Annotated[float, msgspec.Meta(gt=0)] = 120.0
     poll: Annotated[float, msgspec.Meta(ge=0)] = 300.0
@@ -197,6 +200,21 @@ def parse(text: str, place: str = FILE) -> Config:
         raise _explain(str(failure), text, place) from None
 
 
+def with_arguments(
+    section: DiscoveryConfig, given: Mapping[str, Any], opening: bool = False
+) -> DiscoveryConfig:
+    """[discovery] with what a caller says otherwise, held to the same rules as the file."""
+    for key in () if opening else ("collection_name", "embedding_model_id"):
+        if given.get(key, getattr(section, key)) != getattr(section, key):
+            remedy = f"open another engine: prowess.open(..., {key}=...)"
+            raise ConfigError("arguments", f"{key} belongs to an engine, not to one call", remedy)
+    values = {**msgspec.to_builtins(section), **given}
+    try:
+        return msgspec.convert({"discovery": values}, Config).discovery
+    except msgspec.ValidationError as failure:
+        raise _explain(str(failure), "", "arguments") from None
+
+
 def _cards_in_snake_case(section: dict[str, Any], place: str) -> dict[str, Any]:
     """`[cards]` as the system it follows wrote it, too; the names of profiles stay as they are."""
     keys = _snake_keys(section, place)
@@ -226,21 +244,32 @@ def _explain(message: str, text: str, place: str) -> ConfigError:
     where = where.rstrip("`").lstrip(".")
     unknown = re.fullmatch(r"Object contains unknown field `(.*)`", what)
     if not unknown:
-        key = where.rsplit(".", 1)[-1]
-        return ConfigError(
-            _at(place, key, text), f"{where or 'the file'}: {what}", "give it a value of that type"
-        )
+        remedy = _remedy(what, where)
+        return ConfigError(_at(place, where, text), f"{where or 'the file'}: {what}", remedy)
     key = unknown[1]
-    known = _known_keys(where)
+    known = _section_at(where).__struct_fields__
     close = nearest(key, known)
     section = f" in [{where}]" if where else ""
     remedy = f"did you mean {close!r}?" if close else f"known keys: {', '.join(sorted(known))}"
-    return ConfigError(_at(place, key, text), f"unknown key {key!r}{section}", remedy)
+    return ConfigError(
+        _at(place, f"{where}.{key}".lstrip("."), text), f"unknown key {key!r}{section}", remedy
+    )
 
 
-def _known_keys(where: str) -> tuple[str, ...]:
+def _remedy(what: str, where: str) -> str:
+    section, _, key = where.rpartition(".")
+    if what.startswith("Invalid enum value"):
+        hint = get_type_hints(_section_at(section)).get(key)
+        words = [
+            word for part in (hint, *get_args(hint)) if get_origin(part) is Literal for word in get_args(part)
+        ]
+        return f"write one of: {', '.join(words)}"
+    return "add it" if "missing required" in what else "give it a value like that"
+
+
+def _section_at(where: str) -> type[_Section]:
+    """What is written at a place such as `source[2]` or `cards.profiles[...]`."""
     sections: dict[str, type[_Section]] = {
-        "": Config,
         "source": SourceConfig,
         "preset": PresetConfig,
         "policy": PolicyConfig,
@@ -251,13 +280,22 @@ def _known_keys(where: str) -> tuple[str, ...]:
         "web": WebConfig,
     }
     if where.startswith("cards.profiles"):
-        return CardProfileConfig.__struct_fields__
-    return sections.get(where.partition("[")[0], Config).__struct_fields__
+        return CardProfileConfig
+    return sections.get(where.partition("[")[0], Config)
 
 
-def _at(place: str, key: str, text: str) -> str:
-    name = key.partition("[")[0]
+def _at(place: str, where: str, text: str) -> str:
+    """The place with its line: that of a key in its own table, or of the table itself."""
+    table, _, key = where.replace("[...]", "").rpartition(".")
+    assigned = re.compile(rf"""\s*["']?{re.escape(key)}["']?\s*[.=]""")
+    inside, tables = "", Counter[str]()
     for number, line in enumerate(text.splitlines(), start=1):
-        if re.match(rf"""\s*\[*\s*["']?{re.escape(name)}["']?\s*[\].=]""", line):
+        header = re.match(r"\s*(\[\[?)\s*([^\[\]]+?)\s*\]", line)
+        if header:
+            name = re.sub(r"[\s\"']", "", header[2])
+            inside = f"{name}[{tables[name]}]" if header[1] == "[[" else name
+            tables[name] += 1
+        meant = inside == where if header else inside == table and assigned.match(line)
+        if meant:
             return f"{place}, line {number}"
     return place

@@ -5,13 +5,14 @@ from a request to ranked ids. `prowess bench` and the gates of learning both mea
 """
 
 import json
+import os
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import log2
 from pathlib import Path
 from statistics import fmean
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from prowess.errors import SourceError
 from prowess.types import Capability, Detail
@@ -34,6 +35,9 @@ class Query:
     alternatives: Mapping[str, tuple[str, ...]]
     split: str = "test"
     kind: str = ""
+
+
+Named = TypeVar("Named", Capability, Query)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +129,7 @@ def read_set(folder: Path) -> LabelledSet:
     """A catalogue and its queries, all splits."""
     tools = folder / "tools.jsonl"
     rows = list(_rows(tools))
-    capabilities = {each.id: each for each in _unique(tools, (_capability(row, at) for at, row in rows))}
+    capabilities = {each.id: each for each in _unique((at, _capability(row, at)) for at, row in rows)}
     details = {str(row["id"]): _detail(row) for _, row in rows}
     edges = folder / "edges.jsonl"
     needed: dict[str, dict[str, None]] = {}
@@ -136,15 +140,20 @@ def read_set(folder: Path) -> LabelledSet:
         for id, each in capabilities.items()
     )
     path = folder / "queries.jsonl"
-    queries = tuple(_query(row, at, capabilities) for at, row in _rows(path))
-    return LabelledSet(folder.name, tuple(linked), queries, details)
+    queries = tuple(_unique((at, _query(row, at, capabilities)) for at, row in _rows(path)))
+    return LabelledSet(name_of(folder), tuple(linked), queries, details)
 
 
-def _unique(path: Path, capabilities: Iterable[Capability]) -> Iterator[Capability]:
+def name_of(folder: Path) -> str:
+    """What a set is called: its folder's name, also where that is written as `.`"""
+    return Path(os.path.abspath(folder)).name
+
+
+def _unique(rows: Iterable[tuple[str, Named]]) -> Iterator[Named]:
     seen: set[str] = set()
-    for each in capabilities:
+    for at, each in rows:
         if each.id in seen:
-            raise SourceError(str(path), f"the id {each.id!r} occurs twice", "give every tool its own id")
+            raise SourceError(at, f"the id {each.id!r} occurs twice", "give every row its own id")
         seen.add(each.id)
         yield each
 

@@ -30,13 +30,15 @@ def show(every: bool, as_json: bool) -> None:
 
 @command.command()
 @click.argument("id")
-@click.option("--yes/--no", "yes", required=True, default=None, help="Allow it, or refuse it.")
+@click.option("--yes/--no", "yes", default=None, help="Allow it, or refuse it; one is required.")
 @click.option("--by", default="", help="Who answers; otherwise the user of this terminal.")
 @click.option("--note", default="", help="Why.")
 @click.option("--minutes", default=60, type=click.IntRange(1), show_default=True, help="How long it holds.")
 @json_option
-def answer(id: str, yes: bool, by: str, note: str, minutes: int, as_json: bool) -> None:
+def answer(id: str, yes: bool | None, by: str, note: str, minutes: int, as_json: bool) -> None:
     """Answer the question ID."""
+    if yes is None:  # a flag of two names is never missing to click
+        raise click.UsageError("Say --yes or --no.")
     said = Answer(yes=yes, by=by or getpass.getuser(), note=note, holds=timedelta(minutes=minutes))
     with opened() as engine:
         approval = engine.answer(id, said)

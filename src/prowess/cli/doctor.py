@@ -12,7 +12,7 @@ from prowess.types import Problem
 @json_option
 def command(as_json: bool) -> None:
     """Everything that is wrong, and what to do about it. Exit 1 when anything is an error."""
-    with opened() as engine:
+    with opened(existing=True) as engine:
         problems = engine.diagnose()
         store, total = engine.store, len(engine.capabilities())
     if as_json:

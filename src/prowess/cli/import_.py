@@ -6,7 +6,7 @@ import click
 
 from prowess import config as configuration
 from prowess.cli.init import first_config
-from prowess.cli.session import config_file, emit, json_option, say
+from prowess.cli.session import config_file, emit, json_option, say, writing
 from prowess.sources.importers import add_sources, read_config
 
 
@@ -26,7 +26,8 @@ def command(path: str, dry_run: bool, as_json: bool) -> None:
     addition = add_sources(text, imported.servers, file.name)
     configuration.parse(addition.text, file.name)
     if addition.added and not dry_run:
-        file.write_text(addition.text, encoding="utf-8")
+        with writing():
+            file.write_text(addition.text, encoding="utf-8")
     variables = {name: place for server in imported.servers for name, place in server.variables.items()}
     if as_json:
         emit({"file": str(file), "added": addition.added, "known": addition.known, "set": variables,

@@ -5,11 +5,12 @@ from pathlib import Path
 import click
 
 from prowess import config as configuration
-from prowess.cli.session import say
+from prowess.cli.session import say, writing
 from prowess.policy.builtin import owner_policy
 from prowess.sources.configured import default_sources
 
 POLICY = "policy.yaml"
+POLICY_SECTION = f'\n[policy]\nfiles = ["{POLICY}"]\n'
 HEAD = """\
 # What prowess reads here. Every key is in docs/configuration.md; of two sources that define one
 # capability, the first wins.
@@ -27,10 +28,14 @@ COMMENTS = {
 def command() -> None:
     """Write prowess.toml and a first policy.yaml for this folder, unless they are there."""
     here = Path.cwd()
-    ignore_store(here)
-    write(here / configuration.FILE, first_config(here))
-    write(here / POLICY, owner_policy())
-    say("the agent `default` may use everything; narrow that in policy.yaml when others get in")
+    with writing():
+        ignore_store(here)
+        write(here / configuration.FILE, first_config(here))
+        write(here / POLICY, owner_policy())
+    if configuration.load(here / configuration.FILE, here).config.policy.files:
+        say("the agent `default` may use everything; narrow that in policy.yaml when others get in")
+    else:
+        say(f"{configuration.FILE} names no policy, so agents have only base; add to it:\n{POLICY_SECTION}")
     say("next: prowess sync, then prowess list")
 
 
@@ -41,7 +46,7 @@ def first_config(root: Path) -> str:
         place = f'path = "{source.path}"\n' if source.path else ""
         text += f"\n# {COMMENTS[source.type]}\n[[source]]\n"
         text += f'type = "{source.type}"\nname = "{source.name}"\n{place}'
-    return f'{text}\n[policy]\nfiles = ["{POLICY}"]\n'
+    return text + POLICY_SECTION
 
 
 def write(file: Path, text: str) -> None:

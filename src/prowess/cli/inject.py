@@ -1,5 +1,7 @@
 """`prowess inject`"""
 
+import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -7,7 +9,7 @@ from typing import Any
 import click
 import msgspec
 
-from prowess.cli.session import config_file, emit, json_option, opened, printable, say
+from prowess.cli.session import config_file, emit, json_option, opened, printable, read_file, say
 from prowess.config import CardsConfig, load
 from prowess.context.injection import BootstrapFile, Injection, audit_text
 from prowess.engine.card_folder import inject_from
@@ -38,7 +40,9 @@ def command(messages_file: str, as_json: bool, **given: Any) -> None:
     changes = {key: value for key, value in changes.items() if value is not None}
     if given["folder"]:
         config = msgspec.structs.replace(_cards_config(), **changes)
+        start = time.perf_counter()
         injection = inject_from(given["folder"], files, turn, config, datetime.now(UTC))
+        injection = replace(injection, milliseconds=(time.perf_counter() - start) * 1000)
     else:
         with opened() as engine:
             injection = engine.cards.having(**changes).inject(files, turn)
@@ -51,10 +55,8 @@ def _cards_config() -> CardsConfig:
 
 def read_messages(file: str) -> tuple[Message, ...]:
     """The messages of a file, one JSON object in each line."""
-    place = Path(file)
-    text = read_text(str(place.parent), place.name)
     found = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(read_file(file).splitlines(), 1):
         if line.strip():
             try:
                 found.append(msgspec.json.decode(line, type=Message))

@@ -3,6 +3,7 @@
 import click
 
 from prowess.cli.session import emit, json_option, opened, say, table
+from prowess.engine.engine import Engine
 from prowess.types import Capability
 
 
@@ -17,7 +18,7 @@ def command(
     kind: str, provider: str, category: str, agent: str | None, available: bool, as_json: bool
 ) -> None:
     """What exists, in order of id."""
-    with opened() as engine:
+    with opened(existing=True) as engine:
         found = [
             c
             for c in engine.capabilities(agent, kind)
@@ -25,13 +26,28 @@ def command(
             and (not category or c.category == category)
             and (c.available or not available)
         ]
+        nothing = "" if found or as_json else why_nothing(engine, agent)
     if as_json:
         emit([as_data(c) for c in found])
     elif found:
         rows = [(c.id, c.provider, "yes" if c.available else c.unavailable[0], c.description) for c in found]
         table(("ID", "PROVIDER", "AVAILABLE", "DESCRIPTION"), rows)
     else:
-        say("nothing here; see: prowess sources, prowess sync")
+        say(nothing)
+
+
+def why_nothing(engine: Engine, agent: str | None) -> str:
+    """What is true of a catalogue that shows nothing."""
+    if engine.capabilities(agent):
+        return "nothing here matches all the options; leave one out"
+    off = [provider.name for provider in engine.providers(agent) if provider.off]
+    if off:
+        return f"switched off: {', '.join(off)}; run: prowess provider on NAME"
+    if engine.quarantined():
+        return "everything is held back; see: prowess quarantine list"
+    if agent and engine.capabilities():
+        return f"{agent} may use nothing of what exists; see: prowess doctor, prowess agent list"
+    return "nothing here; see: prowess sources, prowess sync"
 
 
 def as_data(capability: Capability) -> dict[str, object]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from prowess.cli.session import emit, json_option, opened, printable, say
+from prowess.cli.session import emit, json_option, opened, printable, say, until_interrupted
 from prowess.engine import Engine
 from prowess.errors import ConfigError
 from prowess.types import Head, JournalEntry
@@ -28,16 +28,17 @@ def command(
     export_heads: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """What happened, oldest first; with --verify, whether the record is intact."""
-    with opened() as engine:
+    with opened(existing=True) as engine:
         if export_heads:
             emit(engine.journal.heads())
         elif verify:
             _verify(engine, heads, as_json)
         else:
             seen = engine.journal.heads()
-            _print(engine.journal.latest(limit, agent, type_), as_json)
-            if follow:
-                _follow(engine, seen, as_json)
+            with until_interrupted():
+                _print(engine.journal.latest(limit, agent, type_), as_json)
+                if follow:
+                    _follow(engine, seen, as_json)
 
 
 def _verify(engine: Engine, heads: str | None, as_json: bool) -> None:

@@ -15,7 +15,7 @@ from prowess.types import DEFAULT_AGENT, Message, Turn
 def command(request: str, agent: str, budget: int | None, left_out: bool, as_json: bool) -> None:
     """What a model would see for REQUEST: the prompt text, the tools, and what they cost."""
     turn = Turn(messages=(Message("user", request),), agent=agent, budget=budget)
-    with opened() as engine:
+    with opened(existing=True) as engine:
         offer = engine.offer(turn)
         everything = engine.cost_of_everything(agent)
     tokens = offer.tokens

@@ -108,7 +108,10 @@ def show_resolved(profile: str, grants: tuple[Path, ...], as_json: bool) -> None
 def what(grant: str, grants: tuple[Path, ...], as_json: bool) -> None:
     """What GRANT gives, with everything it requires."""
     held = ground()
-    found = given(held.rules(grants), grant, held.names)
+    rules = held.rules(grants)
+    if grant not in rules.grants:
+        raise NotFound("grant", grant, rules.grants, f"there are: {', '.join(sorted(rules.grants))}")
+    found = given(rules, grant, held.names)
     if as_json:
         emit(found)
         return

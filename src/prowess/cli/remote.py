@@ -163,7 +163,7 @@ class Remote(Part):
 
     def find(
         self, request: str, agent: str = DEFAULT_AGENT, kind: str = "any", category: str = "",
-        tier1_top_k: int = 5,
+        tier1_top_k: int | None = None,
     ) -> tuple[Hit, ...]:  # fmt: skip
         body = {"request": request, "kind": kind, "category": category, "top": tier1_top_k}
         return self._server.send(f"/agents/{_path(agent)}/find", body, tuple[Hit, ...])

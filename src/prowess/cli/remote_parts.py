@@ -123,7 +123,7 @@ class RemoteLearning(Part):
     def results(self, id: str) -> tuple[SuiteResult, ...]:
         return msgspec.convert(self._whole(id)["results"], tuple[SuiteResult, ...])
 
-    def gate(self, *ids: str, progress: object = None) -> tuple[Gated, ...]:
+    def gate(self, *ids: str, progress: object = None, by: str = "") -> tuple[Gated, ...]:
         return self._server.send("/skills/gate", {"skills": ids}, tuple[Gated, ...])
 
     def promote(self, id: str, by: str) -> Skill:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from prowess import config as configuration
-from prowess.cli.session import config_file, opened, say
+from prowess.cli.session import config_file, opened, say, until_interrupted
 from prowess.door import Bind, parse_bind
 from prowess.engine.engine import Engine
-from prowess.errors import MissingExtra
+from prowess.errors import ConfigError, MissingExtra
 from prowess.types import DEFAULT_AGENT
 
 if TYPE_CHECKING:
@@ -141,10 +141,11 @@ def _serve(bind: str | None, agent: str) -> None:
         if where is None:
             serve_stdio(gateway, agent)
             return
-        say(f"serving MCP on http://{where.host}:{where.port}/mcp; stop with Ctrl-C")
-        if not where.is_loopback:
-            say("every client needs a token: prowess agent add NAME --profile PROFILE")
-        serve_http(gateway, where, agent)
+        with until_interrupted():
+            say(f"serving MCP on http://{where.host}:{where.port}/mcp; stop with Ctrl-C")
+            if not where.is_loopback:
+                say("every client needs a token: prowess agent add NAME --profile PROFILE")
+            serve_http(gateway, where, agent)
 
 
 def _install(client: str, agent: str, write: bool) -> None:
@@ -157,5 +158,9 @@ def _install(client: str, agent: str, write: bool) -> None:
         click.echo(printed(entry, place))
         say(f"put this into {place.file}, or add --write")
         return
-    backup = written(entry, place)
+    try:
+        backup = written(entry, place)
+    except ConfigError:
+        click.echo(printed(entry, place))  # what the person then puts in by hand
+        raise
     say(f"wrote {place.file}" + (f"; the old one is {backup}" if backup else ""))

@@ -4,7 +4,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import cast
 
@@ -16,11 +16,16 @@ from prowess import config as configuration
 from prowess.encoding import encoded
 from prowess.engine.engine import Engine
 from prowess.engine.reading import SyncProgress
+from prowess.errors import ConfigError, SourceError, StoreError
+from prowess.sources.files import read_text
 
 
 @contextmanager
-def opened() -> Iterator[Engine]:
-    """The engine that `--config` and `--store`, the environment and the folder ask for; or a server's."""
+def opened(existing: bool = False) -> Iterator[Engine]:
+    """The engine that `--config` and `--store`, the environment and the folder ask for; or a server's.
+
+    With `existing`, a store that is named and whose folder is not there is an error: it is mistyped.
+    """
     chosen = click.get_current_context().find_root().obj or {}
     if chosen.get("server"):
         from prowess.cli.remote import connected  # only those who name a server pay for it
@@ -28,10 +33,31 @@ def opened() -> Iterator[Engine]:
         yield cast(Engine, connected(chosen["server"]))
         return
     file = config_file()
+    if existing:
+        _refuse_missing_folder(file, chosen.get("store"))
     # Modules that prowess.toml names lie beside it, as they would for `python -m`.
     sys.path.insert(0, str(file.resolve().parent if file else Path.cwd()))
     with prowess.open(chosen.get("store"), config=chosen.get("config")) as engine:
         yield engine
+
+
+def _refuse_missing_folder(file: Path | None, store: str | None) -> None:
+    settings = configuration.load(file, Path.cwd())
+    url = store or os.environ.get("PROWESS_STORE") or settings.config.store
+    # Who names no store has none to mistype, and looks at an empty one.
+    if url == configuration.DEFAULT_STORE or url.startswith(("postgresql://", "postgres://")):
+        return
+    path = settings.root / url.removeprefix("sqlite:").removeprefix("//")
+    if not path.parent.is_dir():
+        remedy = "run: prowess init, then prowess sync; or correct --store, PROWESS_STORE or `store`"
+        raise StoreError(f"there is no store at {path}", remedy)
+
+
+@contextmanager
+def until_interrupted() -> Iterator[None]:
+    """What goes on until Ctrl-C: that is how it ends, and no failure."""
+    with suppress(KeyboardInterrupt):
+        yield
 
 
 def config_file() -> Path | None:
@@ -39,6 +65,25 @@ def config_file() -> Path | None:
     chosen = click.get_current_context().find_root().obj or {}
     named = chosen.get("config")
     return Path(named) if named else configuration.find(os.environ, Path.cwd())
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """Files that a command writes; one that cannot be written is an error in one line."""
+    try:
+        yield
+    except OSError as failure:
+        what = f"cannot be written ({failure.strerror})"
+        raise ConfigError(str(failure.filename), what, "choose a place that you may write to") from None
+
+
+def read_file(file: str) -> str:
+    """A text file that a command is told to read."""
+    place = Path(file)
+    try:
+        return read_text(str(place.parent), place.name)
+    except SourceError as failure:
+        raise ConfigError(file, failure.what, "check the path") from None
 
 
 def say(text: str) -> None:

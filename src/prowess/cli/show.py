@@ -15,7 +15,7 @@ from prowess.types import Capability, Detail
 @json_option
 def command(id: str, history: bool, as_json: bool) -> None:
     """One capability, whole: where it is from, whether it can be used, its schema and content."""
-    with opened() as engine:
+    with opened(existing=True) as engine:
         if history:
             show_history(engine.history(id), as_json)
             return

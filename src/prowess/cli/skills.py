@@ -36,9 +36,13 @@ def ledger(evidence: str, corrected: bool) -> None:
 def learn() -> None:
     """Turn what happened since the last time into skills and gaps."""
     from prowess.cli.session import opened, say  # `skills ledger` needs no store
+    from prowess.engine.engine import Engine
 
     with opened() as engine:
         learnt = engine.learn()
+        if isinstance(engine, Engine) and not engine.learning.on:
+            say('learning is off; set mode = "accumulate" under [learning] in prowess.toml')
+            return
     say(f"{len(learnt.skills)} skills and {len(learnt.gaps)} gaps changed")
 
 
@@ -90,17 +94,19 @@ def show(id: str, as_json: bool) -> None:
 @by_option
 def gate(id: tuple[str, ...], every: bool, as_json: bool, by: str) -> None:
     """Run the gates: replay what worked, and measure on requests the skill was not learned from."""
-    from prowess.cli.session import emit, opened, printable, progress_bar
+    from prowess.cli.session import emit, opened, printable, progress_bar, say
 
     with opened() as engine:
         engine.learn()
         ids = tuple(skill.id for skill in engine.learning.skills("proposed")) if every else id
-        if not ids:
+        if not ids and not every:
             raise LearningError("skills gate", "no skill is named", "give an ID, or --all")
         with progress_bar("gates") as advance:
-            results = engine.learning.gate(*ids, progress=_in_phases(advance), by=by)
+            results = engine.learning.gate(*ids, progress=_in_phases(advance), by=by) if ids else ()
     if as_json:
         emit(results)
+    elif not results:
+        say("no skill is proposed, so there is nothing to gate")
     for result in () if as_json else results:
         click.echo(f"{result.skill}  {'passed' if result.satisfied else 'blocked'}")
         for suite in (result.tests, result.benchmark):

@@ -1,6 +1,7 @@
 """`prowess sources`"""
 
 from collections import Counter
+from collections.abc import Mapping
 
 import click
 
@@ -11,7 +12,7 @@ from prowess.cli.session import emit, json_option, opened, say, table
 @json_option
 def command(as_json: bool) -> None:
     """Where capabilities are read from, how many each brings, and what is wrong with it."""
-    with opened() as engine:
+    with opened(existing=True) as engine:
         count = Counter(c.source for c in engine.capabilities())
         problems = Counter(p.source for p in engine.problems())
         down = {p.source: p.down for p in engine.providers() if p.down}
@@ -29,7 +30,11 @@ def command(as_json: bool) -> None:
         emit(rows)
     elif rows:
         headings = ("NAME", "TYPE", "CAPABILITIES", "PROBLEMS", "STATE")
-        state = [(*[str(row[key]) for key in list(row)[:4]], str(row["down"] or "ok")) for row in rows]
+        state = [(*[str(row[key]) for key in list(row)[:4]], _state(row)) for row in rows]
         table(headings, state)
     else:
         say("no sources; run: prowess init")
+
+
+def _state(row: Mapping[str, object]) -> str:
+    return str(row["down"] or ("see: prowess doctor" if row["problems"] else "ok"))

@@ -2,7 +2,8 @@
 
 import click
 
-from prowess.cli.session import emit, json_option, opened, printable, progress_bar, say
+from prowess.cli.session import emit, json_option, opened, printable, progress_bar, say, until_interrupted
+from prowess.engine.engine import Engine
 from prowess.types import SyncReport
 
 
@@ -15,13 +16,14 @@ def command(source: tuple[str, ...], watch: bool, as_json: bool) -> None:
     with opened() as engine:
         with progress_bar("reading") as progress:
             report = engine.sync(*source, progress=progress)
-        show(report, as_json)
+        show(engine, report, as_json)
         if watch:
-            say("watching for changes; stop with Ctrl-C")
-            engine.watch(lambda report: show(report, as_json))
+            with until_interrupted():
+                say("watching for changes; stop with Ctrl-C")
+                engine.watch(lambda report: show(engine, report, as_json))
 
 
-def show(report: SyncReport, as_json: bool) -> None:
+def show(engine: Engine, report: SyncReport, as_json: bool) -> None:
     changes = report.changes
     if as_json:
         emit(report)
@@ -37,5 +39,8 @@ def show(report: SyncReport, as_json: bool) -> None:
     )
     for problem in (problem for problem in report.problems if problem.source == "guard"):
         say(printable(f"guard: {problem}"))
+    waiting = [held for held in engine.quarantined() if held.state == "waiting"]
+    if waiting:
+        say(f"{len(waiting)} held back until a person has looked; see: prowess quarantine list")
     if report.problems:
         say(f"{len(report.problems)} problems; see: prowess doctor")

@@ -90,7 +90,17 @@ class WhatIsAllowed(WhatExists):
     def diagnose(self) -> tuple[Problem, ...]:
         view = self.view()
         self.policy.refresh()
-        return (*super().diagnose(), *self.policy.problems(view))
+        return (*super().diagnose(), *(self.policy.problems(view) or self._nobody_bound()))
+
+    def _nobody_bound(self) -> tuple[Problem, ...]:
+        """Nothing is broken then, and yet no agent may use anything that matters."""
+        if self.policy.agents():
+            return ()
+        what, remedy = "there is none, so agents have only base", "run: prowess init"
+        if self.policy.files:
+            what = "no agent is bound to a profile, so agents have only base"
+            remedy = "name agents in a profile, or run: prowess agent add NAME --profile PROFILE"
+        return (Problem("policy", "policy", what, remedy, "warning"),)
 
     # --- agents and what people say ----------------------------------------------------------
 

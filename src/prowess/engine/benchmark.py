@@ -5,6 +5,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 from pathlib import Path
 
 from prowess.engine.engine import Engine
@@ -94,7 +95,7 @@ def _figures(
         "queries": len(measured.ranked),
         **{name: round(100 * value, 2) for name, value in percent.items()},
         "p50_ms": round(statistics.median(milliseconds), 2),
-        "p99_ms": round(milliseconds[int(0.99 * (len(milliseconds) - 1))], 2),
+        "p99_ms": round(milliseconds[ceil(0.99 * len(milliseconds)) - 1], 2),
         "index_s": round(index_seconds, 2),
         "tokens_saved": round(100 * saved, 1),
     }

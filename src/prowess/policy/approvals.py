@@ -111,7 +111,8 @@ def answer(transaction: Transaction, id: str, said: "Answer", now: datetime) -> 
         raise PolicyError("approval", "an agent cannot answer for itself", "answer as a person: --by NAME")
     if asked.state != "pending" or asked.expires_at <= stamp(now):
         state = asked.state if asked.state != "pending" else "expired"
-        raise PolicyError(f"approval {id}", f"is {state}, not pending", "let the agent ask again")
+        until = f" after {asked.expires_at}" if state == "refused" else ""
+        raise PolicyError(f"approval {id}", f"is {state}, not pending", f"the agent may ask again{until}")
     transaction.run(
         "UPDATE approval SET state = :state, expires_at = :expires_at, answered_by = :by, note = :note"
         " WHERE id = :id",

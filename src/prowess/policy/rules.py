@@ -59,7 +59,7 @@ class Rules:
     def grant(self, name: str) -> Grant:
         """A grant with everything it extends."""
         if name not in self.grants:
-            raise NotFound("grant", name, self.grants, "see: prowess policy what")
+            raise NotFound("grant", name, self.grants, "see the policy's files: prowess policy check")
         if name not in self._whole:
             own = self.grants[name]
             walk(name, lambda one: self._extended_by(one), own.place, "extends")

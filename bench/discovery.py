@@ -1,6 +1,8 @@
 """How fast, how small and how sure discovery is, beside the goals it was given.
 
-    python bench/discovery.py SETS [PART ...]     (parts: index find large refresh reopen names idle tokens)
+    python bench/discovery.py SETS [PART ...]
+
+The parts are index, find, large, refresh, reopen, names, idle, tokens and dependencies.
 
 SETS is the folder with the labelled sets. Catalogues of 1,000, 10,000 and 100,000 capabilities are real
 tools of those sets, shuffled; beyond the 9,411 there are, they come again under other names with other
@@ -342,6 +344,18 @@ class Bench:
             row(what, said, "95% saved, Recall@5 no lower")
             engine.close()
 
+    def dependencies(self) -> None:
+        labelled = read_set(self.sets / "toollinkos")
+        asked = sampled(labelled.queries)[:300]
+        engine = self._engine_of("dependencies", labelled.capabilities, labelled)
+        offers = [engine.offer(query.text, only_available=False) for query in asked]
+        right = [{hit.id for hit in o.hits}.intersection(q.gold) for q, o in zip(asked, offers, strict=True)]
+        share = fmean(len(found) / len(query.gold) for query, found in zip(asked, right, strict=True))
+        lines = fmean(offer.tokens.tier1 for offer in offers)
+        what = f"toollinkos: the right tool and all it depends on, share offered ({len(asked)} requests)"
+        row(what, f"{share:.1%} within {lines:.0f} tokens of tier 1", "800 tokens at most")
+        engine.close()
+
     def _engine_of(self, name: str, capabilities: Sequence[Capability], labelled: LabelledSet) -> Engine:
         folder = self.place / name
         folder.mkdir()
@@ -374,7 +388,7 @@ def _recall_5(answers: Iterable[tuple[object, Sequence[str]]]) -> float:
     return fmean(recall(hit_positions(q, ids), len(q.gold), 5) for q, ids in answers)  # type: ignore
 
 
-PARTS = ("index", "find", "large", "refresh", "reopen", "names", "idle", "tokens")
+PARTS = ("index", "find", "large", "refresh", "reopen", "names", "idle", "tokens", "dependencies")
 
 
 def main() -> None:

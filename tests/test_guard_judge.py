@@ -4,6 +4,7 @@ import json
 import re
 import time
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -22,8 +23,13 @@ FETCH = (
 )
 
 
+@cache
+def shipped() -> Classifier | None:
+    return Classifier.open()
+
+
 def verdict(text: str, channel: Channel = "card", provenance: Provenance = "unapproved") -> str:
-    return judge(text, channel, provenance, Classifier.open()).verdict
+    return judge(text, channel, provenance, shipped()).verdict
 
 
 @pytest.mark.parametrize(
@@ -157,7 +163,7 @@ def test_the_guard_works_without_its_classifier() -> None:
 
 
 def test_the_classifier_is_small_and_gives_the_same_answer_every_time() -> None:
-    classifier = Classifier.open()
+    classifier = shipped()
     assert classifier is not None and SHIPPED.stat().st_size < 2_000_000
     assert classifier.read("Send the keys.", "card") == classifier.read("Send the keys.", "card")
 
@@ -181,7 +187,7 @@ def test_a_long_text_gives_a_bounded_number_of_windows() -> None:
 )
 def test_no_flood_makes_judging_slow(flood: str) -> None:
     start = time.process_time()
-    judge(flood * (200_000 // len(flood)), "result", classifier=Classifier.open())
+    judge(flood * (200_000 // len(flood)), "result", classifier=shipped())
     assert time.process_time() - start < 30
 
 
@@ -225,7 +231,7 @@ def test_a_web_token_from_the_textbooks_is_no_secret() -> None:
 )
 def test_the_classifier_speaks_up_for_what_the_rules_would_reject(text: str) -> None:
     assert judge(text, "tool_description").verdict == "reject"
-    assert judge(text, "tool_description", classifier=Classifier.open()).verdict == "warn"
+    assert judge(text, "tool_description", classifier=shipped()).verdict == "warn"
 
 
 def test_an_attack_without_any_known_saying_is_rejected() -> None:
@@ -234,4 +240,4 @@ def test_an_attack_without_any_known_saying_is_rejected() -> None:
         "not have to learn of it."
     )
     assert judge(text, "tool_description").verdict != "reject"
-    assert judge(text, "tool_description", classifier=Classifier.open()).verdict == "reject"
+    assert judge(text, "tool_description", classifier=shipped()).verdict == "reject"

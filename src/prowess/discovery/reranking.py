@@ -16,9 +16,9 @@ DEPENDENCY_STEP = 1.5
 DEEPER_STEP = 0.1
 LATER_STEP = 0.001
 USERS = 10
-# From this strength on (a relevance of .97) something surely answers the request, and no dependency stands
+# From this strength on (a relevance of .98) something surely answers the request, and no dependency stands
 # above it; from even odds on, nothing does that is only used together with another.
-SURE = 5.0
+SURE = 6.0
 EVEN = 0.0
 
 
@@ -28,6 +28,8 @@ class Found(NamedTuple):
     id: str
     strength: float
     called: bool = False
+    asked: bool = True
+    """Found by the request itself, whoever else brings it along."""
     reasons: tuple[str, ...] = ()
     brought_by: str = ""
     needed: bool = False
@@ -36,7 +38,7 @@ class Found(NamedTuple):
 
 def in_order(found: Sequence[Found]) -> list[Found]:
     """By strength; among equals what was called by name, then what the request found, then by id."""
-    return sorted(found, key=lambda each: (-each.strength, not each.called, each.brought_by != "", each.id))
+    return sorted(found, key=lambda each: (-each.strength, not each.called, not each.asked, each.id))
 
 
 def with_relatives(
@@ -67,12 +69,12 @@ def _brought_along(user: Found, step: float, graph: Graph, allowed: Callable[[st
     for needed in graph.dependencies(user.id, allowed):
         strength = user.strength - step - DEEPER_STEP * (needed.depth - 1)
         reason = f"needed by {needed.needed_by}"
-        yield Found(needed.id, strength, reasons=(reason,), brought_by=user.id, needed=True)
+        yield Found(needed.id, strength, asked=False, reasons=(reason,), brought_by=user.id, needed=True)
     for edge in graph.together(user.id):
         if allowed(edge.target):
             strength = user.strength - step / edge.weight
             reason = f"used together with {user.id}"
-            yield Found(edge.target, strength, reasons=(reason,), brought_by=user.id)
+            yield Found(edge.target, strength, asked=False, reasons=(reason,), brought_by=user.id)
 
 
 def _stronger(present: Found, pulled: Found) -> Found:

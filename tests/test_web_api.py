@@ -1,5 +1,6 @@
 """The API: what it answers, to whom, and what it leaves behind."""
 
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
+from prowess.config import DiscoveryConfig
 from prowess.engine import Engine
 from prowess.testing import StaticSource, capability
 from prowess.types import Detail, Outcome
@@ -482,3 +484,13 @@ def test_the_document_is_served_to_anybody_and_names_every_operation(app: Starle
     assert named == {operation.id for operation in everything().operations}
     again = nobody.get(api("/openapi.json"), headers={"If-None-Match": found.headers["etag"]})
     assert again.status_code == 304
+
+
+def test_a_search_keeps_to_the_configuration_where_nothing_says_otherwise(
+    ann: TestClient, engine: Engine
+) -> None:
+    asked = {"request": "open the vault of zebras"}
+    engine._ways = replace(engine._ways, discovery=DiscoveryConfig(kind="skill"))
+    assert ann.post(api("/agents/default/find"), json=asked).json() == []
+    found = ann.post(api("/agents/default/find"), json={**asked, "kind": "any"}).json()
+    assert found[0]["id"] == "tool:zebra-vault"

@@ -162,8 +162,8 @@ class Remote(Part):
         return View(version=0, capabilities=_Fetched(self._server, agent), providers={})
 
     def find(
-        self, request: str, agent: str = DEFAULT_AGENT, kind: str = "any", category: str = "",
-        tier1_top_k: int | None = None,
+        self, request: str, agent: str = DEFAULT_AGENT, kind: str | None = None,
+        category: str | None = None, tier1_top_k: int | None = None,
     ) -> tuple[Hit, ...]:  # fmt: skip
         body = {"request": request, "kind": kind, "category": category, "top": tier1_top_k}
         return self._server.send(f"/agents/{_path(agent)}/find", body, tuple[Hit, ...])

@@ -48,8 +48,8 @@ class Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class Request(Asked, frozen=True, kw_only=True):
     request: Text
-    kind: Name = "any"
-    category: Annotated[str, msgspec.Meta(max_length=200)] = ""
+    kind: Name | None = None
+    category: Annotated[str, msgspec.Meta(max_length=200)] | None = None
     top: Few | None = None
     min_relevance: Fraction | None = None
 
@@ -152,8 +152,8 @@ def _for_a_prompt(capability: Capability) -> Capability:
 
 def find(call: Call) -> tuple[Hit, ...]:
     q: Request = call.body
-    chosen = _chosen(tier1_top_k=q.top, tier1_min_relevance=q.min_relevance)
-    return call.engine.find(q.request, call.path["agent"], kind=q.kind, category=q.category, **chosen)
+    chosen = _chosen(kind=q.kind, category=q.category, tier1_top_k=q.top, tier1_min_relevance=q.min_relevance)
+    return call.engine.find(q.request, call.path["agent"], **chosen)
 
 
 def offer(call: Call) -> Offer:

@@ -67,7 +67,10 @@ class Names:
 
     def _looked_up(self, name: str) -> set[int]:
         """What is written like this, else what has this name without separators."""
-        rows, joined = self._alike(name), joined_name(name)
+        rows = self._alike(name)
+        if not rows:
+            return set()
+        joined = joined_name(name)
         return (
             self._closest(name, rows)
             or self._closest(name.rstrip(_ENDINGS), rows)
@@ -82,6 +85,8 @@ class Names:
 
     def _closest(self, name: str, rows: Collection[int]) -> set[int]:
         """The closest way of writing that there is wins: to the letter, then in other case."""
+        if not rows:
+            return set()
         letters = name.strip()
         ways: tuple[Callable[[Capability], bool], ...] = (
             lambda c: letters in (c.id, c.name),

@@ -186,7 +186,7 @@ class Ranker:
         best = found[0].strength
         close, lift = best - self.calibration.apart(CLOSE), self.calibration.apart(NEAR)
         return [
-            each._replace(strength=min(best, each.strength + lift)) if each.strength >= close else each
+            each._replace(strength=min(best, each.strength + lift)) if close <= each.strength < best else each
             for each in found
         ]
 
@@ -200,7 +200,7 @@ class Ranker:
         for each in found:
             fits = each.strength >= line
             if each.id in asked and fits:
-                kept[each.id] = each._replace(brought_by="")
+                kept[each.id] = each._replace(brought_by="") if each.brought_by else each
             elif each.needed and each.brought_by in kept:
                 kept[each.id] = each
             elif fits and free > 0:

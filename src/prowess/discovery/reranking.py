@@ -48,17 +48,33 @@ def with_relatives(
     if boost <= 0:
         return list(found)
     first = found[: min(lifted, USERS)]
-    below_answers, below_likely = _weakest(first, SURE), _weakest(first, EVEN)
+    users = [(place, each) for place, each in enumerate(found[:USERS]) if graph.leads_on(each.id)]
+    if users:
+        ceilings = _Ceilings(_weakest(first, SURE), _weakest(first, EVEN))
+        found = _with_brought(found, users, graph, allowed, boost, ceilings)
+    return _supported(found, graph, boost, len(first))
+
+
+class _Ceilings(NamedTuple):
+    """How strong at most what is needed may stand, and what is only used together."""
+
+    needed: float
+    together: float
+
+
+def _with_brought(
+    found: Sequence[Found], users: Sequence[tuple[int, Found]], graph: Graph,
+    allowed: Callable[[str], bool], boost: float, ceilings: _Ceilings,
+) -> list[Found]:  # fmt: skip
     step = DEPENDENCY_STEP * USUAL_BOOST / boost
     known = {each.id: each for each in found}
-    users = [(place, each) for place, each in enumerate(found[:USERS]) if graph.leads_on(each.id)]
     for place, user in users:
         for brought in _brought_along(user, step, graph, allowed):
-            ceiling = below_answers if brought.needed else below_likely
+            ceiling = ceilings.needed if brought.needed else ceilings.together
             held = brought._replace(strength=min(brought.strength, ceiling) - LATER_STEP * place)
             present = known.get(held.id)
             known[held.id] = held if present is None else _stronger(present, held)
-    return _supported(in_order(list(known.values())) if users else found, graph, boost, len(first))
+    return in_order(list(known.values()))
 
 
 def _weakest(found: Sequence[Found], least: float) -> float:

@@ -224,7 +224,9 @@ def test_a_third_way_to_fail_is_refused(seed: Engine) -> None:
 
 def test_what_is_pinned_is_a_hit_that_says_so_and_passes_the_filters(seed: Engine) -> None:
     turn = Turn(messages=(Message("user", "Search the web"),), agent="bob")
-    assert seed.offer(turn).hits[0].reasons == ("pinned",)
+    offer = seed.offer(turn)
+    assert offer.hits[0].reasons == ("pinned",)
+    assert "1. git (tool)" in offer.text and "# git" not in offer.text
     assert "tool:git" not in {hit.id for hit in seed.offer(turn, exclude=["tool:git"]).hits}
     assert "tool:git" not in {hit.id for hit in seed.offer(turn, kind="skill").hits}
 

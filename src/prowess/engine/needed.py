@@ -13,7 +13,7 @@ from prowess.config import DiscoveryConfig, with_arguments
 from prowess.engine.absence import NEAREST, Absence
 from prowess.engine.allowed import WhatIsAllowed
 from prowess.engine.reading import SyncProgress, no_progress
-from prowess.engine.records import discovered, offer_data, outcome_data
+from prowess.engine.records import PINNED, discovered, offer_data, outcome_data
 from prowess.errors import ConfigError, StoreError
 from prowess.sources.source import silent
 from prowess.sources.watch import watch
@@ -277,7 +277,7 @@ class WhatIsNeeded(WhatIsAllowed):
         self, found: tuple[Hit, ...], turn: Turn, visible: View, settings: DiscoveryConfig
     ) -> tuple[Hit, ...]:
         """What a profile pins comes first, found or not, unless a filter leaves it out."""
-        from prowess.engine.offering import PINNED, filtered
+        from prowess.engine.offering import filtered
 
         known, passes = visible.capabilities, filtered(settings)
         pinned = [

@@ -19,13 +19,13 @@ from prowess.discovery.corpus import alike
 from prowess.discovery.index import Index
 from prowess.discovery.ranking import Options
 from prowess.discovery.text import folded
+from prowess.engine.records import PINNED
 from prowess.errors import NotFound
 from prowess.tokens import Counter
 from prowess.types import Capability, Detail, Hit, JsonObject, Tokens
 
 CALLABLE = ("tool", "event")
 REMEMBERED = 4096
-PINNED = ("pinned",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,8 +204,9 @@ class _Purse:
 
 
 def _for_pages(hits: Sequence[Hit]) -> list[str]:
-    """What was asked for first; what another brought along, and what is pinned, has pages to spare."""
-    return [hit.id for hit in sorted(hits, key=lambda hit: (hit.reasons == PINNED, bool(hit.brought_by)))]
+    """What was asked for, then what that brought along; what is only pinned has its line and its tool."""
+    found = [hit for hit in hits if hit.reasons != PINNED]
+    return [hit.id for hit in sorted(found, key=lambda hit: bool(hit.brought_by))]
 
 
 def narrows(settings: DiscoveryConfig) -> bool:

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from prowess.types import Capability, Changes, Hit, JsonObject, Offer, Outcome, Turn
 
 LONGEST_REQUEST = 4000
+PINNED = ("pinned",)
+"""Why a hit is there that a profile pins and the request did not find."""
 
 
 def sync_data(changes: Changes) -> dict[str, Sequence[str]]:
@@ -19,7 +21,7 @@ def offer_data(turn: Turn, offer: Offer) -> JsonObject:
         "hits": [
             {"id": hit.id, "score": round(hit.score, 4), "need": hit.need}
             for hit in offer.hits
-            if hit.score or "pinned" not in hit.reasons
+            if hit.reasons != PINNED
         ],
         "tokens": offer.tokens.total,
         "counter": offer.tokens.counter,

@@ -24,17 +24,21 @@ from prowess.config import CardsConfig
 from prowess.context.card_fitting import Labelled, fit
 from prowess.context.card_guard import shipped_guard
 from prowess.context.card_language import language_of, spoken
+from prowess.context.card_weights import Weights
 from prowess.context.cards import Card, Guarded, card_of
-from prowess.context.relevance import Embedder, Meanings, Relevance, Weights
+from prowess.context.relevance import Embedder, Meanings, Relevance
 from prowess.context.scorers import Scoring, keyword, one_by_one
 from prowess.context.selection import Rules, select
 from prowess.discovery.encoder import Encoder
 from prowess.engine.card_history import CardHistory
 from prowess.engine.carding import Carding, CardWays
+from prowess.engine.engine import Engine
+from prowess.engine.ways import Ways
 from prowess.journal import Journal
 from prowess.opening import now
 from prowess.sources.cards import Cards
 from prowess.store.opening import open_database
+from prowess.testing import StaticSource
 from prowess.tokens import Counter, estimate
 from prowess.types import Capability, Detail, Message, Turn
 
@@ -185,12 +189,16 @@ def speeds(cards: Sequence[Card], embed: Embedder) -> Iterator[tuple[str, float,
 
 def carding(cards: Sequence[Card], embed: Embedder, folder: Path) -> Carding:
     """Cards as an engine has them, over a store of their own."""
+    (folder / "policy.yaml").write_text('profiles: {bench: {agents: [default], additional_tools: ["*"]}}')
     database = open_database(f"sqlite:{folder / 'store.db'}", folder)
-    known = {card.id: _capability(card) for card in cards}
+    source = StaticSource(capabilities=[_capability(card) for card in cards])
+    chosen = Ways(policy_files=(folder / "policy.yaml",))
+    engine = Engine(database, (source,), now, {}, chosen)
+    engine.sync(vectors=False)
     ways = CardWays(
         clock=now,
         counter=Counter("estimate", estimate),
-        visible=lambda agent, authenticated: known,
+        worlds=engine._worlds,
         detail_of=lambda id: Detail(content="The text of a card. " * 20),
         embed=lambda: embed,
         guard=Guarded,

@@ -1,6 +1,6 @@
 """Cards, turns and a `Carding` for the tests of cards."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from prowess.engine.carding import Carding, CardWays
 from prowess.sources.cards import Cards
 from prowess.testing import StaticSource, word_embedder
 from prowess.tokens import Counter, estimate
-from prowess.types import Capability, Detail, Draft, Message, Turn
+from prowess.types import Detail, Draft, Message, Turn
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 BODY = "Use the small model for summaries and the large one for plans. " * 4
@@ -83,15 +83,13 @@ def source(*texts: str, origin: Any = "repository") -> StaticSource:
 
 def carding(engine: Engine, config: CardsConfig | None = None, **ways: Any) -> Carding:
     """The cards of an engine, as the engine makes them."""
-
-    def visible(agent: str, authenticated: bool) -> Mapping[str, Capability]:
-        return engine.visible(agent, authenticated).capabilities
-
     clock = engine._clock
-    history = CardHistory(engine._database, engine.journal, clock)
+    history = CardHistory(engine.database, engine.journal, clock)
     detail_of: Callable[[str], Detail] = engine.detail
     usual: dict[str, Any] = {"embed": lambda: word_embedder()[1], "root": Path.cwd()}
-    made = CardWays(clock=clock, counter=ESTIMATE, visible=visible, detail_of=detail_of, **{**usual, **ways})
+    made = CardWays(
+        clock=clock, counter=ESTIMATE, worlds=engine._worlds, detail_of=detail_of, **{**usual, **ways}
+    )
     return Carding(history, config or CardsConfig(), made)
 
 

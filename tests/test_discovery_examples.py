@@ -22,7 +22,7 @@ def open_index(database: Database, collection: str = "test") -> Index:
 
 
 def scores(index: Index, request: str) -> dict[str, float]:
-    return {hit.id: hit.score for hit in index.search(request, TOOLS, ANY)}
+    return {hit.id: hit.score for hit in index.search.hits(request, TOOLS, ANY)}
 
 
 def test_a_demonstrated_request_is_found_and_what_has_no_examples_keeps_its_vector(
@@ -35,8 +35,11 @@ def test_a_demonstrated_request_is_found_and_what_has_no_examples_keeps_its_vect
     assert scores(taught, "settle the bill")["tool:ledger"] > scores(plain, "settle the bill").get(
         "tool:ledger", 0
     )
-    row = taught._current.row("tool:oven")
-    assert np.array_equal(taught._current.dense.matrix[row], plain._current.dense.matrix[row])
+    ovens = [
+        index._current.corpus.dense.matrix[index._current.corpus.row("tool:oven")]
+        for index in (plain, taught)
+    ]
+    assert np.array_equal(ovens[0], ovens[1])
 
 
 def test_an_index_opened_again_answers_like_the_one_that_was_taught(database: Database) -> None:
@@ -127,13 +130,15 @@ def test_examples_never_make_a_word_look_common(database: Database) -> None:
     plain, taught = open_index(database), open_index(database, "")
     plain.follow(TOOLS)
     taught.follow(TOOLS, {"tool:ledger": ("bread bread bread bread", "fresh bread")})
-    plain_row, row = plain._current.row("tool:oven"), taught._current.row("tool:oven")
-    assert (
-        plain._current.lexical.scores(["bread"])[plain_row] == taught._current.lexical.scores(["bread"])[row]
-    )
+    before, after = _bread(plain), _bread(taught)
+    assert before == after
     taught.follow(TOOLS)
-    again = taught._current.row("tool:oven")
-    assert (
-        plain._current.lexical.scores(["bread"])[plain_row]
-        == taught._current.lexical.scores(["bread"])[again]
-    )
+    assert before == _bread(taught)
+
+
+def _bread(index: Index) -> float:
+    """What the word is worth to the tool that has it by itself."""
+    corpus = index._current.corpus
+    row = corpus.row("tool:oven")
+    assert row is not None
+    return float(corpus.lexical.scores(["bread"])[row])

@@ -135,11 +135,11 @@ def test_a_sync_that_finds_nothing_new_loads_no_encoder(
     monkeypatch.setattr(Encoder, "open", lambda: pytest.fail("the encoder was loaded"))
     engine = open_with(name="")
     engine.sync()
-    assert engine._search.index.embedding.failure is None
+    assert engine._parts.searching.index.embedding.failure is None
 
 
 def test_a_function_of_a_module_needs_no_other_name(open_with: OpenWith) -> None:
-    assert open_with(numbered, name="")._search.index.embedding.name == f"given:{__name__}.numbered"
+    assert open_with(numbered, name="")._parts.searching.index.embedding.name == f"given:{__name__}.numbered"
 
 
 def numbered(texts: Sequence[str]) -> list[list[int]]:
@@ -282,9 +282,9 @@ def test_a_service_that_is_down_is_asked_once_in_a_while_and_not_by_every_search
     def search_often() -> int:
         before = len(embedder.asked)
         for _ in range(20):
-            if index.follow(tools) and not index.is_encoded(1):
+            if index.follow(tools).may_lack_vectors and not index.is_encoded(1):
                 index.encode(1, lambda done, total: None)
-            assert index.search(REQUEST, tools, Options())
+            assert index.search.hits(REQUEST, tools, Options())
         return len(embedder.asked) - before
 
     assert search_often() == 3

@@ -162,7 +162,7 @@ class Evolution(RuleBasedStateMachine):
     def crash(self, agent: str, scores: Scores) -> None:
         """The process dies before the evaluation is durable."""
         before = self.engine.evolution.status(agent)
-        with pytest.raises(KeyboardInterrupt), self.engine._database.writing() as transaction:
+        with pytest.raises(KeyboardInterrupt), self.engine.database.writing() as transaction:
             setting = self.engine.evolution._setting(agent, None)
             evaluation = self.engine.evolution._generations.evaluate(transaction, agent, scores, setting)
             self.engine.evolution._carry_out(transaction, evaluation)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from prowess.engine import Engine
-from prowess.engine.trial import lessons_of
+from prowess.engine.taught import lessons_of
 from prowess.errors import Denied, LearningError, NotFound
 from prowess.journal import Journal
 from prowess.learning.promotion import Row, SuiteResult, read_proposal, regression_result, reported
@@ -279,7 +279,7 @@ def test_a_crash_in_the_middle_of_a_promotion_leaves_it_undone(
     with office(store_url, tmp_path, clock) as engine:
         skill = practise(engine)
         engine.learning.gate(skill.id)
-        engine.learning._journal = FullJournal(engine._database, clock)
+        engine.learning._journal = FullJournal(engine.database, clock)
         with pytest.raises(KeyboardInterrupt):
             engine.learning.promote(skill.id, "ada")
     with office(store_url, tmp_path, clock) as engine:

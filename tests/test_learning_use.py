@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from prowess.engine.searching import nearest
 from prowess.engine.usage import closing
 from prowess.errors import Denied, LearningError
 from prowess.journal import Journal
@@ -206,7 +207,7 @@ def test_only_the_newest_requests_are_remembered(
         for number in range(6):
             use(engine, f"send mail number {number}", "tool:mail")
         engine.learn()
-        with engine._database.writing() as transaction:
+        with engine.database.writing() as transaction:
             memory.forget_the_oldest(transaction, 3)
             assert len(memory.worked(transaction, 100)) == 3
 
@@ -263,5 +264,5 @@ def test_what_was_looked_at_and_held_back_closes_a_gap_when_it_is_let_go(
         use(engine, "send electronic mail to a colleague", agent="bob")
         view = engine.view()
         held = replace(view, quarantined={"tool:mail": Held("tool:mail", "", "looks odd", "held", "")})
-        near = engine._prepared().nearest("send electronic mail", view.capabilities, 1)
+        near = nearest(engine.search(engine.world()), "send electronic mail", view.capabilities, 1)
         assert closing(near, held, view.capabilities, "bob").why == "quarantined"

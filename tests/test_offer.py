@@ -4,14 +4,15 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from prowess.discovery.index import Index
+from prowess.discovery.search import Search
 from prowess.engine import Engine
 from prowess.errors import ApprovalNeeded, ConfigError, Denied
 from prowess.testing import StaticSource, capability
-from prowess.types import Capability, Detail, Message, Outcome, Turn
+from prowess.types import Capability, Detail, Hit, Message, Outcome, Turn
 from tests.conftest import OpenEngine
 
 SEED = [
@@ -182,10 +183,10 @@ def test_an_offer_is_journalled_with_what_was_left_out(seed: Engine) -> None:
 
 @pytest.fixture
 def on_fire(seed: Engine, monkeypatch: pytest.MonkeyPatch) -> Engine:
-    def broken(self: Index, request: str, allowed: object, options: object) -> object:
+    def broken(self: Search, request: str, allowed: object, options: object) -> object:
         raise RuntimeError("the index is on fire")
 
-    monkeypatch.setattr(Index, "search", broken)
+    monkeypatch.setattr(Search, "hits", broken)
     return seed
 
 
@@ -316,21 +317,23 @@ def test_the_journal_keeps_the_beginning_of_a_request_without_end(seed: Engine) 
     assert len(entry.data["request"]) < 4100
 
 
-def test_an_offer_survives_a_sync_that_removes_what_was_found(
+def test_an_offer_is_of_the_world_it_began_in_whatever_a_sync_removes_meanwhile(
     seed: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = Index.search
+    found = Search.hits
 
-    def then_gone(self: Index, *arguments: object) -> object:
-        hits = found(self, *arguments)  # type: ignore[arg-type]
+    def then_gone(self: Search, *arguments: Any) -> tuple[Hit, ...]:
+        hits = found(self, *arguments)
         seed.sources = (StaticSource(capabilities=[each for each in SEED if each.id != "tool:web-search"]),)
         seed.sync()
         return hits
 
-    monkeypatch.setattr(Index, "search", then_gone)
+    monkeypatch.setattr(Search, "hits", then_gone)
     offer = seed.offer("search the web")
     assert offer.mode == "discovery"
-    assert "tool:news-search" in {hit.id for hit in offer.hits} and "tool:web-search" not in offer.tool_ids
+    assert "tool:web-search" in offer.tool_ids.values() and offer.catalogue_version == 1
+    monkeypatch.undo()
+    assert "tool:web-search" not in seed.offer("search the web").tool_ids.values()
 
 
 def test_stats_count_what_there_is_to_search(seed: Engine) -> None:

@@ -1,6 +1,5 @@
 """The API: what it answers, to whom, and what it leaves behind."""
 
-from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -490,7 +489,7 @@ def test_a_search_keeps_to_the_configuration_where_nothing_says_otherwise(
     ann: TestClient, engine: Engine
 ) -> None:
     asked = {"request": "open the vault of zebras"}
-    engine._ways = replace(engine._ways, discovery=DiscoveryConfig(kind="skill"))
+    engine.discovery = DiscoveryConfig(kind="skill")
     assert ann.post(api("/agents/default/find"), json=asked).json() == []
     found = ann.post(api("/agents/default/find"), json={**asked, "kind": "any"}).json()
     assert found[0]["id"] == "tool:zebra-vault"

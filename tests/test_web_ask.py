@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prowess.engine.rehearsal import rehearsal
 from prowess.types import Detail, Message, Turn
 from prowess.web.pages.ask import pieces
 from tests.browser import look
@@ -128,11 +127,11 @@ def test_names_like_tags_are_text(tmp_path: Path, visit: "Visit") -> None:
         assert is_only_text(page)
 
 
-def test_a_rehearsal_by_profile_sees_what_that_profile_may(tmp_path: Path) -> None:
+def test_a_preview_by_profile_sees_what_that_profile_may(tmp_path: Path) -> None:
     with dashboard(tmp_path) as engine:
         turn = Turn(messages=(Message("user", "pay an invoice"),))
         found = {
-            profile: {hit.id for hit in rehearsal(engine, profile=profile).offer(turn, {}).offer.hits}
+            profile: {hit.id for hit in engine.preview(profile=profile).offer(turn, {}).offer.hits}
             for profile in ("owner", "guest")
         }
         assert "tool:pay" in found["owner"] and "tool:pay" not in found["guest"]

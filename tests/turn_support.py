@@ -72,7 +72,8 @@ SETTINGS: tuple[dict[str, Any], ...] = (
 )
 
 
-def engine_of_turns(url: str, folder: Path) -> Engine:
+def engine_of_turns(url: str, folder: Path, with_all: bool = True) -> Engine:
+    """An engine over a small catalogue; with cards and learning, unless told otherwise."""
     (folder / "policy.yaml").write_text(POLICY)
     (folder / "searching.md").write_text(CARD)
     schema = {"type": "object", "properties": {"query": {"type": "string", "description": "What to find"}}}
@@ -82,14 +83,15 @@ def engine_of_turns(url: str, folder: Path) -> Engine:
         embedder=word_embedder,
         presets={"news": ["tool:news-search", "skill:summarizer"]},
         ids=lambda: f"turn-{next(numbers)}",
-        learning=LearningConfig(mode="accumulate"),
+        learning=LearningConfig(mode="accumulate" if with_all else "off"),
     )
     source = StaticSource(
         capabilities=[*SEED, *FURTHER],
         details={"tool:web-search": Detail(input_schema=schema), "skill:github": Detail(content="Use `gh`.")},
         providers=[Provider(name="words", source="static")],
     )
-    sources = (source, Cards(name="cards", paths=(str(folder),)))
+    cards = Cards(name="cards", paths=(str(folder),))
+    sources = (source, cards) if with_all else (source,)
     return Engine(open_database(url, folder), sources, SteppingClock(), {}, ways)
 
 

@@ -39,25 +39,28 @@ class Catalogue:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def version(self) -> int:
-        with self._database.reading() as transaction:
-            return _version(transaction)
-
     def view(self, known: View | None = None) -> View:
         """The catalogue as it is now; of what an earlier view knows, only what changed is read."""
         with self._database.reading() as transaction:
-            return View(
-                version=_version(transaction),
-                capabilities=_capabilities(transaction, known),
-                providers=_providers(transaction),
-                quarantined=quarantine.held(transaction),
-                switched_off={
-                    (provider, agent): reason
-                    for provider, agent, reason in transaction.all(
-                        "SELECT provider, agent, reason FROM provider_off"
-                    )
-                },
-            )
+            return self.read(transaction, known)
+
+    def read(self, transaction: Transaction, known: View | None = None) -> View:
+        """The catalogue as a transaction sees it: the view that is known, when nothing changed since."""
+        version = _version(transaction)
+        if known is not None and known.version == version:
+            return known
+        return View(
+            version=version,
+            capabilities=_capabilities(transaction, known),
+            providers=_providers(transaction),
+            quarantined=quarantine.held(transaction),
+            switched_off={
+                (provider, agent): reason
+                for provider, agent, reason in transaction.all(
+                    "SELECT provider, agent, reason FROM provider_off"
+                )
+            },
+        )
 
     def detail(self, id: str) -> Detail:
         with self._database.reading() as transaction:
@@ -69,6 +72,13 @@ class Catalogue:
         if row is None:
             raise NotFound("capability", id, see="see: prowess list")
         return DecodeDetail.decode(row[0])
+
+    def details(self, wanted: Collection[Capability]) -> dict[str, Detail]:
+        """By id, what belongs to these capabilities with exactly the content they have, also later."""
+        one = "SELECT detail FROM capability_text WHERE id = :id AND digest = :digest"
+        with self._database.reading() as transaction:
+            found = {c.id: transaction.one(one, id=c.id, digest=c.digest) for c in wanted}
+        return {id: DecodeDetail.decode(row[0]) for id, row in found.items() if row}
 
     def history(self, id: str) -> tuple[Version, ...]:
         """Every text this capability had, oldest first."""

@@ -25,6 +25,10 @@ class View:
     def why_off(self, provider: str, agent: str) -> str:
         return self.switched_off.get((provider, ""), "") or self.switched_off.get((provider, agent), "")
 
+    def providers_for(self, agent: str) -> tuple[Provider, ...]:
+        """Every provider, each with whether it is switched off for everybody or for this agent."""
+        return tuple(replace(p, off=self.off(p.name, agent)) for p in self.providers.values())
+
     def active(self, agent: str) -> Mapping[str, Capability]:
         """What exists for this agent: everything that is neither switched off nor held back."""
         off = {name for name in self.providers if self.off(name, agent)}

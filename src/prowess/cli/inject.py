@@ -45,7 +45,7 @@ def command(messages_file: str, as_json: bool, **given: Any) -> None:
         injection = replace(injection, milliseconds=(time.perf_counter() - start) * 1000)
     else:
         with opened() as engine:
-            injection = engine.cards.having(**changes).inject(files, turn)
+            injection = engine.inject(files, turn, **changes)
     _print(injection, as_json)
 
 

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from prowess.context.relevance import Features, Weights
+from prowess.context.card_weights import Weights
+from prowess.context.relevance import Features
 
 STEPS = 100
 SMALLEST_STEP = 1e-9

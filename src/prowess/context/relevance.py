@@ -10,13 +10,14 @@ two serve alone. A card counts by its best recent message, and older ones count 
 import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from prowess.context.card_language import primary
+from prowess.context.card_weights import WITH_MEANING, WORDS_ALONE, Weights
 from prowess.context.card_words import Stems
 from prowess.context.cards import Card
 from prowess.errors import EncoderUnavailable
@@ -37,22 +38,6 @@ MOST_SAID = 3.0
 """A long message happens to say many words of a description."""
 LONGEST_ENCODED = 240
 REMEMBERED = 2000
-
-
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """One for each thing that is read, and where the score starts."""
-
-    keyword: float
-    said: float
-    meaning: float
-    behind: float
-    offset: float
-
-
-# Fitted by `python -m bench.cards --tune`.
-WITH_MEANING = Weights(keyword=3.66, said=1.26, meaning=8.75, behind=-9.14, offset=-3.16)
-WORDS_ALONE = Weights(keyword=5.94, said=3.6, meaning=0.0, behind=0.0, offset=-3.91)
 
 
 class Meanings:

@@ -8,6 +8,7 @@ people to act on. Above stand cards, tiers and every face; below are the readers
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal, Self
 
 import numpy as np
@@ -62,6 +63,7 @@ DROPPING = "tells the model to drop its instructions"
 QUOTED = re.compile(r"[«“„「『][^«»“”„「」『』\n]{1,200}[»”“」』]")
 
 REMOVED = "[encoded text removed]"
+LONGEST_REMEMBERED = 20_000
 SAYING = 20
 """How many characters an override has at least."""
 
@@ -112,6 +114,12 @@ SEVERITIES: tuple[Severity, ...] = ("high", "medium", "low")
 
 def admit(text: str, channel: Channel = "card") -> Prompt:
     """The only way to make text for a prompt."""
+    return _admitted(text, channel) if len(text) <= LONGEST_REMEMBERED else neutralise(text, channel).text
+
+
+@lru_cache(maxsize=512)
+def _admitted(text: str, channel: Channel) -> Prompt:
+    """A conversation shows the same texts again and again."""
     return neutralise(text, channel).text
 
 

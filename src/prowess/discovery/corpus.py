@@ -4,6 +4,7 @@ It is kept in step by `put` and `drop`, one capability at a time, and written do
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,7 +34,10 @@ class CorpusState:
 
 
 class Corpus:
-    """The searchable form of a set of capabilities."""
+    """The searchable form of a set of capabilities.
+
+    What others search is never changed: `copied` gives one to change, which takes its place when it is done.
+    """
 
     def __init__(self, presets: Mapping[str, Sequence[str]] | None = None) -> None:
         self.words = Words()
@@ -45,6 +49,24 @@ class Corpus:
         self._held: list[Capability | None] = []
         self._handicaps: Mapping[str, float] = {}
         self._masks: dict[tuple[str, str | bool], Mask] = {}
+
+    def copied(self) -> "Corpus":
+        """The same capabilities, to be changed without changing these."""
+        other = self.with_own_vectors()
+        other.graph, other.lexical, other.names = (
+            self.graph.copied(),
+            self.lexical.copied(),
+            self.names.copied(),
+        )
+        other._rows, other._held = self._rows.copy(), self._held.copy()
+        other._masks = {key: mask.copy() for key, mask in self._masks.items()}
+        return other
+
+    def with_own_vectors(self) -> "Corpus":
+        """The same capabilities, of which nothing but the vectors may be changed."""
+        other = copy(self)
+        other.dense = self.dense.copied()
+        return other
 
     def __len__(self) -> int:
         return len(self._rows)

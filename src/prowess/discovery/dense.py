@@ -5,6 +5,7 @@ and an approximate index would have to be kept in step for little gain below a m
 """
 
 from collections.abc import Sequence
+from copy import copy
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,11 @@ Matrix = npt.NDArray[np.float32]
 
 
 class Dense:
-    """Vectors of length one in numbered rows; a row without a vector is known as such."""
+    """Vectors of length one in numbered rows; a row without a vector is known as such.
+
+    Copies share one matrix: rows that nobody reads yet are filled in place by the copy that was made last,
+    and whoever else writes, or writes over a row that others read, makes a matrix of its own first.
+    """
 
     def __init__(self, matrix: Matrix | None = None, known: npt.NDArray[np.bool_] | None = None) -> None:
         """The matrix, where there is one, is taken over and not copied."""
@@ -24,6 +29,14 @@ class Dense:
         self._size = len(self._known)
         self._handicaps = np.zeros(self._size, np.float32)
         self._complete: bool | None = None
+        self._writer: list[Dense] = [self]
+
+    def copied(self) -> "Dense":
+        """The same rows, to be changed without changing these."""
+        other = copy(self)
+        other._known, other._handicaps = self._known.copy(), self._handicaps.copy()
+        self._writer[0] = other
+        return other
 
     @property
     def complete(self) -> bool:
@@ -50,6 +63,7 @@ class Dense:
         """Make room for rows up to `size`, without vectors so far."""
         self._complete = None
         if size > len(self._known):
+            self._writer = [self]
             # Some room to spare keeps the cost of adding one row small on average.
             room = size + size // 8
             matrix = np.zeros((room, self._matrix.shape[1]), np.float32)
@@ -69,6 +83,10 @@ class Dense:
         if vectors.shape[1] != self._matrix.shape[1]:
             self._matrix = np.zeros((len(self._known), vectors.shape[1]), np.float32)
             self._known[:] = False
+            self._writer = [self]
+        elif self._writer[0] is not self or self._known[rows].any():
+            self._matrix = self._matrix.copy()
+            self._writer = [self]
         self._matrix[rows] = vectors
         self._known[rows] = True
 

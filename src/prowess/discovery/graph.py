@@ -1,14 +1,15 @@
 """How capabilities hang together: what one needs, what is used together, what is alike.
 
 Edges are read from the capabilities when somebody asks, through tables by tag, category and name, so
-that a change touches one capability and no pair is ever compared. Threads may read while one changes.
+that a change touches one capability and no pair is ever compared. Whoever changes a graph that others
+read changes a copy, which shares every set that stays as it is.
 """
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from copy import copy
 from dataclasses import dataclass
 from itertools import combinations
-from threading import RLock
 from typing import Literal
 
 from prowess.types import Capability, Problem
@@ -27,6 +28,8 @@ CATEGORY_SIZES = range(2, 9)
 COMMON_TAG = 64
 DEEPEST = 8
 EMPTY: frozenset[str] = frozenset()
+Key = tuple[str, str]
+"""What capabilities may share: a tag, a category of a kind, the name of a tool, a tool they need."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +55,20 @@ class Graph:
     """The relations of the capabilities it was given."""
 
     def __init__(self, presets: Mapping[str, Sequence[str]] | None = None) -> None:
-        self._lock = RLock()
         self._nodes: dict[str, Capability] = {}
-        self._tools: dict[str, set[str]] = {}
-        self._by_tag: dict[str, set[str]] = {}
-        self._by_category: dict[str, set[str]] = {}
-        self._needed_by: dict[str, set[str]] = {}
+        self._sharing: dict[Key, set[str]] = {}
         self._presets: Mapping[str, Sequence[str]] = {}
         self._together: dict[str, set[str]] = {}
+        self._own: set[Key] = set()
+        """Where the set is one that no other copy reads."""
         self.compose(presets or {})
+
+    def copied(self) -> "Graph":
+        """The same relations, to be changed without changing these."""
+        other = copy(self)
+        other._nodes, other._sharing, other._own = self._nodes.copy(), self._sharing.copy(), set()
+        self._own = set()
+        return other
 
     def __len__(self) -> int:
         return len(self._nodes)
@@ -75,52 +83,53 @@ class Graph:
             for one, other in combinations(dict.fromkeys(members), 2):
                 together.setdefault(one, set()).add(other)
                 together.setdefault(other, set()).add(one)
-        with self._lock:
-            self._presets, self._together = presets, together
+        self._presets, self._together = presets, together
 
     def put(self, capability: Capability) -> None:
         """Add a capability, or replace the one with its id."""
-        with self._lock:
-            self.drop(capability.id)
-            self._nodes[capability.id] = capability
-            for table, key in self._places(capability):
-                table.setdefault(key, set()).add(capability.id)
+        self.drop(capability.id)
+        self._nodes[capability.id] = capability
+        for key in _shared(capability):
+            self._members(key).add(capability.id)
 
     def drop(self, id: str) -> None:
-        with self._lock:
-            known = self._nodes.pop(id, None)
-            for table, key in self._places(known) if known else ():
-                members = table[key]
-                members.discard(id)
-                if not members:
-                    del table[key]
+        known = self._nodes.pop(id, None)
+        for key in _shared(known) if known else ():
+            members = self._members(key)
+            members.discard(id)
+            if not members:
+                del self._sharing[key]
+
+    def _members(self, key: Key) -> set[str]:
+        """Who shares something, as a set that may be changed."""
+        if key not in self._own or key not in self._sharing:
+            self._sharing[key] = set(self._sharing.get(key, EMPTY))
+            self._own.add(key)
+        return self._sharing[key]
 
     def neighbours(self, id: str, among: Set[str] | None = None) -> tuple[Edge, ...]:
         """Every relation of one capability, or those to some others, the strongest first; one for each."""
-        with self._lock:
-            known = self._nodes.get(id)
-            if known is None or among == EMPTY:
-                return ()
-            members = self._nodes.keys() if among is None else among
-            # From the weakest kind to the strongest, so that the strongest relation of a pair remains.
-            found = {edge.target: edge for edge in self._alike(known, members)}
-            for edge in (*self.together(id), *self._needs(id)):
-                if edge.target in members:
-                    found[edge.target] = edge
+        known = self._nodes.get(id)
+        if known is None or among == EMPTY:
+            return ()
+        members = self._nodes.keys() if among is None else among
+        # From the weakest kind to the strongest, so that the strongest relation of a pair remains.
+        found = {edge.target: edge for edge in self._alike(known, members)}
+        for edge in (*self.together(id), *self._needs(id)):
+            if edge.target in members:
+                found[edge.target] = edge
         if not found:
             return ()
         return tuple(sorted(found.values(), key=lambda edge: (-edge.weight, edge.target)))
 
     def leads_on(self, id: str) -> bool:
         """Whether this one may bring others along: it names what it needs, or a preset names it."""
-        with self._lock:
-            known = self._nodes.get(id)
-            return known is not None and bool(known.required_tools or self._partners(id))
+        known = self._nodes.get(id)
+        return known is not None and bool(known.required_tools or self._partners(id))
 
     def dependents(self, id: str) -> tuple[str, ...]:
         """What needs this one, directly."""
-        with self._lock:
-            users = {user for name in self._names(id) for user in self._needed_by.get(name, ())}
+        users = {user for name in self._names(id) for user in self._who("needs", name)}
         return tuple(sorted(users - {id}))
 
     def problems(self) -> tuple[Problem, ...]:
@@ -155,9 +164,7 @@ class Graph:
         return tuple(edge for edge in edges if self._counted_here(edge))
 
     def edge_count(self) -> int:
-        with self._lock:
-            ids = list(self._nodes)
-        return sum(self._counted_here(edge) for id in ids for edge in self.neighbours(id))
+        return sum(self._counted_here(edge) for id in self._nodes for edge in self.neighbours(id))
 
     def _counted_here(self, edge: Edge) -> bool:
         """Whether this is the side of a pair at which its one edge is counted."""
@@ -166,15 +173,8 @@ class Graph:
         back = any(need.target == edge.source for need in self._needs(edge.target))
         return not back and edge.source < edge.target
 
-    def _places(self, capability: Capability) -> Iterable[tuple[dict[str, set[str]], str]]:
-        for tag in set(capability.tags):
-            yield self._by_tag, tag
-        for name in set(capability.required_tools):
-            yield self._needed_by, name
-        if capability.kind == "tool":
-            yield self._tools, capability.name
-        if capability.category:
-            yield self._by_category, f"{capability.kind}:{capability.category}"
+    def _who(self, what: str, name: str) -> Set[str]:
+        return self._sharing.get((what, name), EMPTY)
 
     def _resolved(self, name: str) -> str | None:
         """The capability a name means: an id, the name of a tool without a server, the name of any tool."""
@@ -182,8 +182,7 @@ class Graph:
             if id in self._nodes:
                 return id
         # As the catalogue's view decides: of several tools with one name, the last in order of id.
-        with self._lock:
-            return max(self._tools.get(name, EMPTY), default=None)
+        return max(self._who("tool", name), default=None)
 
     def _names(self, id: str) -> set[str]:
         """All that means this capability where something is named."""
@@ -214,13 +213,13 @@ class Graph:
 
     def _alike(self, known: Capability, members: Set[str]) -> list[Edge]:
         edges: list[Edge] = []
-        group = self._by_category.get(f"{known.kind}:{known.category}", EMPTY)
+        group = self._who("category", f"{known.kind}:{known.category}")
         if len(group) in CATEGORY_SIZES:
             others = (group & members) - {known.id}
             edges += [Edge(known.id, other, "SAME_CATEGORY", SAME_CATEGORY) for other in others]
         if len(known.tags) < FEWEST_SHARED_TAGS:
             return edges
-        tagged = (self._by_tag[tag] for tag in set(known.tags))
+        tagged = (self._who("tag", tag) for tag in set(known.tags))
         shared = Counter(id for ids in tagged if len(ids) <= COMMON_TAG for id in ids & members)
         del shared[known.id]
         for other, count in shared.items():
@@ -228,3 +227,14 @@ class Graph:
                 weight = round(min(PER_SHARED_TAG * count, MOST_FOR_TAGS), 6)
                 edges.append(Edge(known.id, other, "TAGGED_WITH", weight))
         return edges
+
+
+def _shared(capability: Capability) -> Iterable[Key]:
+    for tag in set(capability.tags):
+        yield "tag", tag
+    for name in set(capability.required_tools):
+        yield "needs", name
+    if capability.kind == "tool":
+        yield "tool", capability.name
+    if capability.category:
+        yield "category", f"{capability.kind}:{capability.category}"

@@ -2,36 +2,34 @@
 
 Above: the engine, which says what exists and who may see it. Below: the corpus and the ranker, and
 the two tables this module owns. Words are indexed at once; vectors follow in batches, each durable
-when it is made, so that an interrupted encoding goes on where it stopped.
+when it is made, so that an interrupted encoding goes on where it stopped. What is searched is never
+changed: a new `Search` takes its place.
 """
 
 import hashlib
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from dataclasses import dataclass
 from threading import RLock
 from time import monotonic
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from prowess.discovery import written
-from prowess.discovery.corpus import Corpus, Mask
+from prowess.discovery.corpus import Corpus
 from prowess.discovery.dense import Matrix
 from prowess.discovery.embedding import Embedding
 from prowess.discovery.examples import taught
 from prowess.discovery.fusion import Calibration
-from prowess.discovery.graph import Graph
-from prowess.discovery.lint import Finding, lint
-from prowess.discovery.ranking import Embed, Options, Ranker
+from prowess.discovery.ranking import Embed
+from prowess.discovery.search import RequestVectors, Search
 from prowess.discovery.text import embedding_text
 from prowess.errors import EncoderUnavailable
 from prowess.store.database import Database
-from prowess.types import Capability, Hit
+from prowess.types import Capability
 
 BATCH = 128
-REMEMBERED_QUERIES = 512
-REMEMBERED_MASKS = 64
 # Below this, reading the changed ones again at the next opening is cheaper than writing everything.
 WORTH_WRITING = 256
 FEW = 200
@@ -40,6 +38,28 @@ FEW = 200
 Examples = Mapping[str, Sequence[str]]
 Progress = Callable[[int, int], None]
 Half = npt.NDArray[np.float16]
+
+
+class Followed(NamedTuple):
+    """What to search, and whether vectors may be missing in it."""
+
+    search: Search
+    may_lack_vectors: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What is searchable at one moment, and what it was made from."""
+
+    corpus: Corpus
+    held: Mapping[str, Capability]
+    examples: Examples
+    unencoded: frozenset[str]
+    """What has examples without vectors."""
+    search: Search
+
+    def is_of(self, capabilities: Mapping[str, Capability], examples: Examples) -> bool:
+        return self.held is capabilities and self.examples == examples
 
 
 class Index:
@@ -52,16 +72,11 @@ class Index:
         self._collection = collection
         self._presets = presets
         self._calibration = Calibration.read()
-        self._lock = RLock()
-        self._corpus: Corpus | None = None
-        self._held: dict[str, Capability] = {}
-        self._followed: Mapping[str, Capability] | None = None
-        self._examples: Examples = {}
-        self._unencoded_examples: set[str] = set()
-        self._asked: OrderedDict[str, Matrix] = OrderedDict()
-        self._remembered = REMEMBERED_QUERIES
+        self._requests = RequestVectors(self.embedding)
+        self._changing = RLock()
+        self._states: tuple[_State, ...] = ()
+        """The newest first; the one before it serves turns that began with it."""
         self._at_hand: dict[str, Half] = {}
-        self._masks: list[tuple[Collection[str], Mask]] = []
         self._unwritten = 0
 
     @property
@@ -71,88 +86,69 @@ class Index:
 
     # --- keeping step ------------------------------------------------------------------------
 
-    def follow(self, capabilities: Mapping[str, Capability], examples: Examples | None = None) -> bool:
-        """Hold exactly these capabilities, changing no more than what changed.
+    def follow(self, capabilities: Mapping[str, Capability], examples: Examples | None = None) -> Followed:
+        """What to search for exactly these capabilities, made by changing no more than what changed.
 
-        True if anything did, or if it is time to see whether an embedder that failed works again: then
-        vectors may be missing.
+        Vectors may be missing if anything changed, or if it is time to see whether an embedder that failed
+        works again.
         """
-        with self._lock:
-            shown = examples or {}
-            if capabilities is self._followed and shown == self._examples:
-                return self.embedding.is_due()
-            opened = self._corpus is None
-            if self._corpus is None:
-                self._corpus = self._opened(capabilities, shown)
-            changed = [c for id, c in capabilities.items() if not _same(self._held.get(id), c)]
-            reads_otherwise = [
-                capabilities[id]
-                for id in sorted(shown.keys() | self._examples.keys())
-                if id in capabilities and shown.get(id) != self._examples.get(id)
-            ]
-            changed += reads_otherwise
-            gone = [id for id in self._held if id not in capabilities]
-            self._corpus.drop(gone)
-            self._corpus.put(changed, shown)
-            self._masks = []
-            self._held, self._examples, self._followed = dict(capabilities), dict(shown), capabilities
-            self._unwritten += len(changed) + len(gone)
-            self._give_known_vectors(changed, {each.id for each in reads_otherwise})
-            if opened or reads_otherwise or any(each.id in self._examples for each in changed):
-                self._teach()
-            return True
+        shown = {} if examples is None else examples
+        for state in self._states:
+            if state.is_of(capabilities, shown):
+                failed = self.embedding.failure is not None
+                return Followed(state.search, failed and self.embedding.is_due())
+        with self._changing:
+            if not (self._states and self._states[0].is_of(capabilities, shown)):
+                self._take_over(capabilities, shown)
+            return Followed(self._current.search, True)
+
+    def _take_over(self, capabilities: Mapping[str, Capability], shown: Examples) -> None:
+        opened = not self._states
+        before = self._opened(capabilities, shown) if opened else self._current
+        corpus = before.corpus if opened else before.corpus.copied()
+        changed = [c for id, c in capabilities.items() if not _same(before.held.get(id), c)]
+        reads_otherwise = [
+            capabilities[id]
+            for id in sorted(shown.keys() | before.examples.keys())
+            if id in capabilities and shown.get(id) != before.examples.get(id)
+        ]
+        changed += reads_otherwise
+        gone = [id for id in before.held if id not in capabilities]
+        corpus.drop(gone)
+        corpus.put(changed, shown)
+        self._unwritten += len(changed) + len(gone)
+        self._give_known_vectors(corpus, changed, {each.id for each in reads_otherwise})
+        unencoded = before.unencoded
+        if opened or reads_otherwise or any(each.id in shown for each in changed):
+            unencoded = self._teach(corpus, capabilities, shown)
+        self._swap(corpus, capabilities, shown, unencoded)
+
+    def _swap(
+        self, corpus: Corpus, capabilities: Mapping[str, Capability], shown: Examples,
+        unencoded: frozenset[str],
+    ) -> None:  # fmt: skip
+        """Let this be what is searched from now on."""
+        corpus.lexical.measured()
+        search = Search(corpus, capabilities, self._calibration, self._requests)
+        state = _State(corpus, capabilities, shown, unencoded, search)
+        before = [one for one in self._states[:2] if one.held is not capabilities]
+        self._states = (state, *before[:1])
 
     @property
-    def graph(self) -> Graph:
-        return self._current.graph
-
-    def lint(self) -> tuple[Finding, ...]:
-        with self._lock:
-            return lint(self._held, self._current)
+    def search(self) -> Search:
+        """The newest of what can be searched."""
+        return self._current.search
 
     @property
     def encoded(self) -> tuple[int, int]:
         """How many capabilities have a vector, and how many there are."""
-        corpus = self._current
+        corpus = self._current.corpus
         return len(corpus) - len(corpus.without_vectors()), len(corpus)
 
     @property
-    def _current(self) -> Corpus:
-        assert self._corpus is not None, "follow() comes first"
-        return self._corpus
-
-    # --- searching ---------------------------------------------------------------------------
-
-    def search(self, request: str, allowed: Collection[str], options: Options) -> tuple[Hit, ...]:
-        """What fits a request among the allowed, which must not change while it is passed again."""
-        with self._lock:
-            mask = self._mask(allowed)
-            if self.embedding.failure is None:
-                with suppress(EncoderUnavailable):
-                    ranker = Ranker(self._current, self._calibration, self._embed_request)
-                    return ranker.search(request, mask, options)
-                self.embedding.hurry()
-            return Ranker(self._current, self._calibration).search(request, mask, options)
-
-    def _mask(self, allowed: Collection[str]) -> Mask:
-        for known, mask in self._masks:
-            if known is allowed:
-                return mask
-        mask = self._current.mask(allowed)
-        self._masks = [*self._masks[-REMEMBERED_MASKS:], (allowed, mask)]
-        return mask
-
-    def _embed_request(self, texts: Sequence[str]) -> Matrix:
-        """Encode what was not asked lately; a conversation repeats itself."""
-        for text in texts:
-            if text in self._asked:
-                self._asked.move_to_end(text)
-            else:
-                self._asked[text] = self.embedding([text], self._current.dense.width)[0]
-        vectors = np.array([self._asked[text] for text in texts])
-        while len(self._asked) > self._remembered:
-            self._asked.popitem(last=False)
-        return vectors
+    def _current(self) -> _State:
+        assert self._states, "follow() comes first"
+        return self._states[0]
 
     def recall(self, texts: Sequence[str], progress: Progress) -> dict[str, Matrix]:
         """The vectors of requests, made once and kept: for whoever asks the same again and again."""
@@ -167,18 +163,17 @@ class Index:
         except EncoderUnavailable:
             return {}
         recalled = {text: known[key].astype(np.float32) for text, key in keys.items()}
-        with self._lock:
-            words = [_key(embedding_text(each)) for each in self._held.values()]
-            self._at_hand = {**self._stored(words), **known}
-            self._remembered = REMEMBERED_QUERIES + len(recalled)
-            self._asked.update(recalled)
+        words = [_key(embedding_text(each)) for each in self._current.held.values()]
+        self._at_hand = {**self._stored(words), **known}
+        self._requests.keep(recalled, len(recalled))
         return recalled
 
     # --- vectors -----------------------------------------------------------------------------
 
     def is_encoded(self, version: int) -> bool:
         """Whether everything in this catalogue version has its vector: one query, no loading."""
-        if self._unencoded_examples or self.embedding.failure is not None:
+        lacking = self._states and self._current.unencoded
+        if lacking or self.embedding.failure is not None:
             return False
         with self._database.reading() as transaction:
             row = transaction.one(
@@ -194,32 +189,43 @@ class Index:
         """
         if not self.embedding.works():
             return 0
-        with self._lock:
-            self._give_known_vectors(self._current.without_vectors())
-            wanting: dict[str, list[Capability]] = {}
-            for capability in self._current.without_vectors():
-                wanting.setdefault(embedding_text(capability), []).append(capability)
-            self._want_examples(wanting)
+        with self._changing:
+            state = self._current
+            corpus = state.corpus.with_own_vectors()
+            self._give_known_vectors(corpus, corpus.without_vectors())
+            self._swap(corpus, state.held, state.examples, state.unencoded)
+            wanting = self._wanting(self._current)
         count = 0
         try:
             for made in self._made(list(wanting), progress):
                 count += len(made)
                 vectors = {_key(text): vector for text, vector in made.items()}
-                self._give(vectors, [c for text in made for c in wanting[text]])
+                self._give_new(vectors, [c for text in made for c in wanting[text]])
         except EncoderUnavailable:
             return count
-        if any(c.id in self._examples for each in wanting.values() for c in each):
-            self._teach()
+        if any(c.id in state.examples for each in wanting.values() for c in each):
+            self._teach_again()
         progress(count, count)
         self._finish(version, count)
         return count
+
+    def _wanting(self, state: _State) -> dict[str, list[Capability]]:
+        """Texts without a vector, those of requests that were shown to work too, and whose they are."""
+        wanting: dict[str, list[Capability]] = {}
+        for capability in state.corpus.without_vectors():
+            wanting.setdefault(embedding_text(capability), []).append(capability)
+        for id in sorted(state.unencoded & state.held.keys()):
+            for text in _texts(state.held[id], state.examples):
+                wanting.setdefault(text, []).append(state.held[id])
+        return wanting
 
     def _made(self, texts: Sequence[str], progress: Progress) -> Iterator[dict[str, Half]]:
         """The vectors of texts, a batch at a time, each durable when it is made."""
         for start in range(0, len(texts), BATCH):
             progress(start, len(texts))
             batch = texts[start : start + BATCH]
-            vectors = self.embedding(batch, self._current.dense.width).astype(np.float16)
+            width = self._current.corpus.dense.width
+            vectors = self.embedding(batch, width).astype(np.float16)
             made = dict(zip(batch, vectors, strict=True))
             self._keep(made)
             yield made
@@ -233,28 +239,24 @@ class Index:
                 ({"model": model, "text": _key(text), "vector": v.tobytes()} for text, v in vectors.items()),
             )
 
-    def _want_examples(self, wanting: dict[str, list[Capability]]) -> None:
-        """Requests that were shown to work and have no vector yet, with the capabilities they belong to."""
-        for id in sorted(self._unencoded_examples & self._held.keys()):
-            for text in self._texts(id):
-                wanting.setdefault(text, []).append(self._held[id])
+    def _teach(self, corpus: Corpus, held: Mapping[str, Capability], examples: Examples) -> frozenset[str]:
+        """Draw what has examples towards them; returns what is taught once all of its vectors are made."""
+        ids = [id for id in examples if id in held]
+        keys = {id: [_key(text) for text in _texts(held[id], examples)] for id in ids}
+        known = self._stored([key for each in keys.values() for key in each])
+        ready = {id: np.stack([known[key] for key in each]) for id, each in keys.items()
+                 if all(key in known for key in each)}  # fmt: skip
+        lesson = taught({id: v[0] for id, v in ready.items()}, {id: v[1:] for id, v in ready.items()})
+        corpus.give_vectors({id: each.vector.astype(np.float32) for id, each in lesson.items()})
+        corpus.give_handicaps({id: each.handicap for id, each in lesson.items()})
+        return frozenset(keys.keys() - ready.keys())
 
-    def _texts(self, id: str) -> tuple[str, ...]:
-        """What a capability says of itself, and the requests that it was shown to answer."""
-        return embedding_text(self._held[id]), *self._examples[id]
-
-    def _teach(self) -> None:
-        """Draw what has examples towards them; what lacks a vector is taught once all of its are made."""
-        with self._lock:
-            ids = [id for id in self._examples if id in self._held]
-            keys = {id: [_key(text) for text in self._texts(id)] for id in ids}
-            known = self._stored([key for each in keys.values() for key in each])
-            ready = {id: np.stack([known[key] for key in each]) for id, each in keys.items()
-                     if all(key in known for key in each)}  # fmt: skip
-            self._unencoded_examples = keys.keys() - ready.keys()
-            lesson = taught({id: v[0] for id, v in ready.items()}, {id: v[1:] for id, v in ready.items()})
-            self._current.give_vectors({id: each.vector.astype(np.float32) for id, each in lesson.items()})
-            self._current.give_handicaps({id: each.handicap for id, each in lesson.items()})
+    def _teach_again(self) -> None:
+        with self._changing:
+            state = self._current
+            corpus = state.corpus.with_own_vectors()
+            unencoded = self._teach(corpus, state.held, state.examples)
+            self._swap(corpus, state.held, state.examples, unencoded)
 
     def _finish(self, version: int, made: int) -> None:
         if not self._collection:
@@ -270,12 +272,21 @@ class Index:
             )  # fmt: skip
 
     def _give_known_vectors(
-        self, changed: Sequence[Capability], again: Collection[str] = frozenset()
+        self, corpus: Corpus, changed: Sequence[Capability], again: Collection[str] = frozenset()
     ) -> None:
         """Vectors made earlier, by this process or another, for texts that are here now."""
-        without = {c.id for c in self._current.without_vectors()}.union(again)
+        without = {c.id for c in corpus.without_vectors()}.union(again)
         wanting = [c for c in changed if c.id in without]
-        self._give(self._stored([_key(embedding_text(c)) for c in wanting]), wanting)
+        _give(corpus, self._stored([_key(embedding_text(c)) for c in wanting]), wanting)
+
+    def _give_new(self, vectors: Mapping[str, Half], wanting: Iterable[Capability]) -> None:
+        """Let what was just made be searched by; what changed since reads otherwise and waits for its own."""
+        with self._changing:
+            state = self._current
+            same = [c for c in wanting if _same_text(state.held.get(c.id), c)]
+            corpus = state.corpus.with_own_vectors()
+            _give(corpus, vectors, same)
+            self._swap(corpus, state.held, state.examples, state.unencoded)
 
     def _stored(self, keys: Sequence[str]) -> Mapping[str, Half]:
         if all(key in self._at_hand for key in keys):
@@ -289,27 +300,21 @@ class Index:
                 rows = [row for key in keys if (row := transaction.one(one, model=model, text=key))]
         return {text: np.frombuffer(vector, np.float16) for text, vector in rows}
 
-    def _give(self, vectors: Mapping[str, Half], wanting: Iterable[Capability]) -> None:
-        with self._lock:
-            found = {c.id: vectors.get(_key(embedding_text(c))) for c in wanting}
-            # Half precision in memory too: a process that encodes answers like one that reopens.
-            self._current.give_vectors({id: v.astype(np.float32) for id, v in found.items() if v is not None})
-
     # --- writing down and reading back -------------------------------------------------------
 
     def _write(self, model: str) -> None:
-        with self._lock:
-            marks = {id: _mark(each, self._examples) for id, each in self._held.items()}
-            state = written.write(self._current.state(), marks, model)
-            self._unwritten = 0
+        state = self._current
+        marks = {id: _mark(each, state.examples) for id, each in state.held.items()}
+        written_down = written.write(state.corpus.state(), marks, model)
+        self._unwritten = 0
         with self._database.writing() as transaction:
             transaction.run(
                 "INSERT INTO search_index (collection, state) VALUES (:collection, :state)"
                 " ON CONFLICT (collection) DO UPDATE SET state = excluded.state",
-                collection=self._collection, state=state,
+                collection=self._collection, state=written_down,
             )  # fmt: skip
 
-    def _opened(self, capabilities: Mapping[str, Capability], shown: Examples) -> Corpus:
+    def _opened(self, capabilities: Mapping[str, Capability], shown: Examples) -> _State:
         """The corpus as it was written down, less what changed since; a new one if that is of no use."""
         with self._database.reading() as transaction:
             row = transaction.one(
@@ -317,15 +322,34 @@ class Index:
             )
         known = written.read(row[0]) if row else None
         if known is None or known.model != self.embedding.name:
-            return Corpus(self._presets)
+            return self._unsearchable(Corpus(self._presets), {}, {})
         same = {
             id: capabilities[id]
             for id, digest in zip(known.ids, known.digests, strict=True)
             if id in capabilities and _mark(capabilities[id], shown) == digest
         }
-        self._held = dict(same)
-        self._examples = {id: shown[id] for id in same if id in shown}
-        return Corpus.restored(known.state, same, self._presets)
+        examples = {id: shown[id] for id in same if id in shown}
+        return self._unsearchable(Corpus.restored(known.state, same, self._presets), same, examples)
+
+    def _unsearchable(self, corpus: Corpus, held: Mapping[str, Capability], examples: Examples) -> _State:
+        """Where following begins: a corpus that nobody searches yet and that may be changed in place."""
+        search = Search(corpus, held, self._calibration, self._requests)
+        return _State(corpus, held, examples, frozenset(), search)
+
+
+def _give(corpus: Corpus, vectors: Mapping[str, Half], wanting: Iterable[Capability]) -> None:
+    found = {c.id: vectors.get(_key(embedding_text(c))) for c in wanting}
+    # Half precision in memory too: a process that encodes answers like one that reopens.
+    corpus.give_vectors({id: v.astype(np.float32) for id, v in found.items() if v is not None})
+
+
+def _texts(capability: Capability, examples: Examples) -> tuple[str, ...]:
+    """What a capability says of itself, and the requests that it was shown to answer."""
+    return embedding_text(capability), *examples[capability.id]
+
+
+def _same_text(held: Capability | None, now: Capability) -> bool:
+    return held is now or (held is not None and held.digest == now.digest)
 
 
 def _same(held: Capability | None, now: Capability) -> bool:

@@ -6,7 +6,8 @@ one change. New rows wait in a small overlay until there are enough of them to b
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import inf, log1p
 from typing import TypeVar
@@ -115,6 +116,17 @@ class Lexical:
         self._overlay: dict[int, list[tuple[int, float]]] = {}
         self._divisors: Floats | None = None
 
+    def copied(self) -> "Lexical":
+        """The same rows, to be changed without changing these."""
+        other = copy(self)
+        other._numbers, other._vocabulary = self._numbers.copy(), self._vocabulary.copy()
+        other._frequencies = self._frequencies.copy()
+        other._row_terms, other._row_weights = self._row_terms.copy(), self._row_weights.copy()
+        other._alive = self._alive.copy()
+        other._postings = replace(self._postings)
+        other._overlay = {term: rows.copy() for term, rows in self._overlay.items()}
+        return other
+
     @property
     def size(self) -> int:
         """Rows ever used, dropped ones included."""
@@ -157,7 +169,7 @@ class Lexical:
 
     def scores(self, terms: Iterable[str]) -> Floats:
         """The BM25 score of every row; a term that is asked for twice counts once."""
-        divisors = self._current_divisors()
+        divisors = self.measured()
         asked = {self._numbers[term]: None for term in terms if term in self._numbers}
         total = self._merged_scores(asked)
         if self._overlay:
@@ -242,7 +254,7 @@ class Lexical:
         self._postings = _Postings([0, *np.cumsum(counts).tolist()], rows[order], weights[order])
         self._merged, self._overlay, self._divisors = self.size, {}, None
 
-    def _current_divisors(self) -> Floats:
+    def measured(self) -> Floats:
         """What a term's weight is measured against in each row; long texts need more of a term."""
         divisors = self._divisors
         if divisors is None:

@@ -27,6 +27,12 @@ class Names:
         self._rows: dict[str, tuple[int, ...]] = {}
         self._held: dict[int, Capability] = {}
 
+    def copied(self) -> "Names":
+        """The same names, to be changed without changing these."""
+        other = Names()
+        other._rows, other._held = self._rows.copy(), self._held.copy()
+        return other
+
     def add(self, row: int, capability: Capability) -> None:
         self._held[row] = capability
         for key in _keys(capability):

@@ -6,6 +6,7 @@ relations, none of which knows the others.
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -48,25 +49,91 @@ class Options:
     split: bool = True
     abstain: bool = True
     """Return nothing for a request without a word that carries meaning."""
+    with_reasons: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
-    """A need, or the whole request where it is empty, with what it gave for every row."""
+class _Text:
+    """A need, or the whole request where it is empty, and how near each row is to it."""
 
     need: str
     terms: Sequence[str]
     words: Floats
     similar: Floats | None
-    strengths: Floats
 
 
 @dataclass(frozen=True, slots=True)
 class _Evidence:
-    """What was read of a request, and the strength of every row that follows from it."""
+    """What was read of a request, how strongly each text speaks for every row, and what follows from it."""
 
-    readings: Sequence[_Reading]
+    texts: Sequence[_Text]
+    strengths: Sequence[Floats]
     merged: Floats
+
+
+class Read:
+    """A request as it reads against one corpus: whatever several searches for it need is made once.
+
+    Without an embedder it is read by its words alone.
+    """
+
+    def __init__(self, corpus: Corpus, request: str, embed: Embed | None = None) -> None:
+        self.corpus = corpus
+        self.request = request
+        self._embed = embed
+        self._weighed: list[tuple[Mask, bool, _Evidence]] = []
+
+    def remembered(self, searched: Mask, split: bool, weigh: Callable[[], _Evidence]) -> _Evidence:
+        """What speaks for each row of what is searched; the same for a second search of the same rows."""
+        for mask, was_split, evidence in self._weighed:
+            if was_split == split and np.array_equal(mask, searched):
+                return evidence
+        self._weighed.append((searched, split, weigh()))
+        return self._weighed[-1][2]
+
+    @cached_property
+    def called(self) -> set[int]:
+        """The rows that the request calls by name."""
+        return self.corpus.names.called(self.request)
+
+    @cached_property
+    def terms(self) -> list[str]:
+        return self.corpus.words.terms(self.request)
+
+    @cached_property
+    def whole(self) -> _Text:
+        return self._texts([self.request], self._vectors([self.request]))[0]
+
+    @cached_property
+    def in_needs(self) -> list[_Text]:
+        """The request as its needs, behind what they say together; nothing where it has only one."""
+        needs = Splitter(self.corpus.words.terms, MOST_NEEDS).split(self.request)
+        if not needs:
+            return []
+        vectors = self._vectors(needs)
+        if vectors is not None:
+            vectors = np.vstack([joined(vectors, [len(need) for need in needs]), vectors])
+        return self._texts([self.request, *needs], vectors)
+
+    def go_by_words(self) -> None:
+        """The embedder failed: what was read with it is read again without."""
+        self._embed, self._weighed = None, []
+        self.__dict__.pop("whole", None)
+        self.__dict__.pop("in_needs", None)
+
+    def _vectors(self, texts: Sequence[str]) -> Matrix | None:
+        dense = self.corpus.dense
+        return self._embed(texts) if self._embed and (dense.complete or dense.known.any()) else None
+
+    def _texts(self, texts: Sequence[str], vectors: Matrix | None) -> list[_Text]:
+        """The whole request, which comes first, and its needs."""
+        corpus = self.corpus
+        similar = [None] * len(texts) if vectors is None else corpus.dense.similarities(vectors)
+        read = []
+        for number, (text, near) in enumerate(zip(texts, similar, strict=True)):
+            terms = corpus.words.terms(text)
+            read.append(_Text(text if number else "", terms, corpus.lexical.scores(terms), near))
+        return read
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,28 +143,32 @@ class Ranker:
     corpus: Corpus
     calibration: Calibration
     embed: Embed | None = None
-    most_needs: int = MOST_NEEDS
 
     def search(
-        self, request: str, allowed: Mask | None = None, options: Options | None = None
+        self, request: str | Read, allowed: Mask | None = None, options: Options | None = None
     ) -> tuple[Hit, ...]:
         """The capabilities that answer a request, best first, from those that are allowed."""
         wanted = options or Options()
+        read = Read(self.corpus, request, self.embed) if isinstance(request, str) else request
         searched = self._searched(allowed, wanted)
         population = int(np.count_nonzero(searched))
-        called = {row for row in self.corpus.names.called(request) if searched[row]}
-        says_something = self.corpus.words.terms(request) if wanted.abstain else request.strip()
+        called = {row for row in read.called if searched[row]}
+        says_something = read.terms if wanted.abstain else read.request.strip()
         if not population or not (called or says_something):
             return ()
-        evidence = self._evidence(request, searched, population, wanted.split)
+        evidence = read.remembered(
+            searched, wanted.split, lambda: self._evidence(read, searched, population, wanted.split)
+        )
         found = self._found(evidence.merged, called, wanted.top_k + SPARE)
         asked = {each.id for each in found[: wanted.top_k]}
         if wanted.use_graph:
             permits = self._permits(searched)
             found = with_relatives(found, self.corpus.graph, permits, wanted.boost, wanted.top_k)
         kept = self._kept(self._close_lifted(found), asked, wanted)
-        surfaces = self.corpus.words.surfaces(request) if kept else {}
-        return tuple(self._hit(each, score, evidence.readings, surfaces) for each, score in kept)
+        if not wanted.with_reasons:
+            return tuple(Hit(id=each.id, score=score, brought_by=each.brought_by) for each, score in kept)
+        surfaces = self.corpus.words.surfaces(read.request) if kept else {}
+        return tuple(self._hit(each, score, evidence, surfaces) for each, score in kept)
 
     def _searched(self, allowed: Mask | None, options: Options) -> Mask:
         mask = self.corpus.present()
@@ -115,40 +186,24 @@ class Ranker:
             mask[list(self.corpus.names.written(options.exclude))] = False
         return mask
 
-    def _evidence(self, request: str, searched: Mask, population: int, split: bool) -> _Evidence:
+    def _evidence(self, read: Read, searched: Mask, population: int, split: bool) -> _Evidence:
         """What speaks for each row: the needs of the request where they are clear, else all of it at once."""
-        needs = Splitter(self.corpus.words.terms, self.most_needs).split(request) if split else ()
-        readings: list[_Reading] = []
+        needs = read.in_needs if split else []
+        strengths = self._strengths(needs, population)
         if needs:
-            vectors = self._vectors(needs)
-            if vectors is not None:
-                vectors = np.vstack([joined(vectors, [len(need) for need in needs]), vectors])
-            readings = self._readings([request, *needs], vectors, population)
-            merged = pooled([each.strengths for each in readings], self._candidates(readings, searched))
+            merged = pooled(strengths, self._candidates(needs, searched))
             if merged is not None:
-                return _Evidence(readings, merged)
+                return _Evidence(needs, strengths, merged)
         # Encoded only now: it takes as long as all the needs together.
-        whole = self._readings([request], self._vectors([request]), population)
-        candidates = self._candidates(whole, searched)
-        merged = np.where(candidates, whole[0].strengths, np.float32(-np.inf))
-        return _Evidence([*whole, *readings[1:]], merged)
+        whole = [read.whole]
+        strength = self._strengths(whole, population)
+        merged = np.where(self._candidates(whole, searched), strength[0], np.float32(-np.inf))
+        return _Evidence([*whole, *needs[1:]], [*strength, *strengths[1:]], merged)
 
-    def _vectors(self, texts: Sequence[str]) -> Matrix | None:
+    def _strengths(self, texts: Sequence[_Text], population: int) -> list[Floats]:
         dense = self.corpus.dense
-        return self.embed(texts) if self.embed and (dense.complete or dense.known.any()) else None
-
-    def _readings(self, texts: Sequence[str], vectors: Matrix | None, population: int) -> list[_Reading]:
-        """The whole request, which comes first, and its needs."""
-        corpus = self.corpus
-        known = None if corpus.dense.complete else corpus.dense.known
-        similar = [None] * len(texts) if vectors is None else corpus.dense.similarities(vectors)
-        readings = []
-        for number, (text, near) in enumerate(zip(texts, similar, strict=True)):
-            terms = corpus.words.terms(text)
-            words = corpus.lexical.scores(terms)
-            strengths = self.calibration.strengths(words, near, known, population)
-            readings.append(_Reading(text if number else "", terms, words, near, strengths))
-        return readings
+        known = None if dense.complete else dense.known
+        return [self.calibration.strengths(each.words, each.similar, known, population) for each in texts]
 
     def _found(self, merged: Floats, called: set[int], count: int) -> list[Found]:
         rows = sorted({*_strongest(merged, count), *called})
@@ -162,13 +217,13 @@ class Ranker:
             ]
         )
 
-    def _candidates(self, readings: Sequence[_Reading], searched: Mask) -> Mask:
+    def _candidates(self, texts: Sequence[_Text], searched: Mask) -> Mask:
         """What is searched, less rows without a vector and without a shared word."""
         dense = self.corpus.dense
-        by_vector = readings[0].similar is not None
+        by_vector = texts[0].similar is not None
         if by_vector and dense.complete:
             return searched
-        shared = [each.words > 0 for each in readings]
+        shared = [each.words > 0 for each in texts]
         either: Mask = np.logical_or.reduce([dense.known, *shared] if by_vector else shared)
         return searched & either
 
@@ -209,25 +264,26 @@ class Ranker:
         relevance = self.calibration.relevance
         return [(each, max(options.min_relevance, relevance(each.strength))) for each in kept.values()]
 
-    def _hit(
-        self, found: Found, score: float, readings: Sequence[_Reading], surfaces: Mapping[str, str]
-    ) -> Hit:
+    def _hit(self, found: Found, score: float, evidence: _Evidence, surfaces: Mapping[str, str]) -> Hit:
         row, user = self.corpus.row(found.id), self.corpus.row(found.brought_by)
         asked = user if user is not None else row
         # A need that says as much as the whole request says it more precisely.
-        best = max(readings, key=lambda each: (each.strengths[asked], bool(each.need)))
+        best, _ = max(
+            zip(evidence.texts, evidence.strengths, strict=True),
+            key=lambda each: (each[1][asked], bool(each[0].need)),
+        )
         reasons = ["named in the request"] if found.called else []
         if row is not None:
             reasons += self._reasons(row, best, surfaces)
         why = (*reasons, *found.reasons)
         return Hit(id=found.id, score=score, reasons=why, need=best.need, brought_by=found.brought_by)
 
-    def _reasons(self, row: int, reading: _Reading, surfaces: Mapping[str, str]) -> Iterable[str]:
-        matched = self.corpus.lexical.matched(row, reading.terms)[:SHOWN_WORDS]
+    def _reasons(self, row: int, text: _Text, surfaces: Mapping[str, str]) -> Iterable[str]:
+        matched = self.corpus.lexical.matched(row, text.terms)[:SHOWN_WORDS]
         if matched:
             yield "words: " + ", ".join(dict.fromkeys(surfaces.get(term, term) for term in matched))
-        if reading.similar is not None and self.corpus.dense.known[row]:
-            yield f"similarity {reading.similar[row]:.2f}"
+        if text.similar is not None and self.corpus.dense.known[row]:
+            yield f"similarity {text.similar[row]:.2f}"
 
 
 def _strongest(strengths: Floats, count: int) -> list[int]:

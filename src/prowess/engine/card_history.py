@@ -6,12 +6,12 @@ Above: `carding`. Below: the store. The rate is kept by the minute, so that the 
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 import msgspec
 
-from prowess.context.relevance import Weights
+from prowess.context.card_weights import Weights
 from prowess.errors import NotFound
 from prowess.journal import Clock, Journal, Place, stamp
 from prowess.sources.stored_cards import drop, keep
@@ -24,7 +24,7 @@ MINUTE = 16
 LOOKED_THROUGH = 10_000
 
 
-class Standing(NamedTuple):
+class InjectionRate(NamedTuple):
     """How many turns there were in the window and how many got a card, and the weights of the last fit."""
 
     turns: int = 0
@@ -36,36 +36,28 @@ class Standing(NamedTuple):
         return self.turns >= fewest and self.injecting > threshold * self.turns
 
 
+NO_RATE = InjectionRate()
+
+
 class CardHistory:
     def __init__(self, database: Database, journal: Journal, clock: Clock) -> None:
-        self._database = database
+        self.database = database
         self.journal = journal
         self._clock = clock
 
-    def standing(self, hours: int) -> Standing:
-        since = stamp(self._clock() - timedelta(hours=hours))[:MINUTE]
-        with self._database.reading() as transaction:
-            rate = transaction.one(
-                "SELECT COALESCE(SUM(turns), 0), COALESCE(SUM(injecting), 0)"
-                " FROM card_rate WHERE minute > :since",
-                since=since,
-            )
-            fitted = transaction.one("SELECT weights FROM card_fit ORDER BY number DESC LIMIT 1")
-        turns, injecting = rate or (0, 0)
-        weights = msgspec.json.decode(fitted[0], type=Weights) if fitted else None
-        return Standing(int(turns), int(injecting), weights)
+    def rate(self, hours: int) -> InjectionRate:
+        with self.database.reading() as transaction:
+            return read_rate(transaction, self._clock(), hours)
 
-    def record(self, data: JsonObject, agent: str, is_counted: bool) -> None:
+    def write(self, transaction: Transaction, data: JsonObject, agent: str, is_counted: bool) -> None:
         """Journal a selection; unless it was only watched, it counts for the rate."""
-        minute = stamp(self._clock())[:MINUTE]
-        with self._database.writing() as transaction:
-            if is_counted:
-                _count(transaction, minute, bool(data["injected"]))
-            self.journal.append(transaction, SELECTED, data, agent)
+        if is_counted:
+            _count(transaction, stamp(self._clock())[:MINUTE], bool(data["injected"]))
+        self.journal.append(transaction, SELECTED, data, agent)
 
     def resume(self, by: str) -> None:
         """Start the rate anew; the journal keeps what was."""
-        with self._database.writing() as transaction:
+        with self.database.writing() as transaction:
             transaction.run("DELETE FROM card_rate")
             self.journal.append(transaction, "cards.resumed", {"by": by})
 
@@ -88,7 +80,7 @@ class CardHistory:
     def review(self, selection: str, card: str, relevant: bool, by: str) -> None:
         """Remember what a person said; a second opinion takes the place of the first."""
         at = stamp(self._clock())
-        with self._database.writing() as transaction:
+        with self.database.writing() as transaction:
             transaction.run(
                 "INSERT INTO card_review (selection, card, relevant, at)"
                 " VALUES (:selection, :card, :relevant, :at)"
@@ -100,32 +92,43 @@ class CardHistory:
 
     def reviews(self) -> Mapping[tuple[str, str], bool]:
         """(selection, card) -> whether a person found the card relevant."""
-        with self._database.reading() as transaction:
+        with self.database.reading() as transaction:
             rows = transaction.all("SELECT selection, card, relevant FROM card_review")
         return {(selection, card): bool(relevant) for selection, card, relevant in rows}
 
     def keep_card(self, text: str) -> str:
         at = stamp(self._clock())
-        with self._database.writing() as transaction:
+        with self.database.writing() as transaction:
             name = keep(transaction, text, at)
             self.journal.append(transaction, "cards.kept", {"card": name})
         return name
 
     def drop_card(self, name: str) -> None:
-        with self._database.writing() as transaction:
+        with self.database.writing() as transaction:
             drop(transaction, name)
             self.journal.append(transaction, "cards.dropped", {"card": name})
 
     def keep_weights(self, weights: Weights, labels: int) -> None:
         text = msgspec.json.encode(weights).decode()
         at = stamp(self._clock())
-        with self._database.writing() as transaction:
+        with self.database.writing() as transaction:
             transaction.run(
                 "INSERT INTO card_fit (number, at, weights, labels)"
                 " SELECT COALESCE(MAX(number), 0) + 1, :at, :weights, :labels FROM card_fit",
                 at=at, weights=text, labels=labels,
             )  # fmt: skip
             self.journal.append(transaction, "cards.fitted", {"weights": asdict(weights), "labels": labels})
+
+
+def read_rate(transaction: Transaction, now: datetime, hours: int) -> InjectionRate:
+    rate = transaction.one(
+        "SELECT COALESCE(SUM(turns), 0), COALESCE(SUM(injecting), 0) FROM card_rate WHERE minute > :since",
+        since=stamp(now - timedelta(hours=hours))[:MINUTE],
+    )
+    fitted = transaction.one("SELECT weights FROM card_fit ORDER BY number DESC LIMIT 1")
+    turns, injecting = rate or (0, 0)
+    weights = msgspec.json.decode(fitted[0], type=Weights) if fitted else None
+    return InjectionRate(int(turns), int(injecting), weights)
 
 
 def _count(transaction: Transaction, minute: str, injecting: bool) -> None:

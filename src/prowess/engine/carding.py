@@ -17,6 +17,7 @@ from prowess.config import CardsConfig
 from prowess.context.card_fitting import Labelled, agreement, fit
 from prowess.context.card_guard import shipped_guard
 from prowess.context.card_texts import baseline, capability_list
+from prowess.context.card_weights import WITH_MEANING, WORDS_ALONE, Weights
 from prowess.context.cards import Card, Guard, card_of, card_parts
 from prowess.context.injection import (
     BootstrapFile,
@@ -29,18 +30,10 @@ from prowess.context.injection import (
     place,
     told,
 )
-from prowess.context.relevance import (
-    WITH_MEANING,
-    WORDS_ALONE,
-    Embedder,
-    Meanings,
-    Relevance,
-    Weights,
-    logistic,
-)
+from prowess.context.relevance import Embedder, Meanings, Relevance, logistic
 from prowess.context.scorers import Scorer, Scoring, keyword, one_by_one
 from prowess.context.selection import Selection, nearest, select
-from prowess.engine.card_history import CardHistory, Standing
+from prowess.engine.card_history import CardHistory, InjectionRate
 from prowess.engine.card_report import card_report
 from prowess.engine.card_rules import (
     FEWEST_TURNS,
@@ -54,8 +47,10 @@ from prowess.engine.card_rules import (
 )
 from prowess.engine.reference import read_reference
 from prowess.engine.ways import new_id
+from prowess.engine.world import World, Worlds
 from prowess.errors import EncoderUnavailable, ProwessError
 from prowess.journal import Clock, Place
+from prowess.store.database import Transaction
 from prowess.tokens import Counter
 from prowess.types import DEFAULT_AGENT, Capability, Detail, JournalEntry, JsonObject, Message, Turn
 
@@ -72,8 +67,8 @@ class CardWays:
 
     clock: Clock
     counter: Counter
-    visible: Callable[[str, bool], Mapping[str, Capability]]
-    """Agent, authenticated -> what exists for it and what it may use."""
+    worlds: Worlds
+    """Where what people ask about cards outside of a turn is read."""
     detail_of: Callable[[str], Detail]
     embed: Callable[[], Embedder | None] = lambda: None
     """Opens the encoder, at the first selection."""
@@ -97,12 +92,21 @@ class _Deck:
     relevance: Relevance
 
 
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The cards of a turn, and what is recorded of them; nothing is written before somebody records it."""
+
+    injection: Injection
+    data: JsonObject | None = None
+    failure: str = ""
+
+
 class Carding:
     def __init__(self, history: CardHistory, config: CardsConfig, ways: CardWays) -> None:
         scorers: dict[str, Scorer | None] = {RELEVANCE: None, "keyword": keyword, **ways.scorers}
         check_names(config, scorers)
         self._history = history
-        self._config = config
+        self.config = config
         self._ways = ways
         self._scorers = scorers
         self._meanings: Meanings | None = None
@@ -112,40 +116,57 @@ class Carding:
     # --- a turn --------------------------------------------------------------------------------
 
     def inject(self, files: Files, turn: Turn, session: str = "") -> Injection:
-        """The files with the cards this turn needs; the same files when it needs none."""
+        """The files with the cards this turn needs; the same files when it needs none. Recorded."""
         given = as_files(files)
-        if not self._config.enabled:
+        if not self.config.enabled:
             return Injection(files=given)
-        selected = self.select(turn, session, given)
-        return replace(selected, files=place(given, selected.text))
+        selected = self.select(turn, self._ways.worlds.now(turn.agent), session, given)
+        with self._history.database.writing() as transaction:
+            self.record(transaction, selected, turn)
+        return replace(selected.injection, files=place(given, selected.injection.text))
 
     def select(
-        self, turn: Turn, session: str = "", files: Sequence[BootstrapFile] = (), id: str = ""
-    ) -> Injection:
-        """What `inject` would place, recorded; `id` names the turn, such as the id of its offer."""
-        if not self._config.enabled:
-            return Injection(files=tuple(files))
+        self, turn: Turn, world: World, session: str = "", files: Sequence[BootstrapFile] = (), id: str = ""
+    ) -> Selected:
+        """What `inject` would place, recorded nowhere; `id` names the turn, such as the id of its offer."""
+        if not self.config.enabled:
+            return Selected(Injection(files=tuple(files)))
         try:
-            return self._selected(self._completed(turn, session), session, files, id or self._ways.ids())
+            return self._selected(
+                self._completed(turn, session), world, session, files, id or self._ways.ids()
+            )
         except Exception as failure:  # a broken card system never stops an agent from starting
             logger.warning("cards could not be selected: %s", failure)
-            self._remember_failure(turn, failure)
-            return Injection(files=tuple(files), warnings=(f"cards could not be selected: {failure}",))
+            warnings = (f"cards could not be selected: {failure}",)
+            return Selected(
+                Injection(files=tuple(files), warnings=warnings),
+                failure=f"{type(failure).__name__}: {failure}",
+            )
 
-    def _selected(self, turn: Turn, session: str, files: Sequence[BootstrapFile], id: str) -> Injection:
+    def record(self, transaction: Transaction, selected: Selected, turn: Turn) -> None:
+        """Write down what came of a selection, and count it."""
+        if selected.failure:
+            data = {"request": turn.text, "error": selected.failure}
+            self._history.journal.append(transaction, "cards.failed", data, turn.agent)
+        elif selected.data is not None:
+            is_counted = selected.injection.mode != "monitor"
+            self._history.write(transaction, selected.data, turn.agent, is_counted)
+
+    def _selected(
+        self, turn: Turn, world: World, session: str, files: Sequence[BootstrapFile], id: str
+    ) -> Selected:
         start = self._ways.timer()
-        standing = self._history.standing(self._config.auto_disable_window_hours)
-        rules = rules_for(self._config, turn)
-        read = recent(turn, self._config.messages)
-        variant = variant_of(self._config, read, session)
-        deck = self._deck(turn, standing.weights)
+        deck = self._deck(turn, world)
         if not deck.cards:
-            return Injection(files=tuple(files), id=id, warnings=baseline_warnings(files))
+            return Selected(Injection(files=tuple(files), id=id, warnings=baseline_warnings(files)))
+        rules = rules_for(self.config, turn)
+        read = recent(turn, self.config.messages)
+        variant = variant_of(self.config, read, session)
         errors: list[str] = []
         scoring = self._scoring(variant, deck, lambda card, why: errors.append(f"{card}: {why}"))
         chosen = select(deck.cards, read, scoring, rules, turn.at or self._ways.clock())
         selection, text = fitted(chosen, rules.budget, self._ways.counter.count)
-        held_back = why_held_back(self._config, turn, self._is_stopped(standing))
+        held_back = why_held_back(self.config, turn, self._is_stopped(world.cards))
         placed = told(selection, text, held_back)
         injection = replace(
             placed,
@@ -153,19 +174,20 @@ class Carding:
             files=tuple(files),
             warnings=(*baseline_warnings(files), *errors),
             file_tokens=self._ways.counter.count(placed.text),
-            mode=self._config.mode,
+            mode=self.config.mode,
             variant=variant,
             milliseconds=round((self._ways.timer() - start) * 1000, 3),
         )
         features = deck.relevance.evidence(read) if variant == RELEVANCE else {}
-        self._remember(injection, turn, selection, errors, features)
-        return injection
+        if audit := audit_text(injection, self.config.log_level):
+            logger.info("%s", audit)
+        return Selected(injection, _selection_data(injection, turn, selection, errors, features))
 
     def _completed(self, turn: Turn, session: str) -> Turn:
         """The turn with the messages and the session type that user code knows."""
         ways = self._ways
         if not turn.messages and ways.messages_of is not None:
-            turn = replace(turn, messages=tuple(ways.messages_of(session, self._config.messages)))
+            turn = replace(turn, messages=tuple(ways.messages_of(session, self.config.messages)))
         if session and ways.session_type_of is not None:
             turn = replace(turn, session_type=ways.session_type_of(session))
         return turn
@@ -174,49 +196,14 @@ class Carding:
         scorer = self._scorers[variant]
         return deck.relevance if scorer is None else one_by_one(scorer, failed)
 
-    def _is_stopped(self, standing: Standing) -> bool:
-        return standing.is_stopped(self._config.auto_disable_threshold, FEWEST_TURNS)
-
-    def _remember(
-        self, injection: Injection, turn: Turn, selection: Selection, errors: Sequence[str],
-        features: Mapping[str, tuple[float, ...]],
-    ) -> None:  # fmt: skip
-        skipped = list(nearest(selection, NEAREST))
-        named = [one.id for one in (*injection.injected, *injection.held)] + [one.id for one in skipped]
-        data = {
-            "selection": injection.id,
-            "request": turn.text,
-            "session_type": turn.session_type,
-            "injected": [asdict(one) for one in injection.injected],
-            "held": [asdict(one) for one in injection.held],
-            "held_back": injection.held_back,
-            "tokens": injection.tokens_used,
-            "truncated": injection.truncated,
-            "skipped": [{"id": s.id, "reason": s.reason, "score": round(s.score, 4)} for s in skipped],
-            "errors": list(errors),
-            "warnings": list(injection.warnings),
-            "mode": injection.mode,
-            "variant": injection.variant,
-            "milliseconds": injection.milliseconds,
-            "features": {id: list(features[id]) for id in named if id in features},
-        }
-        self._history.record(data, turn.agent, is_counted=injection.mode != "monitor")
-        text = audit_text(injection, self._config.log_level)
-        if text:
-            logger.info("%s", text)
-
-    def _remember_failure(self, turn: Turn, failure: Exception) -> None:
-        try:
-            data = {"request": turn.text, "error": f"{type(failure).__name__}: {failure}"}
-            self._history.journal.record("cards.failed", data, turn.agent)
-        except ProwessError:  # the store is what failed; the log has it
-            logger.warning("the failure could not be journalled")
+    def _is_stopped(self, rate: InjectionRate) -> bool:
+        return rate.is_stopped(self.config.auto_disable_threshold, FEWEST_TURNS)
 
     def having(self, **settings: Any) -> "Carding":
         """The same cards with other keys of [cards], for one call."""
         if not settings:
             return self
-        other = Carding(self._history, msgspec.structs.replace(self._config, **settings), self._ways)
+        other = Carding(self._history, msgspec.structs.replace(self.config, **settings), self._ways)
         other._meanings, other._made, other._decks = self._opened_meanings(), self._made, self._decks
         return other
 
@@ -224,12 +211,11 @@ class Carding:
 
     def cards(self, agent: str = DEFAULT_AGENT) -> tuple[Card, ...]:
         """Every card this agent may see, also those the guard rejects, with why."""
-        standing = self._history.standing(self._config.auto_disable_window_hours)
-        return self._deck(Turn(messages=(), agent=agent), standing.weights).cards
+        return self._deck(Turn(messages=(), agent=agent), self._ways.worlds.now(agent)).cards
 
-    def _deck(self, turn: Turn, weights: Weights | None) -> _Deck:
+    def _deck(self, turn: Turn, world: World) -> _Deck:
         key = (turn.agent, turn.authenticated)
-        visible = self._ways.visible(*key)
+        visible, weights = world.visible(*key).capabilities, world.cards.weights
         held = self._decks.get(key)
         if held is None or held.made_from is not visible or held.weights != weights:
             cards = tuple(self._card(one) for one in visible.values() if self._is_usable(one))
@@ -240,7 +226,7 @@ class Carding:
     def _is_usable(self, capability: Capability) -> bool:
         from_workspace = capability.metadata.get("origin") == "workspace"
         known = capability.kind == "card" and "triggers" in capability.metadata
-        return known and capability.available and (self._config.workspace or not from_workspace)
+        return known and capability.available and (self.config.workspace or not from_workspace)
 
     def _card(self, capability: Capability) -> Card:
         key = (capability.id, capability.digest)
@@ -278,15 +264,15 @@ class Carding:
 
     def read_reference(self, path: str = "") -> str:
         """Answer a call of `read_reference`: the deep reference, which is never loaded by itself."""
-        return read_reference(self._ways.root, self._config.reference, path, self._ways.guard)
+        return read_reference(self._ways.root, self.config.reference, path, self._ways.guard)
 
     def report(self) -> dict[str, Any]:
         """How often, how much, how long, how right; everything, by card and by variant."""
         history = self._history
-        standing = history.standing(self._config.auto_disable_window_hours)
+        rate = history.rate(self.config.auto_disable_window_hours)
         found = card_report(history.selections(), history.outcomes(), history.reviews())
         failures = len(history.journal.latest(1000, type="cards.failed"))
-        return {**found, "failures": failures, "stopped": self._is_stopped(standing)}
+        return {**found, "failures": failures, "stopped": self._is_stopped(rate)}
 
     def recent(self, limit: int = 20, before: Place | None = None) -> tuple[JsonObject, ...]:
         """The last selections (older than a place), the newest last, with what people said about them."""
@@ -308,7 +294,7 @@ class Carding:
                 f"{len(labels)} labels are too few to fit on; {FEWEST_LABELS} are the least",
                 "say more: prowess cards review SELECTION CARD --right|--wrong",
             )
-        before = self._history.standing(self._config.auto_disable_window_hours).weights or WITH_MEANING
+        before = self._history.rate(self.config.auto_disable_window_hours).weights or WITH_MEANING
         has_meaning = any(label.features[2] for label in labels)
         weights = fit(labels, WITH_MEANING if has_meaning else WORDS_ALONE)
         self._history.keep_weights(weights, len(labels))
@@ -339,8 +325,33 @@ class Carding:
 
     def rollout(self) -> Rollout:
         """How cards are let out now, and where the kill switch stands."""
-        standing = self._history.standing(self._config.auto_disable_window_hours)
-        return rollout(self._config, standing.turns, standing.injecting, self._is_stopped(standing))
+        rate = self._history.rate(self.config.auto_disable_window_hours)
+        return rollout(self.config, rate.turns, rate.injecting, self._is_stopped(rate))
+
+
+def _selection_data(
+    injection: Injection, turn: Turn, selection: Selection, errors: Sequence[str],
+    features: Mapping[str, tuple[float, ...]],
+) -> JsonObject:  # fmt: skip
+    skipped = list(nearest(selection, NEAREST))
+    named = [one.id for one in (*injection.injected, *injection.held)] + [one.id for one in skipped]
+    return {
+        "selection": injection.id,
+        "request": turn.text,
+        "session_type": turn.session_type,
+        "injected": [asdict(one) for one in injection.injected],
+        "held": [asdict(one) for one in injection.held],
+        "held_back": injection.held_back,
+        "tokens": injection.tokens_used,
+        "truncated": injection.truncated,
+        "skipped": [{"id": s.id, "reason": s.reason, "score": round(s.score, 4)} for s in skipped],
+        "errors": list(errors),
+        "warnings": list(injection.warnings),
+        "mode": injection.mode,
+        "variant": injection.variant,
+        "milliseconds": injection.milliseconds,
+        "features": {id: list(features[id]) for id in named if id in features},
+    }
 
 
 def _with_reviews(entry: JournalEntry, reviews: Mapping[tuple[str, str], bool]) -> JsonObject:

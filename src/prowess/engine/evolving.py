@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from prowess.catalogue.catalogue import Catalogue
 from prowess.catalogue.view import View
+from prowess.engine.world import Worlds
 from prowess.errors import NotFound
 from prowess.evolution.counting import count
 from prowess.evolution.encoding import params_data
@@ -32,15 +33,13 @@ class Evolving:
         journal: Journal,
         catalogue: Catalogue,
         now: Callable[[], str],
-        view: Callable[[], View],
-        revision: Callable[[], str],
+        worlds: Worlds,
     ) -> None:
         self._database = database
         self._journal = journal
         self._catalogue = catalogue
         self._now = now
-        self._view = view
-        self._revision = revision
+        self._worlds = worlds
         self._generations = Generations()
 
     def evaluate(
@@ -146,12 +145,13 @@ class Evolving:
             self._journal.append(transaction, type, {"provider": provider, "reason": why}, evaluation.agent)
 
     def _setting(self, agent: str, snapshot: Snapshot | None) -> Setting:
-        view = self._view()
+        world = self._worlds.now()
+        view = world.view
         return Setting(
             snapshot=snapshot or self._snapshot(view, agent),
             at=self._now(),
             registry={p.name: p.faculties for p in view.providers.values()} if snapshot else {},
-            policy_revision=self._revision(),
+            policy_revision=world.policy.revision,
             catalogue_version=view.version,
         )
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from prowess.engine.trial import Trial
+from prowess.engine.replay import Trial
 from prowess.learning.grouping import distinct, normalised
 from prowess.learning.jury import (
     FEWEST_JUDGES,

@@ -8,7 +8,7 @@ from prowess.context.cards import card_parts
 from prowess.context.classifier import Classifier
 from prowess.context.sanitise import LONGEST, Channel, Judgement, Provenance, judge
 from prowess.context.secrets import secrets
-from prowess.types import Draft, Json
+from prowess.types import Capability, Detail, Draft, Json
 
 MOST_FIELDS = 200
 """How many fields of one schema the classifier reads; rules read the others, put together."""
@@ -90,6 +90,15 @@ def judged(
     for one in () if _is_too_long(draft) else texts(draft):
         chosen = None if one.by_rules else for_fields if one.channel == "schema_field" else classifier
         yield Judged(one.channel, one.text, judge(one.text, one.channel, provenance, chosen), one.place)
+
+
+def found_in(
+    capability: Capability, detail: Detail, classifier: Classifier | None, approved: object | None
+) -> tuple[Judged, ...]:
+    """What speaks against each text of a capability; `approved` is the version that was approved last."""
+    provenance: Provenance = "changed" if approved else "unapproved"
+    found = judged(Draft(capability, detail), classifier, classifier, provenance)
+    return tuple(one for one in found if one.judgement.findings)
 
 
 def texts(draft: Draft) -> Iterator[Text]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from prowess.config import LearningConfig
 from prowess.engine.gating import Court, Progress, gate
 from prowess.engine.lessons import Learnt, ledger_of, take_in
-from prowess.engine.trial import Trial
+from prowess.engine.replay import Trials
 from prowess.errors import LearningError, NotFound
 from prowess.journal import Journal, canonical, stamp
 from prowess.learning import curriculum, gates, memory, skills
@@ -38,13 +38,13 @@ GATE_COMMAND = "prowess skills gate {}"
 class Learning:
     def __init__(
         self, database: Database, journal: Journal, config: LearningConfig, clock: Callable[[], datetime],
-        make_trial: Callable[[], Trial],
+        trials: Trials,
     ) -> None:  # fmt: skip
         self._database = database
         self._journal = journal
         self._config = config
         self._clock = clock
-        self._make_trial = make_trial
+        self._trials = trials
 
     @property
     def on(self) -> bool:
@@ -136,7 +136,9 @@ class Learning:
             judges = self._judges(transaction)
             chosen = [self._divided(transaction, skill, judges) for skill in chosen]
         named = "--all" if len(chosen) > 1 and {each.id for each in chosen} == proposed else " ".join(ids)
-        results = gate(chosen, self._court(judges, stable, named, progress), self._make_trial())
+        agents = {DEFAULT_AGENT, *(j.agent for j in judges), *(a for skill in chosen for a in skill.agents)}
+        trial = self._trials.begin(sorted(agents))
+        results = gate(chosen, self._court(judges, stable, named, progress), trial)
         with self._database.writing() as transaction:
             for result in results:
                 self._keep(transaction, result, by)

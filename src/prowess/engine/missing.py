@@ -5,6 +5,7 @@ from typing import Any
 
 from prowess.engine.absence import Absence
 from prowess.engine.engine import Engine
+from prowess.engine.searching import options
 from prowess.errors import nearest
 from prowess.types import Capability
 
@@ -16,7 +17,7 @@ def why_nothing(engine: Engine, request: str, agent: str, settings: Mapping[str,
     everything = engine.view().capabilities
     if not everything:
         return "nothing is in the catalogue; run: prowess sync"
-    chosen = engine._settings(settings)
+    chosen = engine.settings(settings)
     return (
         _unbound(engine, agent)
         or _unknown("kind", "" if chosen.kind == "any" else chosen.kind, everything)
@@ -49,10 +50,11 @@ def _unknown(what: str, wanted: str, everything: Mapping[str, Capability]) -> st
 
 def _kept_back(engine: Engine, request: str, agent: str, settings: Mapping[str, Any]) -> str:
     """What would be found if it were allowed, on, looked at and available."""
-    view, visible = engine.view(), engine.visible(agent)
+    world = engine.world(agent)
+    view, visible = world.view, world.visible(agent)
     hidden = Absence.of(view, visible, agent).hidden
-    wide = engine._settings({**settings, "only_available": False})
-    hits = engine._prepared().find(request, view.capabilities, wide)
+    wide = options(engine.settings({**settings, "only_available": False}))
+    hits = engine.search(world).hits(request, view.capabilities, wide)
     why = [(hit.id, hidden.get(hit.id) or "; ".join(view.capabilities[hit.id].unavailable)) for hit in hits]
     named = [f"{id} ({reason})" for id, reason in why if reason]
     see = f"see: prowess why {agent} ID"

@@ -1,11 +1,11 @@
-"""Steps 5 to 7 of a turn: from a request and what the agent may see to what the model sees.
+"""What the model sees: hits fitted into budgets, as text and as tools.
 
-Above: the engine, which decides who may see what and records the offer. Below: discovery, which
-finds, and context, which fits what was found into budgets.
+Above: the turn. Below: context, which renders and neutralises. What is made here is remembered by content,
+so that nothing is cleaned or rendered twice.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 
 import msgspec
 
@@ -15,12 +15,8 @@ from prowess.context.clean import clean_capability, clean_detail
 from prowess.context.render import DISCOVER_TOOL, tool_definition, tool_names
 from prowess.context.sanitise import Prompt, admit
 from prowess.context.tiers import Tier, tier0, tier1, tier2
-from prowess.discovery.corpus import alike
-from prowess.discovery.index import Index
-from prowess.discovery.ranking import Options
-from prowess.discovery.text import folded
 from prowess.engine.records import PINNED
-from prowess.errors import NotFound
+from prowess.engine.searching import filtered
 from prowess.tokens import Counter
 from prowess.types import Capability, Detail, Hit, JsonObject, Tokens
 
@@ -40,44 +36,21 @@ class Shown:
     no_room: tuple[str, ...]
 
 
+Details = Callable[[Collection[Capability]], Mapping[str, Detail]]
+"""Capabilities -> by id, what belongs to exactly their content."""
+
+
 class Offering:
-    def __init__(self, index: Index, counter: Counter, detail_of: Callable[[str], Detail]) -> None:
-        self.index = index
+    def __init__(self, counter: Counter, details: Details) -> None:
         self._counter = counter
-        self._detail_of = detail_of
+        self._read_details = details
         self._maps: dict[tuple[object, ...], Tier] = {}
         self._cleaned: dict[tuple[object, ...], Capability] = {}
         self._details: dict[tuple[str, str], Detail] = {}
 
-    def find(self, request: str, allowed: Collection[str], settings: DiscoveryConfig) -> tuple[Hit, ...]:
-        """What fits a request, best first, among what is allowed."""
-        return self.index.search(request, allowed, options(settings))
-
-    def fitting(self, request: str, allowed: Collection[str], settings: DiscoveryConfig) -> tuple[Hit, ...]:
-        """What `find` finds for an offer: cards come by another way, and take nobody's place."""
-        return self.index.search(request, allowed, replace(options(settings), without_kind="card"))
-
-    def rank(
-        self, request: str, allowed: Collection[str], depth: int, split: bool, settings: DiscoveryConfig
-    ) -> list[str]:
-        # What is available changes from one machine and moment to the next; how well search ranks must not.
-        everything = replace(
-            options(settings),
-            top_k=depth,
-            min_relevance=0.0,
-            abstain=False,
-            split=split,
-            only_available=False,
-        )
-        return [hit.id for hit in self.index.search(request, allowed, everything)][:depth]
-
-    def nearest(self, request: str, among: Collection[str], count: int) -> tuple[Hit, ...]:
-        """What comes closest to a request whether it fits or not: for people, never for models."""
-        return self.index.search(request, among, Options(top_k=count, min_relevance=0.0, use_graph=False))
-
     def show(
-        self, hits: Sequence[Hit], visible: View, scope: str, budget: int | None, settings: DiscoveryConfig,
-        every_tool: bool = False,
+        self, hits: Sequence[Hit], visible: View, scope: Hashable, budget: int | None,
+        settings: DiscoveryConfig, every_tool: bool = False,
     ) -> Shown:  # fmt: skip
         """Fit the hits into the budgets: the map first, then lines, tools, and whole pages."""
         purse = _Purse(budget)
@@ -87,9 +60,11 @@ class Offering:
         purse.spend(map_of_all.tokens)
         lines = tier1(list(known.values()), purse.most(settings.tier1_token_budget), self._counter.count)
         purse.spend(lines.tokens)
-        tools, tool_ids = self._tools([known[id] for id in (known if every_tool else lines.shown)], purse)
+        listed = [known[id] for id in (known if every_tool else lines.shown)]
         best = [known[id] for id in _for_pages(hits) if id in lines.shown][: settings.tier2_top_k]
-        whole = [(each, detail) for each in best if (detail := self._detail_if_there(each)) is not None]
+        details = self._details_of([*(each for each in listed if each.kind in CALLABLE), *best])
+        tools, tool_ids = self._tools(listed, details, purse)
+        whole = [(each, details[each.id]) for each in best if each.id in details]
         pages = tier2(whole, purse.most(settings.tier2_token_budget), self._counter.count)
         texts = [tier.text for tier in (map_of_all, lines, pages) if tier.text]
         tokens = Tokens(
@@ -100,7 +75,7 @@ class Offering:
             counter=self._counter.name,
         )
         return Shown(
-            admit("\n\n".join(texts), "result"),
+            self.joined(*texts),
             tools,
             tool_ids,
             tokens,
@@ -108,7 +83,7 @@ class Offering:
             tuple(id for id in lines.no_room if id not in tool_ids.values()),
         )
 
-    def _map(self, visible: View, scope: str, budget: int, settings: DiscoveryConfig) -> Tier:
+    def _map(self, visible: View, scope: Hashable, budget: int, settings: DiscoveryConfig) -> Tier:
         """Tier 0, kept while neither the catalogue nor what the agent may see changes."""
         filters = (settings.kind, settings.category, settings.provider, *settings.exclude)
         key = (visible.version, scope, budget, filters)
@@ -139,33 +114,30 @@ class Offering:
             self._cleaned[key] = clean_capability(capability)
         return self._cleaned[key]
 
-    def _clean_detail(self, capability: Capability) -> Detail:
-        key = (capability.id, capability.digest)
-        if key not in self._details:
-            if len(self._details) >= REMEMBERED:
-                self._details.clear()
-            self._details[key] = clean_detail(capability.kind, self._detail_of(capability.id))
-        return self._details[key]
-
-    def _detail_if_there(self, capability: Capability) -> Detail | None:
-        """What belongs to a capability, unless a sync has removed it since it was found."""
-        try:
-            return self._clean_detail(capability)
-        except NotFound:
-            return None
+    def _details_of(self, capabilities: Sequence[Capability]) -> dict[str, Detail]:
+        """What belongs to these, fit to be shown; what is not at hand is read at once."""
+        wanted = {(each.id, each.digest): each for each in capabilities}
+        missing = {key: each for key, each in wanted.items() if key not in self._details}
+        if missing:
+            if len(self._details) + len(missing) > REMEMBERED:
+                self._details = {}
+            read = self._read_details(list(missing.values()))
+            made = {key: clean_detail(c.kind, read[c.id]) for key, c in missing.items() if c.id in read}
+            self._details = {**self._details, **made}
+        held = self._details
+        return {key[0]: held[key] for key in wanted if key in held}
 
     def _tools(
-        self, capabilities: Sequence[Capability], purse: "_Purse"
+        self, capabilities: Sequence[Capability], details: Mapping[str, Detail], purse: "_Purse"
     ) -> tuple[tuple[JsonObject, ...], dict[str, str]]:
         """The meta-tool, then every offered tool that can be called and still fits."""
         tools: list[JsonObject] = [DISCOVER_TOOL]
         ids: dict[str, str] = {}
         callable_ones = [c for c in capabilities if c.kind in CALLABLE]
         for capability, name in zip(callable_ones, tool_names(callable_ones), strict=True):
-            detail = self._detail_if_there(capability)
-            if detail is None:
+            if capability.id not in details:
                 continue
-            tool = tool_definition(capability, detail, name)
+            tool = tool_definition(capability, details[capability.id], name)
             if purse.affords(self.cost_of_tool(tool)):
                 purse.spend(self.cost_of_tool(tool))
                 tools.append(tool)
@@ -175,12 +147,16 @@ class Offering:
     def cost_of_tool(self, tool: JsonObject) -> int:
         return self._counter.count(msgspec.json.encode(tool).decode())
 
+    def cost_of_one(self, capability: Capability) -> int:
+        return self.cost_of_everything([capability])
+
     def cost_of_everything(self, capabilities: Sequence[Capability]) -> int:
         """What it would cost to show a model every one of them whole, as is usual elsewhere."""
         names = tool_names(capabilities)
+        details = self._read_details(capabilities)
         total = 0
         for capability, name in zip(capabilities, names, strict=True):
-            detail = self._detail_of(capability.id)
+            detail = details.get(capability.id, Detail())
             total += self.cost_of_tool(tool_definition(capability, detail, name))
             total += self._counter.count(detail.content or "")
         return total
@@ -207,38 +183,3 @@ def _for_pages(hits: Sequence[Hit]) -> list[str]:
     """What was asked for, then what that brought along; what is only pinned has its line and its tool."""
     found = [hit for hit in hits if hit.reasons != PINNED]
     return [hit.id for hit in sorted(found, key=lambda hit: bool(hit.brought_by))]
-
-
-def narrows(settings: DiscoveryConfig) -> bool:
-    """Whether a search is asked to look at less than everything available."""
-    return any((settings.kind != "any", settings.category, settings.provider, settings.exclude))
-
-
-def filtered(settings: DiscoveryConfig) -> Callable[[Capability], bool]:
-    """Whether a capability passes the filters of a search: for what comes by other ways than search."""
-    wanted = {name: getattr(settings, name) for name in ("kind", "category", "provider")}
-    wanted = {name: value for name, value in wanted.items() if value not in ("", "any")}
-    excluded = set(map(folded, settings.exclude))
-
-    def passes(each: Capability) -> bool:
-        return (
-            (each.available or not settings.only_available)
-            and all(alike(getattr(each, name), value) for name, value in wanted.items())
-            and excluded.isdisjoint(map(folded, (each.id, each.name, each.display_name)))
-        )
-
-    return passes
-
-
-def options(settings: DiscoveryConfig) -> Options:
-    return Options(
-        top_k=settings.tier1_top_k,
-        min_relevance=settings.tier1_min_relevance,
-        kind="" if settings.kind == "any" else settings.kind,
-        category=settings.category,
-        provider=settings.provider,
-        only_available=settings.only_available,
-        exclude=tuple(settings.exclude),
-        use_graph=settings.use_graph_reranking,
-        boost=settings.graph_boost_factor,
-    )

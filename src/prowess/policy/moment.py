@@ -3,9 +3,9 @@
 Above: `Policy`, which makes a new one whenever any of the three changed. Below: `resolve`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import reduce
-from typing import Protocol
+from typing import Protocol, TypeVar, cast
 
 from prowess.errors import ProwessError
 from prowess.policy.agents import lineage
@@ -18,6 +18,8 @@ from prowess.policy.standing import Standing
 from prowess.types import Capability, Decision, Verdict
 
 REMEMBERED = 200_000
+REMEMBERED_VALUES = 1024
+T = TypeVar("T")
 STRICTNESS: Mapping[Verdict, int] = {"allow": 0, "ask": 1, "deny": 2}
 
 
@@ -40,9 +42,34 @@ class Moment:
         self._decisions: dict[tuple[str, str, bool], Decision] = {}
         self._names: Names | None = None
         self._reaches: dict[str, Reach] = {}
+        self._made: dict[Hashable, object] = {}
 
-    def is_of(self, rules: Rules, standing: Standing, version: int) -> bool:
-        return self.rules is rules and self.standing is standing and self.version == version
+    def is_of(self, rules: Rules, standing: Standing, existing: Existing) -> bool:
+        return (
+            self.rules is rules
+            and self.standing is standing
+            and self.version == existing.version
+            and self.capabilities is existing.capabilities
+        )
+
+    @property
+    def revision(self) -> str:
+        """A digest of everything the rules say."""
+        return self.rules.revision
+
+    @property
+    def state(self) -> str:
+        """Moves with everything a decision rests on beside the catalogue: rules, agents and reviews."""
+        return f"{self.revision}.{self.standing.version}"
+
+    def remembered(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What follows from this moment alone, made once; of the oldest, nothing is kept for ever."""
+        found = self._made.get(key)
+        if found is None:
+            if len(self._made) >= REMEMBERED_VALUES:
+                self._made.clear()
+            found = self._made[key] = make()
+        return cast(T, found)
 
     @property
     def names(self) -> Names:
@@ -81,6 +108,24 @@ class Moment:
     def reach(self, agent: str) -> Reach:
         """Everything the agent may use, by its profile and by those of all its ancestors."""
         return reduce(Reach.within, (self.profile_reach(self.profile_of(one)) for one in self.line(agent)))
+
+    def allowed(self, agent: str, authenticated: bool) -> Reach:
+        """Every id the agent may use, at once and with approval."""
+        found = self.reach(agent)
+        if authenticated:
+            return found
+        closed = {id for id, one in self.capabilities.items() if declares(one, "requires_auth")}
+        return Reach(found.allow - closed, found.ask - closed)
+
+    def pinned(self, agent: str) -> tuple[str, ...]:
+        """What is always in tier 1: existing, allowed, in order of id."""
+        return self.remembered(("pinned", agent), lambda: self._pinned(agent))
+
+    def _pinned(self, agent: str) -> tuple[str, ...]:
+        found = self.reach(agent)
+        rules = self.holding(agent).profile.pinned
+        ids = {id for rule in rules for id in self.names.matching(rule.pattern)}
+        return tuple(sorted(id for id in ids if id in found.allow or id in found.ask))
 
     def profile_reach(self, profile: str) -> Reach:
         if profile not in self._reaches:

@@ -87,12 +87,22 @@ class Policy:
 
     def refresh(self) -> None:
         """Take in what changed in the files or in the store since the last look."""
+        self.read_files()
+        with self._database.reading() as transaction:
+            self.read_standing(transaction)
+
+    def read_files(self) -> None:
+        """Take in what changed in the files since the last look."""
         seen = stamp_files(self._files)
         if seen != self._stamp:
             self._loaded, self._stamp = load(self._files, self._definitions), seen
-        with self._database.reading() as transaction:
-            if standing_tables.read_version(transaction) != self._standing.version:
-                self._standing = standing_tables.read_standing(transaction)
+
+    def read_standing(self, transaction: Transaction) -> Standing:
+        """Take in what changed in the store, as this transaction sees it."""
+        standing = self._standing
+        if standing_tables.read_version(transaction) != standing.version:
+            standing = self._standing = standing_tables.read_standing(transaction)
+        return standing
 
     # --- what is allowed -----------------------------------------------------------------------
 
@@ -102,11 +112,7 @@ class Policy:
 
     def allowed(self, agent: str, existing: Existing, authenticated: bool = True) -> Reach:
         """Every id the agent may use, at once and with approval."""
-        found = self.at(existing).reach(agent)
-        if authenticated:
-            return found
-        closed = {id for id, one in existing.capabilities.items() if declares(one, "requires_auth")}
-        return Reach(found.allow - closed, found.ask - closed)
+        return self.at(existing).allowed(agent, authenticated)
 
     def resolve(self, profile: str, existing: Existing) -> Resolved:
         return self.at(existing).resolve(profile)
@@ -120,11 +126,7 @@ class Policy:
 
     def pinned(self, agent: str, existing: Existing) -> tuple[str, ...]:
         """What is always in tier 1: existing, allowed, in order of id."""
-        moment = self.at(existing)
-        found = moment.reach(agent)
-        rules = moment.holding(agent).profile.pinned
-        ids = {id for rule in rules for id in moment.names.matching(rule.pattern)}
-        return tuple(sorted(ids & (found.allow | found.ask)))
+        return self.at(existing).pinned(agent)
 
     def mcp_tools(self, agent: str, existing: Existing, schema_of: SchemaOf) -> tuple[JsonObject, ...]:
         """MCP tool definitions of the events and tools the agent may use."""
@@ -147,11 +149,12 @@ class Policy:
         moment = self.at(existing)
         return (*findings(self.rules, moment.names), *_agent_problems(moment))
 
-    def at(self, existing: Existing) -> Moment:
+    def at(self, existing: Existing, standing: Standing | None = None) -> Moment:
         """Rules, agents and catalogue as one value, kept while none of them changes."""
-        rules, standing, moment = self._loaded.rules, self._standing, self._moment
+        rules, moment = self._loaded.rules, self._moment
+        standing = standing or self._standing
         # Compared and not reset: another thread may be making one of what was true a moment ago.
-        if moment is None or not moment.is_of(rules, standing, existing.version):
+        if moment is None or not moment.is_of(rules, standing, existing):
             moment = self._moment = Moment(rules, standing, existing)
         return moment
 

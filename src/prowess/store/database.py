@@ -5,7 +5,7 @@ Above: the journal, the catalogue and every other owner of a table, who write li
 connection to one transaction at a time, so any thread may use it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from importlib import resources
 from threading import BoundedSemaphore
@@ -33,7 +33,8 @@ class Driver(Protocol):
 
     def usable(self, connection: Any) -> bool: ...
 
-    def adapt(self, sql: str) -> str: ...
+    @property
+    def adapt(self) -> Callable[[str], str]: ...
 
     def explain(self, failure: Exception) -> StoreError: ...
 

@@ -25,6 +25,7 @@ def adapt(sql: str) -> str:
 class Postgres:
     begin_reading = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
     begin_writing = "BEGIN"
+    adapt = staticmethod(adapt)
     lock_for_migration = "SELECT pg_advisory_xact_lock(7077391)"
 
     def __init__(self, url: str) -> None:
@@ -50,9 +51,6 @@ class Postgres:
 
     def usable(self, connection: Any) -> bool:
         return not connection.closed and connection.info.transaction_status == 0
-
-    def adapt(self, sql: str) -> str:
-        return adapt(sql)
 
     def explain(self, failure: Exception) -> StoreError:
         text = " ".join(str(failure).split()).replace(self._url, self.place)

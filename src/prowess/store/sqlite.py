@@ -1,6 +1,7 @@
 """The embedded store: one file in WAL mode, safe under many processes and kill -9."""
 
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ class SQLite:
     # Taking the write lock at once means a transaction waits at its start, never fails half-way.
     begin_writing = "BEGIN IMMEDIATE"
     lock_for_migration = ""
+    adapt: Callable[[str], str] = str  # it takes `:name` as it is written
     failures: tuple[type[Exception], ...] = (sqlite3.Error,)
 
     def __init__(self, path: Path) -> None:
@@ -45,9 +47,6 @@ class SQLite:
 
     def usable(self, connection: Any) -> bool:
         return not connection.in_transaction
-
-    def adapt(self, sql: str) -> str:
-        return sql
 
     def explain(self, failure: Exception) -> StoreError:
         text = str(failure)

@@ -1,6 +1,6 @@
 """The page `ask`: what a model would see for a request, why, and what was left out.
 
-It is the real turn, rehearsed: nothing that is tried here is recorded or learnt from.
+It is the real turn, previewed: nothing that is tried here is recorded or learnt from.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from prowess.config import DiscoveryConfig
 from prowess.context.injection import HEADING as CARDS_HEAD
 from prowess.context.tiers import TIER0_HEAD, TIER1_HEAD, TIER2_HEAD
 from prowess.engine.engine import Engine
-from prowess.engine.rehearsal import Rehearsal, Rehearsed, rehearsal
+from prowess.engine.preview import Preview, Previewed
 from prowess.types import DEFAULT_AGENT, Message, Turn
 from prowess.web import identity, page
 
@@ -96,7 +96,7 @@ class Answer:
     """What came of one way of asking."""
 
     side: Side
-    rehearsed: Rehearsed
+    previewed: Previewed
     bars: tuple[Bar, ...]
     pieces: tuple[Piece, ...]
     only_here: frozenset[str] = frozenset()
@@ -145,38 +145,37 @@ def _answer(engine: Engine, side: Side, text: str) -> Answer:
     settings = dict(side.settings)
     budget = settings.pop("budget", None)
     turn = Turn(messages=(Message("user", text),), budget=None if budget is None else int(budget))
-    rehearsed = _rehearsal(engine, side).offer(turn, settings)
-    return Answer(side, rehearsed, _bars(rehearsed, turn.budget), pieces(str(rehearsed.offer.text)))
+    previewed = _preview(engine, side).offer(turn, settings)
+    return Answer(side, previewed, _bars(previewed, turn.budget), pieces(str(previewed.offer.text)))
 
 
-def _rehearsal(engine: Engine, side: Side) -> Rehearsal:
+def _preview(engine: Engine, side: Side) -> Preview:
     kind, _, name = side.who.partition(":")
-    return rehearsal(engine, profile=name) if kind == "profile" else rehearsal(engine, agent=name)
+    return engine.preview(profile=name) if kind == "profile" else engine.preview(agent=name)
 
 
 def _steps(engine: Engine, side: Side, id: str, text: str) -> tuple[str, ...]:
-    stage = _rehearsal(engine, side)
-    return stage.engine.explain(stage.agent, id, text)
+    return _preview(engine, side).explain(id, text)
 
 
 def _beside(answers: Sequence[Answer]) -> list[Answer]:
-    found = [frozenset(hit.id for hit in one.rehearsed.offer.hits) for one in answers]
+    found = [frozenset(hit.id for hit in one.previewed.offer.hits) for one in answers]
     if len(answers) < 2:
         return list(answers)
     return [
-        Answer(one.side, one.rehearsed, one.bars, one.pieces, found[at] - found[1 - at])
+        Answer(one.side, one.previewed, one.bars, one.pieces, found[at] - found[1 - at])
         for at, one in enumerate(answers)
     ]
 
 
-def _bars(rehearsed: Rehearsed, budget: int | None) -> tuple[Bar, ...]:
-    tokens, chosen = rehearsed.offer.tokens, rehearsed.settings
+def _bars(previewed: Previewed, budget: int | None) -> tuple[Bar, ...]:
+    tokens, chosen = previewed.offer.tokens, previewed.settings
     most = budget if budget is not None else 10**9
     parts = (
         Bar("Tier 0: the map", tokens.tier0, min(most, chosen.tier0_token_budget), "c0"),
         Bar("Tier 1: what fits", tokens.tier1, min(most, chosen.tier1_token_budget), "c1"),
         Bar("Tier 2: whole pages", tokens.tier2, min(most, chosen.tier2_token_budget), "c2"),
-        Bar("Cards", tokens.cards, min(most, rehearsed.card_budget), "c3"),
+        Bar("Cards", tokens.cards, min(most, previewed.card_budget), "c3"),
         Bar("Tools", tokens.tools, budget, "c4"),
     )
     return (*parts, Bar("Together", tokens.total, budget, "c5"))

@@ -1,0 +1,108 @@
+"""The searchable form of a catalogue at one moment: nobody changes it, so any number of threads search it.
+
+Above: the engine, which takes one for a turn and searches it as often as it likes. Below: the ranker. A new
+one takes the place of the old when the catalogue, the vectors or what was learnt change; who searches the
+old one meanwhile is not disturbed.
+"""
+
+from collections import OrderedDict
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from threading import Lock
+
+import numpy as np
+
+from prowess.discovery.corpus import Corpus, Mask
+from prowess.discovery.dense import Matrix
+from prowess.discovery.embedding import Embedding
+from prowess.discovery.fusion import Calibration
+from prowess.discovery.graph import Graph
+from prowess.discovery.lint import Finding, lint
+from prowess.discovery.ranking import Options, Ranker, Read
+from prowess.errors import EncoderUnavailable
+from prowess.types import Capability, Hit
+
+REMEMBERED_QUERIES = 512
+REMEMBERED_MASKS = 64
+
+
+class RequestVectors:
+    """What requests mean, remembered: a conversation repeats itself. Encoding happens outside of any lock."""
+
+    def __init__(self, embedding: Embedding) -> None:
+        self.embedding = embedding
+        self._lock = Lock()
+        self._known: OrderedDict[str, Matrix] = OrderedDict()
+        self._remembered = REMEMBERED_QUERIES
+
+    def of(self, texts: Sequence[str], width: int) -> Matrix:
+        found: dict[str, Matrix] = {}
+        for text in texts:
+            if text not in found:
+                found[text] = self._at_hand(text, width)
+        return np.array([found[text] for text in texts])
+
+    def keep(self, vectors: Mapping[str, Matrix], further: int = 0) -> None:
+        """Remember these; with `further`, that many more than usual."""
+        with self._lock:
+            self._remembered = max(self._remembered, REMEMBERED_QUERIES + further)
+            self._known.update(vectors)
+            while len(self._known) > self._remembered:
+                self._known.popitem(last=False)
+
+    def _at_hand(self, text: str, width: int) -> Matrix:
+        with self._lock:
+            known = self._known.get(text)
+            if known is not None:
+                self._known.move_to_end(text)
+        if known is None:
+            known = self.embedding([text], width)[0]
+            self.keep({text: known})
+        return known
+
+
+class Search:
+    def __init__(
+        self, corpus: Corpus, capabilities: Mapping[str, Capability], calibration: Calibration,
+        vectors: RequestVectors,
+    ) -> None:  # fmt: skip
+        self._corpus = corpus
+        self._capabilities = capabilities
+        self._calibration = calibration
+        self._vectors = vectors
+        self._masks: list[tuple[Collection[str], Mask]] = []
+
+    @property
+    def graph(self) -> Graph:
+        return self._corpus.graph
+
+    def lint(self) -> tuple[Finding, ...]:
+        return lint(self._capabilities, self._corpus)
+
+    def read(self, request: str) -> Read:
+        """A request to be searched for once or several times; what it says is read once."""
+        embed = None if self._vectors.embedding.failure else self._embed
+        return Read(self._corpus, request, embed)
+
+    def hits(
+        self, request: str | Read, allowed: Collection[str], options: Options | None = None
+    ) -> tuple[Hit, ...]:
+        """What fits a request among the allowed, which must not change while it is passed again."""
+        read = self.read(request) if isinstance(request, str) else request
+        ranker, mask = Ranker(self._corpus, self._calibration), self._mask(allowed)
+        with suppress(EncoderUnavailable):
+            return ranker.search(read, mask, options)
+        self._vectors.embedding.hurry()
+        read.go_by_words()
+        return ranker.search(read, mask, options)
+
+    def _embed(self, texts: Sequence[str]) -> Matrix:
+        return self._vectors.of(texts, self._corpus.dense.width)
+
+    def _mask(self, allowed: Collection[str]) -> Mask:
+        for known, mask in self._masks:
+            if known is allowed:
+                return mask
+        mask = self._corpus.mask(allowed)
+        self._masks = [*self._masks[-REMEMBERED_MASKS:], (allowed, mask)]
+        return mask

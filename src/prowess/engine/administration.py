@@ -1,0 +1,139 @@
+"""What people decide between turns: providers, quarantine, agents, approvals and reviews.
+
+Above: the engine, whose verbs these are. Below: the catalogue and the policy. Each decision is one
+transaction with its journal entry.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from prowess.catalogue.catalogue import Catalogue, Version
+from prowess.catalogue.difference import difference, readable
+from prowess.engine.evolving import Evolving
+from prowess.engine.world import Worlds
+from prowess.journal import Journal
+from prowess.policy.agents import Agent
+from prowess.policy.approvals import Answer, Approval
+from prowess.policy.policy import Policy
+from prowess.store.database import Database
+from prowess.types import Held
+
+
+@dataclass(frozen=True, slots=True)
+class Administration:
+    database: Database
+    journal: Journal
+    catalogue: Catalogue
+    policy: Policy
+    evolution: Evolving
+    worlds: Worlds
+    now: Callable[[], str]
+
+    # --- providers ---------------------------------------------------------------------------
+
+    def activate(self, provider: str, agent: str = "") -> None:
+        """Switch a provider on again, for everybody or for one agent; a rollback lets go of it."""
+        self._switch(provider, agent, None)
+
+    def deactivate(self, provider: str, agent: str = "", reason: str = "switched off by a person") -> None:
+        """Switch a provider off, for everybody or for one agent: what it brings is in no answer."""
+        self._switch(provider, agent, reason)
+
+    def _switch(self, provider: str, agent: str, why_off: str | None) -> None:
+        with self.database.writing() as transaction:
+            if why_off is None:
+                self.evolution.release(transaction, agent, provider)
+            if self.catalogue.switch(transaction, provider, agent, why_off):
+                type = "provider.on" if why_off is None else "provider.off"
+                self.journal.append(transaction, type, {"provider": provider, "reason": why_off or ""}, agent)
+
+    # --- quarantine --------------------------------------------------------------------------
+
+    def quarantined(self) -> tuple[Held, ...]:
+        """What is held back until a person has looked at it."""
+        return tuple(self.worlds.now().view.quarantined.values())
+
+    def approve(self, id: str, by: str, digest: str = "") -> Held:
+        """A person lets a held capability go, with exactly the content it has now, or that of this digest."""
+        with self.database.writing() as transaction:
+            held = self.catalogue.approve(transaction, id, by, self.now(), digest)
+            data = {"capability": id, "digest": held.digest, "by": by, "was": held.reason}
+            self.journal.append(transaction, "quarantine.approved", data)
+        return held
+
+    def reject(self, id: str, by: str, digest: str = "") -> Held:
+        """A person keeps a capability out until its content changes."""
+        with self.database.writing() as transaction:
+            held = self.catalogue.reject(transaction, id, digest)
+            data = {"capability": id, "digest": held.digest, "by": by, "was": held.reason}
+            self.journal.append(transaction, "quarantine.rejected", data)
+        return held
+
+    def approved_version(self, id: str) -> Version | None:
+        """The text of a capability that was approved last, to compare a changed one with."""
+        return self.catalogue.approved_version(id)
+
+    def difference(self, id: str) -> tuple[str, ...]:
+        """How a capability differs from what was approved last; everything, where nothing was approved."""
+        approved = self.approved_version(id)
+        before = readable(approved.capability, approved.detail) if approved else ()
+        now = self.worlds.now().view.get(id)
+        return difference(before, readable(now, self.catalogue.detail(id)), ("approved", "now"))
+
+    # --- agents ------------------------------------------------------------------------------
+
+    def agents(self) -> tuple[Agent, ...]:
+        """Everyone who is bound to a profile, in order of name."""
+        self.policy.refresh()
+        return self.policy.agents()
+
+    def bind(self, name: str, profile: str) -> Agent:
+        """Bind a name to a profile."""
+        self.policy.refresh()
+        with self.database.writing() as transaction:
+            agent = self.policy.bind(transaction, name, profile)
+            self.journal.append(transaction, "agent.bound", {"profile": profile}, name)
+        return agent
+
+    def spawn(self, parent: str, name: str, profile: str) -> Agent:
+        """Make a child of an agent that may have one."""
+        view = self.worlds.now(parent).view
+        with self.database.writing() as transaction:
+            agent = self.policy.spawn(transaction, parent, name, profile, view)
+            self.journal.append(transaction, "agent.spawned", {"parent": parent, "profile": profile}, name)
+        return agent
+
+    def retire(self, name: str) -> tuple[str, ...]:
+        """Take an agent out, and every one below it; returns their names."""
+        self.policy.refresh()
+        with self.database.writing() as transaction:
+            gone = self.policy.retire(transaction, name)
+            for one in sorted(gone):
+                self.journal.append(transaction, "agent.retired", {"with": name}, one)
+        return gone
+
+    # --- approvals and reviews ---------------------------------------------------------------
+
+    def approvals(self, every: bool = False) -> tuple[Approval, ...]:
+        """The questions that wait for a person; or every one that is remembered."""
+        with self.database.writing() as transaction:
+            for old in self.policy.expire(transaction):
+                data = {"approval": old.id, "capability": old.capability}
+                self.journal.append(transaction, "approval.expired", data, old.agent)
+        return self.policy.approvals(every)
+
+    def answer(self, approval: str, said: Answer) -> Approval:
+        """A person answers a question."""
+        with self.database.writing() as transaction:
+            answered = self.policy.answer(transaction, approval, said)
+            data = {"approval": answered.id, "capability": answered.capability, "state": answered.state}
+            self.journal.append(transaction, "approval.answered", {**data, "by": said.by}, answered.agent)
+        return answered
+
+    def review(self, grant: str, by: str, note: str = "") -> None:
+        """An admin has looked at a grant as it is defined now."""
+        self.policy.refresh()
+        with self.database.writing() as transaction:
+            review = self.policy.review(transaction, grant, by, note)
+            data = {"grant": grant, "digest": review.digest, "by": by, "note": note}
+            self.journal.append(transaction, "grant.reviewed", data)

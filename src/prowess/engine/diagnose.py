@@ -1,0 +1,55 @@
+"""Everything that is wrong with an installation, for `prowess doctor`."""
+
+from typing import TYPE_CHECKING
+
+from prowess.catalogue.catalogue import Catalogue
+from prowess.engine import flagged
+from prowess.engine.world import World
+from prowess.errors import JournalBroken
+from prowess.journal import Journal
+from prowess.policy.policy import Policy
+from prowess.types import Held, Problem
+
+if TYPE_CHECKING:
+    from prowess.discovery.index import Index
+    from prowess.discovery.search import Search
+
+Problems = tuple[Problem, ...]
+
+
+def stored(catalogue: Catalogue, journal: Journal, world: World, place: str) -> Problems:
+    """What syncs could not read, what the guard found, what is held back, and if the journal is whole."""
+    waiting = (_waiting(held) for held in world.view.quarantined.values())
+    found = [*catalogue.problems(), *flagged.standing(journal, world.view), *waiting]
+    try:
+        journal.verify()
+    except JournalBroken as broken:
+        found.append(Problem("journal", place, broken.message, broken.remedy))
+    return tuple(found)
+
+
+def searchable(search: "Search", index: "Index") -> Problems:
+    """What presets name in vain, and whether words alone serve."""
+    found = search.graph.problems()
+    failure = index.unavailable
+    if failure is None:
+        return found
+    what = f"{failure.message}; search goes by words alone"
+    return (*found, Problem("discovery", "encoder", what, failure.remedy))
+
+
+def ruled(policy: Policy, world: World) -> Problems:
+    """What is wrong with the rules; where nothing is, whether they say anything about anybody."""
+    found = policy.problems(world.view)
+    if found or policy.agents():
+        return found
+    what, remedy = "there is none, so agents have only base", "run: prowess init"
+    if policy.files:
+        what = "no agent is bound to a profile, so agents have only base"
+        remedy = "name agents in a profile, or run: prowess agent add NAME --profile PROFILE"
+    return (Problem("policy", "policy", what, remedy, "warning"),)
+
+
+def _waiting(held: Held) -> Problem:
+    remedy = f"look at it: prowess quarantine show {held.id}"
+    return Problem("quarantine", held.id, f"held back: {held.reason}", remedy, "warning")

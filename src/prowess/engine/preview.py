@@ -1,0 +1,57 @@
+"""What a model would see if it were asked now: the real turn, recorded nowhere.
+
+Above: people who try requests and settings. Below: the turn, on the world as it is or on one in which an
+agent has another profile.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from prowess.config import DiscoveryConfig
+from prowess.engine.card_rules import rules_for
+from prowess.engine.explain import explain, explain_request
+from prowess.engine.turn import Parts, TurnOptions
+from prowess.engine.turn import offer as run_turn
+from prowess.engine.world import World
+from prowess.policy.agents import Agent
+from prowess.types import Offer, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Previewed:
+    offer: Offer
+    settings: DiscoveryConfig
+    card_budget: int
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """A world in which requests are tried as one agent, without consequences."""
+
+    world: World
+    agent: str
+    parts: Parts
+    options: Callable[[Mapping[str, Any]], TurnOptions]
+
+    def offer(self, turn: Turn, settings: Mapping[str, Any]) -> Previewed:
+        """`settings` are keys of [discovery]."""
+        options = self.options(settings)
+        asked = replace(turn, agent=self.agent)
+        made = run_turn(asked, self.world, self.parts, options)
+        card_budget = rules_for(self.parts.cards.config, asked).budget
+        return Previewed(made.offer, options.settings, card_budget)
+
+    def explain(self, id: str, request: str = "") -> tuple[str, ...]:
+        """Why something may be used and, for a request, would be offered, or not."""
+        if not request:
+            return explain(self.world, self.agent, id)
+        return explain_request(self.world, self.agent, id, request, self.parts, self.options({}))
+
+
+def with_profile(world: World, profile: str) -> tuple[World, str]:
+    """A world with one more agent, which has this profile and no parent; and that agent's name."""
+    name = f"anybody with profile {profile}"
+    standing = world.policy.standing
+    agents = {**standing.agents, name: Agent(name=name, profile=profile)}
+    return replace(world, policy=world.policy.with_standing(replace(standing, agents=agents))), name

@@ -1,0 +1,140 @@
+"""What would be offered if other skills were relied on: the real turn on a changed world, recorded nowhere.
+
+Above: the gates. Below: the turn. A replay has an index of its own over the same catalogue, because what is
+learnt changes what is searched; what requests mean is at hand, so that replaying takes no encoder.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from prowess.config import DiscoveryConfig
+from prowess.engine.taught import lessons_of, procedures_of, with_procedures
+from prowess.engine.world import World, Worlds
+from prowess.learning.skills import Skill
+from prowess.learning.use import REPLAYED
+from prowess.measure import ndcg
+from prowess.sources.learnt import draft
+from prowess.types import Capability, Message, Turn
+
+if TYPE_CHECKING:
+    from prowess.discovery.dense import Matrix
+    from prowess.discovery.index import Index
+    from prowess.engine.turn import Parts
+
+DEPTH = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Trials:
+    """Begins trials: in the world as it is, with parts of their own."""
+
+    worlds: Worlds
+    settings: DiscoveryConfig
+    parts: "Callable[[], Parts]"
+
+    def begin(self, agents: Sequence[str]) -> "Trial":
+        # Only hits are looked at: whole pages would be rendered for nobody.
+        settings = msgspec.structs.replace(self.settings, tier2_top_k=0)
+        return Trial(self.worlds.now(*agents), self.parts(), settings)
+
+
+class Trial:
+    """A world in which exactly these skills are relied on, and others a moment later."""
+
+    def __init__(self, world: World, parts: "Parts", settings: DiscoveryConfig) -> None:
+        self._taken = world
+        self._world = world
+        self._parts = parts
+        self._settings = settings
+        self._procedures: Mapping[str, Capability] | None = None
+        self._steps: Mapping[str, tuple[str, ...]] = {}
+        self._vectors: Mapping[str, Matrix] = {}
+        self._judges: Matrix | None = None
+        self.rely_on(())
+
+    @property
+    def _index(self) -> "Index":
+        return self._parts.searching.index
+
+    def prepare(
+        self, requests: Sequence[str], skills: Sequence[Skill], progress: Callable[[int, int], None]
+    ) -> None:
+        """Have at hand what every request means, so that replaying takes no encoder."""
+        texts = dict.fromkeys([*requests, *(span for skill in skills for span in skill.spans)])
+        self._parts.searching.at(self._world)
+        self._vectors = self._index.recall(list(texts), progress)
+        self._judges = (
+            _stacked([self._vectors[text] for text in requests]) if self._vectors and requests else None
+        )
+
+    def rely_on(self, skills: Sequence[Skill]) -> None:
+        from prowess.engine.searching import make_vectors  # numpy, at the first search
+
+        procedures = {p.capability: draft(p).capability for p in procedures_of(skills)}
+        view = self._world.view
+        if procedures != self._procedures:
+            tried = with_procedures(self._taken.view.capabilities, procedures)
+            view, self._procedures = replace(self._taken.view, capabilities=tried), procedures
+        self._world = self._world.over(view, lessons_of(skills))
+        make_vectors(self._index, self._world)
+        self._steps = {skill.method: skill.steps for skill in skills if skill.steps}
+
+    def near(self, request: str, others: Sequence[str]) -> list[float]:
+        """How near a request is to others in meaning; nothing is near where nothing was encoded."""
+        own = self._vectors.get(request)
+        if own is None:
+            return [0.0] * len(others)
+        return [float(own @ self._vectors[other]) if other in self._vectors else 0.0 for other in others]
+
+    def same(self, request: str, least: float) -> list[tuple[int, float]]:
+        """Which of the prepared requests, by number, are at least so near, each with how near it is."""
+        own = self._vectors.get(request)
+        if own is None or self._judges is None:
+            return []
+        nearness = self._judges @ own
+        return [(int(number), float(nearness[number])) for number in (nearness >= least).nonzero()[0]]
+
+    def nearest(self, request: str, count: int) -> list[tuple[int, float]]:
+        """The prepared requests that are nearest to a request, by number, each with how near it is."""
+        own = self._vectors.get(request)
+        if own is None or self._judges is None:
+            return []
+        nearness = self._judges @ own
+        return [(int(number), float(nearness[number])) for number in (-nearness).argsort()[:count]]
+
+    def parts(self, id: str) -> tuple[str, ...]:
+        """What a capability brings: itself and, if it is a skill of several steps, all of them."""
+        return (id, *self._steps.get(id, ()))
+
+    def offered(self, request: str, agent: str) -> dict[str, float]:
+        """What is offered, each with its relevance, best first."""
+        from prowess.engine.turn import TurnOptions, offer  # numpy, at the first search
+
+        turn = Turn(messages=(Message("user", request),), agent=agent, session_type=REPLAYED)
+        options = TurnOptions(settings=self._settings, id=REPLAYED)
+        return {hit.id: hit.score for hit in offer(turn, self._world, self._parts, options).offer.hits}
+
+    def ranked(self, request: str, agent: str) -> list[str]:
+        """What `rank` gives in this world."""
+        from prowess.engine.searching import ranking  # numpy, at the first search
+
+        search = self._parts.searching.at(self._world)
+        return ranking(search, request, self._world.visible(agent).capabilities, DEPTH, True, self._settings)
+
+    def score(self, ranked: Sequence[str], expected: Sequence[str]) -> float:
+        """NDCG@10; a skill of several steps stands for all of them."""
+        waiting, hits = set(expected), []
+        for position, id in enumerate(ranked, 1):
+            brought = waiting & set(self.parts(id))
+            hits += [position] * len(brought)
+            waiting -= brought
+        return min(1.0, ndcg(hits, len(expected), DEPTH))
+
+
+def _stacked(vectors: "Sequence[Matrix]") -> "Matrix":
+    import numpy as np  # loaded at the first search, not at the first import
+
+    return np.stack(vectors)

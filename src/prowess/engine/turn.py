@@ -1,0 +1,145 @@
+"""One turn, top to bottom: what exists, what is allowed, what is needed, what is seen, what is recorded.
+
+Above: the engine, which takes the world and records what was made; previews, gates and explanations, which
+run the same turn on another world and record nothing. Below: the stages. Everything a turn depends on is in
+its world, so that an offer, the policy revision it names and its journal entry agree by construction.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from prowess.catalogue.view import View
+from prowess.config import DiscoveryConfig
+from prowess.discovery.ranking import Read
+from prowess.discovery.search import Search
+from prowess.engine.absence import NEAREST, Absence
+from prowess.engine.carding import Carding, Selected
+from prowess.engine.offering import Offering, Shown
+from prowess.engine.records import PINNED
+from prowess.engine.searching import Searching, filtered, fitting, narrows, nearest
+from prowess.engine.world import World
+from prowess.errors import ConfigError
+from prowess.types import Hit, LeftOut, Message, Offer, Turn
+
+DISCOVERY = "discovery"
+OnFailure = Literal["open", "closed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a turn works with; none of it knows the turn."""
+
+    searching: Searching
+    offering: Offering
+    cards: Carding
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnOptions:
+    """How one offer is made: what `[discovery]` and the caller say, and what to do when search fails."""
+
+    settings: DiscoveryConfig
+    id: str
+    on_failure: OnFailure = "open"
+
+    def __post_init__(self) -> None:
+        if self.on_failure not in ("open", "closed"):
+            raise ConfigError("on_failure", f"is {self.on_failure!r}", "say open or closed")
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An offer, and what belongs into the journal with it."""
+
+    turn: Turn
+    offer: Offer
+    cards: Selected
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What answers a request, and how it was found: with `search`, unless that failed."""
+
+    hits: tuple[Hit, ...]
+    mode: str
+    search: tuple[Search, Read] | None = None
+
+
+def as_turn(turn: Turn | str) -> Turn:
+    return Turn(messages=(Message("user", turn),)) if isinstance(turn, str) else turn
+
+
+def offer(turn: Turn, world: World, parts: Parts, options: TurnOptions) -> Made:
+    """What the model is offered in this world; nothing is recorded."""
+    visible = world.visible(turn.agent, turn.authenticated)
+    found = needed(turn, world, visible, parts.searching, options)
+    hits = with_pinned(found.hits, turn, world, visible, options.settings)
+    scope = (turn.agent, turn.authenticated, world.policy.state, world.stopped.get(turn.agent))
+    shown = parts.offering.show(
+        hits, visible, scope, turn.budget, options.settings, every_tool=found.search is None
+    )
+    left = None if turn.budget is None else max(0, turn.budget - shown.tokens.total)
+    cards = parts.cards.select(replace(turn, budget=left), world, id=options.id)
+    made = Offer(
+        id=options.id,
+        agent=turn.agent,
+        text=parts.offering.joined(shown.text, cards.injection.text),
+        cards=tuple(card.id for card in cards.injection.injected),
+        hits=tuple(hit for hit in hits if hit.id in shown.shown),
+        tools=shown.tools,
+        tool_ids=shown.tool_ids,
+        tokens=replace(shown.tokens, cards=cards.injection.file_tokens),
+        left_out=left_out(turn, world, visible, found, shown, options.settings),
+        catalogue_version=world.view.version,
+        policy_revision=world.policy.revision,
+        mode=found.mode,
+    )
+    return Made(turn, made, cards)
+
+
+def needed(turn: Turn, world: World, visible: View, searching: Searching, options: TurnOptions) -> Found:
+    """What fits the request, best first, among what the agent may use."""
+    try:
+        search = searching.at(world)
+        read = search.read(turn.text)
+        return Found(fitting(search, read, visible.capabilities, options.settings), DISCOVERY, (search, read))
+    except Exception as failure:
+        # Awareness fails open unless the caller wants it closed; permission was decided before.
+        failed = f"discovery failed ({type(failure).__name__})"
+        if options.on_failure == "closed":
+            return Found((), f"{failed}; nothing but what is pinned is offered")
+        reason = f"{failed}; everything allowed is offered"
+        return Found(_everything(visible, options.settings, reason), reason)
+
+
+def with_pinned(
+    found: tuple[Hit, ...], turn: Turn, world: World, visible: View, settings: DiscoveryConfig
+) -> tuple[Hit, ...]:
+    """What a profile pins comes first, found or not, unless a filter leaves it out."""
+    known, passes = visible.capabilities, filtered(settings)
+    pinned = [id for id in world.policy.pinned(turn.agent) if id in known and passes(known[id])]
+    hits = {hit.id: hit for hit in found}
+    first = [hits.pop(id, Hit(id=id, score=0.0)) for id in pinned]
+    return (*(replace(hit, reasons=(*hit.reasons, *PINNED)) for hit in first), *hits.values())
+
+
+def left_out(
+    turn: Turn, world: World, visible: View, found: Found, shown: Shown, settings: DiscoveryConfig
+) -> LeftOut:
+    """What was not offered and why: for people, never for the model."""
+    if found.search is None:
+        return LeftOut()
+    search, read = found.search
+    key = ("absence", turn.agent, turn.authenticated, world.stopped.get(turn.agent))
+    absence = world.policy.remembered(key, lambda: Absence.of(world.view, visible, turn.agent))
+    count = NEAREST + len(shown.shown)
+    close = nearest(search, read, world.view.capabilities, count, with_reasons=False)
+    passes = filtered(settings) if narrows(settings) else None
+    unfit = absence.unfit(settings.only_available, passes)
+    return absence.left_out(close, shown.shown, shown.no_room, settings.tier1_min_relevance, unfit)
+
+
+def _everything(visible: View, settings: DiscoveryConfig, reason: str) -> tuple[Hit, ...]:
+    passes, known = filtered(settings), visible.capabilities.values()
+    allowed = (each.id for each in known if each.kind != "card" and passes(each))
+    return tuple(Hit(id=id, score=0.0, reasons=(reason,)) for id in allowed)

@@ -1,0 +1,138 @@
+"""Everything one turn depends on, taken once and frozen.
+
+Above: the turn, which reads nothing else, so that what was offered and what is recorded agree whatever
+other processes do meanwhile. Below: the stages, each of which reads its own tables in the one transaction
+that is opened here. What would happen in another world is the same turn on `replace(world, ...)`.
+"""
+
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from prowess.catalogue.catalogue import Catalogue
+from prowess.catalogue.view import View, with_availability
+from prowess.engine.card_history import NO_RATE, InjectionRate, read_rate
+from prowess.engine.taught import NOTHING, Lessons, lessons_of
+from prowess.evolution.generations import Generations
+from prowess.learning import memory, skills
+from prowess.policy.moment import Moment
+from prowess.policy.policy import Policy
+from prowess.sources.learnt import NAME as LEARNT
+from prowess.store.database import Database, Transaction
+from prowess.types import Capability
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """The catalogue, the policy at one revision, what was learnt, who is stopped, how often cards came."""
+
+    view: View
+    policy: Moment
+    """The rules over exactly this view."""
+    lessons: Lessons = field(default_factory=dict)
+    stopped: Mapping[str, str] = field(default_factory=dict)
+    """Agent -> why it may use nothing; of the agents that the world was taken for."""
+    cards: InjectionRate = NO_RATE
+
+    def visible(self, agent: str, authenticated: bool = True) -> View:
+        """What exists for this agent and what it may use: everything an answer may speak of."""
+        if self.stopped.get(agent):
+            return replace(self.view, capabilities={})
+        key = ("visible", agent, authenticated)
+        return self.policy.remembered(key, lambda: _visible(self, agent, authenticated))
+
+    def over(self, view: View, lessons: Lessons) -> "World":
+        """The world with another catalogue and other lessons, under the same rules."""
+        if view is self.view:
+            return replace(self, lessons=lessons)
+        policy = Moment(self.policy.rules, self.policy.standing, view)
+        return replace(self, view=view, policy=policy, lessons=lessons)
+
+
+class Worlds:
+    """Takes a world: one read transaction, and one small query for each stage when nothing changed."""
+
+    def __init__(
+        self, database: Database, catalogue: Catalogue, policy: Policy, environment: Mapping[str, str],
+        clock: Callable[[], datetime], *, learns: bool, card_hours: int,
+    ) -> None:  # fmt: skip
+        self._database = database
+        self._catalogue = catalogue
+        self._policy = policy
+        self._environment = environment
+        self._clock = clock
+        self._learns = learns
+        self._card_hours = card_hours
+        self._generations = Generations()
+        self._read: View | None = None
+        self._seen: tuple[View, frozenset[str], View] | None = None
+        self._lessons: tuple[int, Lessons] = (-1, NOTHING)
+
+    def now(self, *agents: str) -> World:
+        """The world as it is; `agents` are those whose turns or uses it is taken for."""
+        self._policy.read_files()
+        with self._database.reading() as transaction:
+            read = self._read = self._catalogue.read(transaction, self._read)
+            standing = self._policy.read_standing(transaction)
+            stopped = {agent: self._generations.stopped(transaction, agent) for agent in agents}
+            lessons = self._learnt(transaction)
+            rate = read_rate(transaction, self._clock(), self._card_hours) if agents else NO_RATE
+        view = self._with_availability(read)
+        return World(
+            view=view,
+            policy=self._policy.at(view, standing),
+            lessons=lessons,
+            stopped=stopped,
+            cards=rate,
+        )
+
+    def _with_availability(self, read: View) -> View:
+        """The view as this machine sees it: secrets that are set, programs that are installed."""
+        secrets = frozenset(name for name in read.secret_names if self._environment.get(name))
+        seen = self._seen
+        if seen is None or seen[0] is not read or seen[1] != secrets:
+            seen = (read, secrets, with_availability(read, self._environment, shutil.which))
+            self._seen = seen
+        return seen[2]
+
+    def _learnt(self, transaction: Transaction) -> Lessons:
+        if not self._learns:
+            return NOTHING
+        lesson = memory.lesson(transaction)
+        if self._lessons[0] != lesson:
+            stable = skills.every(transaction, "stable")
+            self._lessons = (lesson, lessons_of([skill for skill in stable if skill.taught]))
+        return self._lessons[1]
+
+
+def _visible(world: World, agent: str, authenticated: bool) -> View:
+    reach = world.policy.allowed(agent, authenticated)
+    view = world.view
+    allowed = {id: c for id, c in view.active(agent).items() if id in reach.allow or id in reach.ask}
+    lacking = [id for id, c in allowed.items() if c.provider == LEARNT and not _has_every_step(c, allowed)]
+    for id in lacking:
+        del allowed[id]
+    needy = [c for c in allowed.values() if c.required_tools]
+    seen = {**allowed, **{c.id: _without_denied_names(c, view, allowed) for c in needy}}
+    return replace(view, capabilities=seen)
+
+
+def _has_every_step(capability: Capability, allowed: Mapping[str, Capability]) -> bool:
+    """A skill of several steps is for whoever may use every one of them."""
+    return set(capability.required_tools) <= allowed.keys()
+
+
+def _without_denied_names(
+    capability: Capability, view: View, allowed: Mapping[str, Capability]
+) -> Capability:
+    """What an allowed capability requires may be denied, and then its name is not the agent's to read."""
+    needed = {tool: view.tool_id(tool) for tool in capability.required_tools}
+    denied = [tool for tool, id in needed.items() if id and id not in allowed]
+    if not denied:
+        return capability
+    kept = tuple(tool for tool in capability.required_tools if tool not in denied)
+    reasons = tuple(r for r in capability.unavailable if not any(tool in r for tool in denied))
+    if len(reasons) < len(capability.unavailable):
+        reasons = (*reasons, "something it requires is unavailable")
+    return replace(capability, required_tools=kept, unavailable=reasons)

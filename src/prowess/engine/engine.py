@@ -5,6 +5,7 @@ knows the ones before it and none after. A change that spans two owners is one t
 the engine, and every change is journalled in it.
 """
 
+from functools import cached_property
 from types import TracebackType
 from typing import Self
 
@@ -23,4 +24,12 @@ class Engine(WhatIsLearnt):
         self.close()
 
     def close(self) -> None:
+        """Close the store, and let go of what was loaded when it was first needed: models are large."""
         self._database.close()
+        loaded = {name for part in type(self).__mro__ for name in vars(part) if _is_loaded_late(part, name)}
+        for name in loaded:
+            self.__dict__.pop(name, None)
+
+
+def _is_loaded_late(part: type, name: str) -> bool:
+    return isinstance(vars(part)[name], cached_property)

@@ -106,7 +106,7 @@ def _reachable(home: Path) -> Path:
 
 def _create(binaries: Path, data: Path, demote: dict[str, Any]) -> None:
     options = ["-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"]
-    command = [binaries / "initdb", "-D", data, *options]
+    command: list[str | Path] = [binaries / "initdb", "-D", data, *options]
     subprocess.run(
         command, check=True, cwd="/", stdout=subprocess.DEVNULL, timeout=SECONDS_TO_START, **demote
     )
@@ -118,7 +118,7 @@ def _start(binaries: Path, data: Path, demote: dict[str, Any]) -> tuple["subproc
     for _ in range(5):  # somebody else may take the port before the server does
         port = free_port()
         with (data.parent / "log").open("wb") as log:
-            command = [binaries / "postgres", "-D", data, "-p", str(port)]
+            command: list[str | Path] = [binaries / "postgres", "-D", data, "-p", str(port)]
             server = subprocess.Popen(command, cwd="/", stdout=log, stderr=log, **demote)
         url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
         if _answers(server, url, data):

@@ -4,6 +4,7 @@ A test ends: pytest-timeout fails it, and what even that cannot wake (a wait whi
 keeps the interpreter) is ended with its process by faulthandler. Both times are in pyproject.toml.
 """
 
+import ctypes
 import resource
 import signal
 import sys
@@ -16,15 +17,33 @@ import pytest
 MOST_MEMORY = 1_500_000_000
 """Bytes that one worker may ever have had in memory."""
 
+M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
+
 BEFORE = pytest.StashKey[int]()
 
 
 def pytest_configure() -> None:
+    _heed_signals()
+    _return_memory()
+
+
+def _heed_signals() -> None:
     """What is started in the background often ignores Ctrl-C, and so would every program a test starts."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
         if signal.getsignal(number) is signal.SIG_IGN:
             usual = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
             signal.signal(number, usual)
+
+
+def _return_memory() -> None:
+    """A program opens its models once; a worker does so in hundreds of threads, and each leaves holes.
+
+    Large blocks are given back to the system when they are freed, and threads share their heaps.
+    """
+    with suppress(OSError, AttributeError):  # only glibc has this, and only it needs it
+        adjust = ctypes.CDLL(None).mallopt
+        adjust(M_MMAP_THRESHOLD, 1 << 20)
+        adjust(M_ARENA_MAX, 2)
 
 
 def peak() -> int:

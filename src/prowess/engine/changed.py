@@ -11,7 +11,7 @@ from prowess.evolution.records import Evaluation
 from prowess.evolution.scores import Scores
 from prowess.evolution.snapshot import Snapshot
 from prowess.journal import stamp
-from prowess.types import Decision
+from prowess.types import Decision, Problem
 
 TRIGGER = "event:evolution:trigger"
 
@@ -60,6 +60,9 @@ class WhatChanged(WhatIsNeeded):
         stopped = self.evolution.stopped(agent)
         first = (f"the agent is stopped: {stopped}",) if stopped else ()
         return (*first, *super().explain(agent, id, request))
+
+    def diagnose(self) -> tuple[Problem, ...]:
+        return (*super().diagnose(), *self.evolution.problems())
 
     def activate(self, provider: str, agent: str = "") -> None:
         """Switch a provider on again, for everybody or for one agent; a rollback lets go of it."""

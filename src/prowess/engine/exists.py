@@ -106,9 +106,19 @@ class WhatExists:
         """Switch a provider on again, for everybody or for one agent."""
         self._switch(provider, agent, None)
 
-    def deactivate(self, provider: str, agent: str = "", reason: str = "switched off by a person") -> None:
-        """Switch a provider off, for everybody or for one agent: what it brings is in no answer."""
-        self._switch(provider, agent, reason)
+    def deactivate(
+        self,
+        provider: str,
+        agent: str = "",
+        reason: str = "switched off by a person",
+        automatic: bool = False,
+    ) -> None:
+        """Switch a provider off, for everybody or for one agent: what it brings is in no answer.
+
+        What a program switches off by itself is `automatic`: a rollback may switch it on again. What a person
+        switched off stays off until a person switches it on.
+        """
+        self._switch(provider, agent, reason, "program" if automatic else "person")
 
     def quarantined(self) -> tuple[Held, ...]:
         """What is held back until a person has looked at it."""
@@ -156,9 +166,9 @@ class WhatExists:
 
         return Classifier.open()
 
-    def _switch(self, provider: str, agent: str, why_off: str | None) -> None:
+    def _switch(self, provider: str, agent: str, why_off: str | None, decided: str = "person") -> None:
         with self._database.writing() as transaction:
-            if self._catalogue.switch(transaction, provider, agent, why_off):
+            if self._catalogue.switch(transaction, provider, agent, why_off, decided):
                 type = "provider.on" if why_off is None else "provider.off"
                 self.journal.append(transaction, type, {"provider": provider, "reason": why_off or ""}, agent)
 

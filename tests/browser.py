@@ -2,12 +2,10 @@
 
 `visit` signs somebody in and hands over Playwright's page; when the test ends, anything the browser
 complained about (a script that failed, something the content policy forbids) fails it. `look` keeps
-screenshots and asks axe. Debian's chromium is installed when there is none.
+screenshots and asks axe.
 """
 
-import shutil
 import socket
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -21,6 +19,7 @@ import uvicorn
 from prowess.engine import Engine
 from prowess.web.app import create_app
 from prowess.web.people import Role
+from tests.chromium import chromium
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -49,19 +48,6 @@ def serving(app: Any) -> Iterator[str]:
         server.should_exit = True
         thread.join(10)
         listening.close()
-
-
-def chromium() -> str:
-    """Debian's chromium, installed if need be."""
-    found = shutil.which("chromium")
-    if found is None:
-        for command in (["apt-get", "update", "-q"], ["apt-get", "install", "-yq", "chromium"]):
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode:
-                pytest.fail(f"these tests need chromium; {' '.join(command)} failed: {done.stderr[-500:]}")
-        found = shutil.which("chromium")
-    assert found, "apt-get installed chromium, but it is not on the PATH"
-    return found
 
 
 # Not for the whole session: while Playwright's loop runs, no other test could run one of its own.

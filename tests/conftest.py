@@ -16,6 +16,9 @@ from prowess.testing import StaticSource, word_embedder
 from prowess.types import Trust
 from tests.browser import browser as browser
 from tests.browser import visit as visit
+from tests.limits import pytest_configure as pytest_configure
+from tests.limits import pytest_runtest_setup as pytest_runtest_setup
+from tests.limits import pytest_runtest_teardown as pytest_runtest_teardown
 from tests.postgres import running_postgres
 
 

@@ -1,7 +1,6 @@
 """A gateway over real servers for tests, and clients that talk to it."""
 
 import json
-import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Sequence
@@ -30,6 +29,7 @@ from prowess.sources.source import Source
 from prowess.store.opening import open_database
 from prowess.testing import word_embedder
 from prowess.types import JournalEntry, Trust
+from tests.ports import free_port as free_port
 
 SERVERS = Path(__file__).parent / "servers"
 
@@ -126,13 +126,6 @@ async def until(condition: Any, seconds: float = 5) -> None:
     with anyio.fail_after(seconds):
         while not await condition():
             await anyio.sleep(0.02)
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
 
 
 def write_config(folder: Path, policy: str, *sources: McpSource) -> Path:

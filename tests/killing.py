@@ -57,7 +57,7 @@ def _run_and_kill(url: str, folder: Path, writers: int, chance: random.Random) -
     for process in running:
         time.sleep(chance.uniform(0, 0.15))
         process.kill()
-        process.wait()
+        process.wait(30)
     return outputs
 
 

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from prowess.cli.main import COMMANDS, prowess
+from tests.processes import running
 
 Run = Callable[..., Result]
 
@@ -187,24 +188,24 @@ def test_an_entry_that_cannot_be_written_is_printed(run: Run) -> None:
 @pytest.mark.parametrize("words", [["sync", "--watch"], ["serve", "mcp", "--http", "127.0.0.1:0"]])
 def test_what_goes_on_until_ctrl_c_ends_with_it_and_without_failure(run: Run, words: list[str]) -> None:
     command = [sys.executable, "-m", "prowess", *words]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as going:
+    with running(command, stderr=subprocess.PIPE, text=True) as going:
         assert going.stderr is not None
         while "stop with Ctrl-C" not in (line := going.stderr.readline()):
             assert line
         going.send_signal(signal.SIGINT)
+        assert going.wait(30) == 0
         assert "Aborted" not in going.stderr.read()
-        assert going.wait() == 0
 
 
 def test_the_log_streams_what_happens(run: Run) -> None:
     manifest("a")
     command = [sys.executable, "-m", "prowess", "log", "--follow", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as following:
+    with running(command, stdout=subprocess.PIPE, text=True) as following:
         assert following.stdout is not None
         run("sync")
         assert json.loads(following.stdout.readline())["data"]["added"] == ["tool:a"]
         following.send_signal(signal.SIGINT)
-        assert following.wait() == 0
+        assert following.wait(30) == 0
 
 
 def test_without_a_policy_doctor_and_find_say_why_nothing_may_be_used(run: Run) -> None:

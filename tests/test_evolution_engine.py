@@ -4,7 +4,7 @@ import pytest
 
 from prowess.errors import Denied, EvolutionError
 from prowess.types import Message, Outcome, Turn
-from tests.evolution_support import FAIR, UNSAFE, inconsistencies, shown
+from tests.evolution_support import FAIR, UNSAFE, inconsistencies, scores, shown
 from tests.evolving import EvolvingEngine
 from tests.test_evolution_store import OpenEvolving, open_evolving
 
@@ -83,12 +83,16 @@ def test_a_provider_that_somebody_reactivates_counts_as_new(open_evolving: OpenE
     ]
 
 
-def test_a_provider_that_the_bad_state_removed_is_on_again(open_evolving: OpenEvolving) -> None:
+def test_a_provider_that_an_automatism_removed_is_on_again_after_a_regression(
+    open_evolving: OpenEvolving,
+) -> None:
     engine = open_evolving()
     engine.sync()
+    engine.evolution.set_params("ada", {"min_interactions": 1})
     engine.evolution.evaluate("ada", FAIR)
-    engine.deactivate("B", "ada")
-    engine.evolution.evaluate("ada", UNSAFE)
+    engine.deactivate("B", "ada", "it answered too slowly", automatic=True)
+    fallen = engine.evolution.evaluate("ada", scores(0.1, 0.1, 1.0, "L0", 0.1))
+    assert fallen.restore and fallen.restore.on == ("B",)
     assert "tool:b-work" in offered(engine, "ada")
 
 

@@ -125,10 +125,11 @@ def test_scores_that_are_missing_or_misspelt_are_refused() -> None:
 
 def test_autonomy_is_read_as_a_name_a_level_or_a_fraction() -> None:
     good = {"cognitive": 0.5, "behavioral": 0.5, "safety": 1, "meta_learning": 0.3}
-    read = [parse_scores({**good, "autonomy": value}).level for value in ("L3", 3, 0.6, 6, 1, 1.0)]
-    assert read == ["L3", "L3", "L3", "L0", "L1", "L5"]
-    with pytest.raises(EvolutionError, match="autonomy is no level"):
-        parse_scores({**good, "autonomy": "L6"})
+    read = [parse_scores({**good, "autonomy": value}).level for value in ("L3", 3, 0.6, 1, 1.0, 0)]
+    assert read == ["L3", "L3", "L3", "L1", "L5", "L0"]
+    for wrong in ("L6", 6, -1, 1.5, 3.0):
+        with pytest.raises(EvolutionError, match="autonomy is no level"):
+            parse_scores({**good, "autonomy": wrong})
 
 
 def test_what_is_no_fraction_is_no_autonomy() -> None:
@@ -141,9 +142,9 @@ def test_what_is_no_fraction_is_no_autonomy() -> None:
     [
         ({"alpha": math.nan}, "alpha must be in"),
         ({"safety_floor": 1.5}, "safety_floor must be in"),
-        ({"min_interactions": 0}, "min_interactions must be 1"),
+        ({"min_interactions": 0}, "min_interactions must be from 1 to 1000000"),
         ({"min_interactions": 2.5}, "whole number"),
-        ({"noise_margin": -1}, "noise_margin must be 0 or more"),
+        ({"noise_margin": -1}, "noise_margin must be from 0"),
         ({"drift_limit": 0}, "drift_limit must be above 0"),
         ({"weights": {"safety": 0.85}}, "add up to 1"),
         ({"weights": {"safety": -0.2, "autonomy": 0.55}}, "weight safety"),

@@ -6,7 +6,7 @@ A `*` marks a defect of the original that the test shows to be gone.
 import pytest
 
 from prowess.errors import NotFound
-from tests.evolution_support import AB, ABC, FAIR, ORIGINAL, UNSAFE, Trial, scores, snapshot
+from tests.evolution_support import AB, ABC, EAGER, FAIR, ORIGINAL, UNSAFE, Trial, scores, snapshot
 
 BETTER = scores(0.85, 0.85, 1.0, "L2", 0.35)
 
@@ -39,11 +39,21 @@ def test_a_severe_regression_at_generation_1_is_told_and_undone() -> None:
 
 def test_a_rollback_switches_off_what_came_and_on_what_went() -> None:
     """* The original changed records and left the providers alone."""
+    trial = Trial(EAGER)
+    trial.evaluate(FAIR)
+    trial.evaluate(scores(0.1, 0.1, 1.0, "L0", 0.1), snapshot(B="Memory", C="Vision"))
+    assert trial.last and trial.last.restore
+    assert (trial.last.restore.off, trial.last.restore.on) == (("C",), ("A",))
+    assert trial.last.restore.why == "rolled back to generation 1: Severe regression detected"
+
+
+def test_a_breach_switches_off_what_came_and_nothing_on() -> None:
+    """* The original changed records and left the providers alone."""
     trial = Trial()
     trial.evaluate(FAIR)
     trial.evaluate(UNSAFE, snapshot(B="Memory", C="Vision"))
     assert trial.last and trial.last.restore
-    assert (trial.last.restore.off, trial.last.restore.on) == (("C",), ("A",))
+    assert (trial.last.restore.off, trial.last.restore.on) == (("C",), ())
     assert trial.last.restore.why == "rolled back to generation 1: Safety breach detected"
 
 

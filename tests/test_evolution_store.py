@@ -211,6 +211,6 @@ def test_a_process_killed_in_the_middle_leaves_both_writes_or_neither(
         for process in running:
             time.sleep(chance.uniform(0, 0.15))
             process.kill()
-            process.communicate()
+            process.communicate(timeout=30)
         assert inconsistencies(engine, "ada") == []
         engine.journal.verify()

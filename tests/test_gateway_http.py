@@ -25,6 +25,7 @@ from prowess.gateway.caller import holder_of, issue_token, revoke_token, token_l
 from prowess.store.database import Database
 from tests.conftest import OpenEngine
 from tests.gateway_support import ask, call, free_port, served, text_of, workshop, write_config
+from tests.processes import running
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -194,7 +195,7 @@ def test_an_agent_has_one_rate_however_many_addresses_it_comes_from(tmp_path: Pa
         engine.bind("bea", "smith")
         ann, bea = (issue_token(engine, name).text for name in ("ann", "bea"))
     command = served(file, "--http", f"127.0.0.1:{port}")
-    with subprocess.Popen([*command[:4], "--store", "store.db", *command[4:]], cwd=tmp_path) as process:
+    with running([*command[:4], "--store", "store.db", *command[4:]], cwd=tmp_path) as process:
         try:
             wait_for(f"http://127.0.0.1:{port}/mcp")
             answers = [knock(here.url, f"127.0.0.{2 + n % 3}", ann) for n in range(16)]
@@ -203,6 +204,7 @@ def test_an_agent_has_one_rate_however_many_addresses_it_comes_from(tmp_path: Pa
             assert [knock(here.url, "127.0.0.6", "wrong") for _ in range(14)][-1] == 429
         finally:
             process.terminate()
+            process.wait(30)
 
 
 # --- tokens, on both databases ---------------------------------------------------------------------

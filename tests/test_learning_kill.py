@@ -24,7 +24,7 @@ def killed(url: str, output: Path, first: int, chance: random.Random) -> set[str
         time.sleep(0.005)
     time.sleep(chance.uniform(0, 0.1))
     process.kill()
-    process.wait()
+    process.wait(30)
     whole = [line.split() for line in output.read_text().splitlines(keepends=True) if line.endswith("\n")]
     return {words[2] for words in whole if words[0] == "promoted"}
 

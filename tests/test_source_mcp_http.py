@@ -13,6 +13,7 @@ import pytest
 
 from prowess.sources.mcp import McpSource
 from prowess.types import Reading
+from tests.ports import free_port
 
 LIBRARY = str(Path(__file__).parent / "servers" / "library.py")
 
@@ -29,13 +30,6 @@ def http_library() -> Iterator[str]:
     finally:
         process.terminate()
         process.wait(10)
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
 
 
 def wait_for_port(port: int) -> None:

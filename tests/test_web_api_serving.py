@@ -19,6 +19,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from prowess.cli.main import prowess
 from tests.conftest import OWNER
+from tests.processes import running
 
 TOOLS = """
 id: tool:read
@@ -50,7 +51,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @contextmanager
 def served(*command: str) -> Iterator[Served]:
     run = [sys.executable, "-m", "prowess", "serve", *command, "--port", "0"]
-    with subprocess.Popen(run, stdout=subprocess.PIPE, text=True, env=os.environ.copy()) as process:
+    with running(run, stdout=subprocess.PIPE, text=True, env=os.environ.copy()) as process:
         try:
             assert process.stdout is not None
             link = process.stdout.readline().strip()
@@ -60,6 +61,7 @@ def served(*command: str) -> Iterator[Served]:
             yield Served(address, link)
         finally:
             process.terminate()
+            process.wait(30)
     assert process.returncode == 0, "it closes everything when it is told to stop"
 
 

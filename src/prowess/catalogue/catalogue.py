@@ -158,8 +158,23 @@ class Catalogue:
             digest = quarantine.last_approved(transaction, id)
         return next((version for version in self.history(id) if version.digest == digest), None)
 
-    def switch(self, transaction: Transaction, provider: str, agent: str, why_off: str | None) -> bool:
-        """Switch a provider off (with the reason) or on, for one agent or for all (empty)."""
+    def decided_off(self, transaction: Transaction, agent: str) -> frozenset[str]:
+        """The providers that a person switched off, for this agent or for everybody."""
+        rows = transaction.all(
+            "SELECT provider FROM provider_off WHERE decided = 'person' AND (agent = :agent OR agent = '')",
+            agent=agent,
+        )
+        return frozenset(provider for (provider,) in rows)
+
+    def switch(
+        self,
+        transaction: Transaction,
+        provider: str,
+        agent: str,
+        why_off: str | None,
+        decided: str = "person",
+    ) -> bool:
+        """Switch a provider off (with the reason, and who decided it) or on, for one agent or all (empty)."""
         _lock(transaction)
         known = _providers(transaction)
         if provider not in known:
@@ -170,8 +185,9 @@ class Catalogue:
         )
         if why_off is not None:
             transaction.run(
-                "INSERT INTO provider_off (provider, agent, reason) VALUES (:provider, :agent, :reason)",
-                reason=why_off, **where,
+                "INSERT INTO provider_off (provider, agent, reason, decided)"
+                " VALUES (:provider, :agent, :reason, :decided)",
+                reason=why_off, decided=decided, **where,
             )  # fmt: skip
         changed = bool(touched) != (why_off is not None)
         if changed:

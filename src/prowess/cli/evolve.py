@@ -111,6 +111,20 @@ def resume(agent: str) -> None:
 
 
 @command.command()
+@agent_option
+def repair(agent: str) -> None:
+    """Put in order what cannot be read of an agent's evolution; doctor says when it is needed."""
+    with opened() as engine:
+        done = engine.evolution.repair(agent)
+    for what in done.rewritten:
+        say(f"{what}: found from the other records and written anew")
+    for what in done.removed:
+        say(f"{what}: removed, nothing of it could be read")
+    if not (done.rewritten or done.removed):
+        say(f"everything of {agent} can be read")
+
+
+@command.command()
 @click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help="Change one; weights.safety=0.3.")
 @agent_option
 @json_option
@@ -217,6 +231,8 @@ def _say_rolled_back(evaluation: Evaluation, wanted: int) -> None:
         say(f"{provider} is off for {evaluation.agent}; to have it back, run: {way_back}")
     for provider in restore.on:
         say(f"{provider} is on for {evaluation.agent}")
+    for provider in restore.kept_off:
+        say(f"{provider} stays off: a person decided it")
 
 
 def _told(evaluation: Evaluation) -> str:

@@ -3,17 +3,19 @@
 from collections.abc import Iterable
 from datetime import timedelta
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 import msgspec
 
 from prowess.engine.lessons import Learnt
 from prowess.errors import NotFound, RemoteError
+from prowess.evolution.damage import Repaired
 from prowess.evolution.events import Event
 from prowess.evolution.history import Difference, Status
 from prowess.evolution.params import Params
 from prowess.evolution.records import Evaluation, Generation, Restore
+from prowess.evolution.scores import parse_scores
 from prowess.learning.curriculum import Gap
 from prowess.learning.promotion import Gated, SuiteResult
 from prowess.learning.skills import Skill
@@ -22,6 +24,8 @@ from prowess.types import Head, JournalEntry, JsonObject
 
 if TYPE_CHECKING:
     from prowess.cli.remote import Server
+
+T = TypeVar("T")
 
 MOST = 500
 FORBIDDEN = 403
@@ -70,15 +74,16 @@ class RemoteJournal(Part):
 
 class RemoteEvolution(Part):
     def status(self, agent: str) -> Status:
-        return self._server.get("/evolution/status", Status, agent=agent)
+        return _held(self._server.get("/evolution/status", dict[str, Any], agent=agent), Status)
 
     def history(self, agent: str, limit: int = 50) -> tuple[Generation, ...]:
-        return self._server.get(
-            "/evolution/generations", tuple[Generation, ...], agent=agent, limit=min(limit, MOST)
-        )
+        asked = {"agent": agent, "limit": min(limit, MOST)}
+        found = self._server.get("/evolution/generations", list[dict[str, Any]], **asked)
+        return tuple(_held(one, Generation) for one in found)
 
     def generation(self, agent: str, number: int) -> Generation:
-        return self._server.get(f"/evolution/generations/{number}", Generation, agent=agent)
+        found = self._server.get(f"/evolution/generations/{number}", dict[str, Any], agent=agent)
+        return _held(found, Generation)
 
     def difference(self, agent: str, before: int, after: int) -> Difference:
         return self._server.get("/evolution/difference", Difference, agent=agent, before=before, after=after)
@@ -94,7 +99,8 @@ class RemoteEvolution(Part):
         found = self._server.send("/evolution/rollback", body, dict[str, Any], agent=agent)
         events = [Event(str(one.pop("type")), one) for one in found["events"]]
         restored = any(event.type == "EvolutionRollback" for event in events)
-        restore = Restore(tuple(found["off"]), tuple(found["on"]), "") if restored else None
+        off, on, kept_off = (tuple(found[name]) for name in ("off", "on", "kept_off"))
+        restore = Restore(off, on, "", kept_off) if restored else None
         return Evaluation(
             agent=agent, trigger=found["trigger"], generation=found["generation"], events=tuple(events),
             fitness=found["fitness"], restore=restore, stopped=found["stopped"],
@@ -102,6 +108,15 @@ class RemoteEvolution(Part):
 
     def resume(self, agent: str, by: str = "") -> None:
         self._server.send("/evolution/resume", None, dict[str, Any], agent=agent)
+
+    def repair(self, agent: str, by: str = "") -> Repaired:
+        return self._server.send("/evolution/repair", None, Repaired, agent=agent)
+
+
+def _held(data: dict[str, Any], type: type[T]) -> T:
+    """What the API shows with its scores, as it is held: autonomy is a level there and a name here."""
+    scores = parse_scores(data["scores"])
+    return msgspec.convert({**data, "scores": msgspec.to_builtins(scores)}, type)
 
 
 class RemoteLearning(Part):

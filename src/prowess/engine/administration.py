@@ -35,15 +35,25 @@ class Administration:
         """Switch a provider on again, for everybody or for one agent; a rollback lets go of it."""
         self._switch(provider, agent, None)
 
-    def deactivate(self, provider: str, agent: str = "", reason: str = "switched off by a person") -> None:
-        """Switch a provider off, for everybody or for one agent: what it brings is in no answer."""
-        self._switch(provider, agent, reason)
+    def deactivate(
+        self,
+        provider: str,
+        agent: str = "",
+        reason: str = "switched off by a person",
+        automatic: bool = False,
+    ) -> None:
+        """Switch a provider off, for everybody or for one agent: what it brings is in no answer.
 
-    def _switch(self, provider: str, agent: str, why_off: str | None) -> None:
+        What a program switches off by itself is `automatic`: a rollback may switch it on again. What a person
+        switched off stays off until a person switches it on.
+        """
+        self._switch(provider, agent, reason, "program" if automatic else "person")
+
+    def _switch(self, provider: str, agent: str, why_off: str | None, decided: str = "person") -> None:
         with self.database.writing() as transaction:
             if why_off is None:
                 self.evolution.release(transaction, agent, provider)
-            if self.catalogue.switch(transaction, provider, agent, why_off):
+            if self.catalogue.switch(transaction, provider, agent, why_off, decided):
                 type = "provider.on" if why_off is None else "provider.off"
                 self.journal.append(transaction, type, {"provider": provider, "reason": why_off or ""}, agent)
 

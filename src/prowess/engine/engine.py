@@ -126,7 +126,11 @@ class Engine:
         self.close()
 
     def close(self) -> None:
+        """Close the store, and let go of what was loaded when it was first needed: models are large."""
         self.database.close()
+        self._guard.close()
+        self.__dict__.pop("_parts", None)
+        self.__dict__.pop("cards", None)
 
     @property
     def store(self) -> str:
@@ -304,7 +308,7 @@ class Engine:
         found = diagnose.stored(self.catalogue, self.journal, world, self.store)
         if world.view.capabilities:
             found += diagnose.searchable(self.search(world), self._parts.searching.index)
-        return (*found, *diagnose.ruled(self.policy, world))
+        return (*found, *diagnose.ruled(self.policy, world), *self.evolution.problems())
 
     def flagged(self) -> tuple[Problem, ...]:
         """What the guard found in texts of this machine and nobody has accepted."""

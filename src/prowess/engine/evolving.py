@@ -5,12 +5,14 @@ transaction: the generation, the providers a rollback switches and the events ha
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from prowess.catalogue.catalogue import Catalogue
 from prowess.catalogue.view import View
 from prowess.engine.world import Worlds
-from prowess.errors import NotFound
+from prowess.errors import EvolutionError, NotFound
 from prowess.evolution.counting import count
+from prowess.evolution.damage import Repaired
 from prowess.evolution.encoding import params_data
 from prowess.evolution.fitness import scores_from
 from prowess.evolution.generations import Generations
@@ -21,7 +23,7 @@ from prowess.evolution.scores import Scores
 from prowess.evolution.snapshot import Snapshot, snapshot_of
 from prowess.journal import Journal
 from prowess.store.database import Database, Transaction
-from prowess.types import DEFAULT_AGENT, JsonObject
+from prowess.types import DEFAULT_AGENT, JsonObject, Problem
 
 JOURNAL_WINDOW = 1000
 
@@ -46,17 +48,23 @@ class Evolving:
         self, agent: str, scores: Scores | None = None, snapshot: Snapshot | None = None
     ) -> Evaluation:
         """Scores as given or as the journal has them; the snapshot as given or of what is active."""
+        _refuse_unnamed(agent)
+        if scores is not None and not isinstance(scores, Scores):
+            raise EvolutionError("scores", f"got {type(scores).__name__}", "give Scores, or none at all")
         scores = scores or self._scores(agent)
         setting = self._setting(agent, snapshot)
         with self._database.writing() as transaction:
+            setting = self._with_decisions(transaction, agent, setting)
             evaluation = self._generations.evaluate(transaction, agent, scores, setting)
             self._carry_out(transaction, evaluation)
         return evaluation
 
     def trigger(self, agent: str, trigger: str, reason: str, by: str) -> Evaluation:
         """A transition that a system outside asks for; the caller has checked that it may."""
+        _refuse_unnamed(agent)
         setting = self._setting(agent, None)
         with self._database.writing() as transaction:
+            setting = self._with_decisions(transaction, agent, setting)
             evaluation = self._generations.trigger(transaction, agent, trigger, reason, setting)
             data = {"trigger": trigger, "reason": reason, "by": by}
             self._journal.append(transaction, "evolution.triggered", data, agent)
@@ -64,14 +72,17 @@ class Evolving:
         return evaluation
 
     def rollback(self, agent: str, to: int, by: str = "a person") -> Evaluation:
+        _refuse_unnamed(agent)
         setting = self._setting(agent, None)
         with self._database.writing() as transaction:
+            setting = self._with_decisions(transaction, agent, setting)
             evaluation = self._generations.roll_back(transaction, agent, to, setting)
             self._journal.append(transaction, "evolution.ordered", {"rollback_to": to, "by": by}, agent)
             self._carry_out(transaction, evaluation)
         return evaluation
 
     def resume(self, agent: str, by: str = "a person") -> None:
+        _refuse_unnamed(agent)
         with self._database.writing() as transaction:
             was = self._generations.resume(transaction, agent)
             self._journal.append(transaction, "evolution.resumed", {"was": was, "by": by}, agent)
@@ -81,6 +92,7 @@ class Evolving:
         self._generations.release(transaction, agent, provider)
 
     def set_params(self, agent: str, changes: JsonObject, by: str = "a person") -> Params:
+        _refuse_unnamed(agent)
         with self._database.writing() as transaction:
             params = self._generations.set_params(transaction, agent, changes)
             data = {"params": params_data(params), "by": by}
@@ -124,10 +136,35 @@ class Evolving:
         with self._database.reading() as transaction:
             return self._generations.difference(transaction, agent, before, after)
 
+    def kept_off(self, agent: str) -> frozenset[str]:
+        """The providers that a person switched off: no rollback switches them on."""
+        with self._database.reading() as transaction:
+            return self._catalogue.decided_off(transaction, agent)
+
+    def problems(self) -> tuple[Problem, ...]:
+        """Rows that cannot be read, each with what to do about it."""
+        with self._database.reading() as transaction:
+            return tuple(damage.problem() for damage in self._generations.damaged(transaction))
+
+    def repair(self, agent: str, by: str = "a person") -> Repaired:
+        """Put in order what cannot be read of an agent's evolution; nothing that can be read is lost."""
+        _refuse_unnamed(agent)
+        with self._database.writing() as transaction:
+            done = self._generations.repair(transaction, agent)
+            if done != Repaired():
+                data = {"rewritten": done.rewritten, "removed": done.removed, "by": by}
+                self._journal.append(transaction, "evolution.repaired", data, agent)
+        return done
+
+    def _with_decisions(self, transaction: Transaction, agent: str, setting: Setting) -> Setting:
+        return replace(setting, decided_off=self._catalogue.decided_off(transaction, agent))
+
     def _carry_out(self, transaction: Transaction, evaluation: Evaluation) -> None:
         """Switch what a rollback names and journal what happened, in the evaluation's transaction."""
         if evaluation.restore:
-            for provider in evaluation.restore.off:
+            # What a person switched off in the meantime stays the person's.
+            people = self._catalogue.decided_off(transaction, evaluation.agent)
+            for provider in (name for name in evaluation.restore.off if name not in people):
                 self._switch(transaction, evaluation, provider, "provider.off")
             for provider in evaluation.restore.on:
                 self._switch(transaction, evaluation, provider, "provider.on")
@@ -138,7 +175,7 @@ class Evolving:
         why = evaluation.restore.why if evaluation.restore else ""
         off = why if type == "provider.off" else None
         try:
-            changed = self._catalogue.switch(transaction, provider, evaluation.agent, off)
+            changed = self._catalogue.switch(transaction, provider, evaluation.agent, off, "rollback")
         except NotFound:
             return  # it has left the catalogue since, so there is nothing to switch
         if changed:
@@ -168,3 +205,9 @@ class Evolving:
         since = latest[-1].at if latest else ""
         entries = self._journal.latest(JOURNAL_WINDOW, agent)
         return scores_from(count(entry for entry in entries if entry.at > since))
+
+
+def _refuse_unnamed(agent: object) -> None:
+    """What has no name, or one that no store can keep, has no evolution."""
+    if not isinstance(agent, str) or not agent or agent.encode("utf-8", "replace").decode() != agent:
+        raise EvolutionError("evolution", f"{agent!r} is no agent's name", "give the name of an agent")

@@ -37,6 +37,9 @@ class OpenedGuard:
 
         return Classifier.open()
 
+    def close(self) -> None:
+        self.__dict__.pop("classifier", None)
+
 
 @dataclass(frozen=True, slots=True)
 class Sync:

@@ -1,20 +1,25 @@
 """The values of evolution as text for the store, and back."""
 
+from contextlib import suppress
 from dataclasses import asdict, fields, replace
 
 import msgspec
 
-from prowess.evolution.params import Params
+from prowess.errors import EvolutionError
+from prowess.evolution.params import Params, parse_params
 from prowess.evolution.records import Generation, Standing
 from prowess.evolution.scores import Scores
 from prowess.evolution.snapshot import Snapshot
 from prowess.journal import canonical
+from prowess.types import Json
 
 DecodeStanding = msgspec.json.Decoder(Standing)
 DecodeGeneration = msgspec.json.Decoder(Generation)
 DecodeParams = msgspec.json.Decoder(Params)
 DecodeScores = msgspec.json.Decoder(Scores)
 DecodeSnapshot = msgspec.json.Decoder(tuple[tuple[str, ...], dict[str, tuple[str, ...]], tuple[str, ...]])
+DecodeObject = msgspec.json.Decoder(dict[str, Json])
+UNREADABLE = (msgspec.DecodeError, EvolutionError, TypeError)
 ELSEWHERE = Snapshot()
 """Stands where the snapshot is kept by its digest in a table of its own."""
 
@@ -31,13 +36,54 @@ def snapshot_from(text: str) -> Snapshot:
     return Snapshot(*DecodeSnapshot.decode(text))
 
 
-def generation_from(record: str, snapshot: str, rollbacks: int) -> Generation:
-    found = DecodeGeneration.decode(record)
-    return replace(found, snapshot=snapshot_from(snapshot), rollbacks=rollbacks)
+def standing_from(text: str) -> Standing | None:
+    """None where the text cannot be read."""
+    with suppress(*UNREADABLE):
+        return DecodeStanding.decode(text)
+    return None
 
 
-def params_from(text: str) -> Params:
-    return DecodeParams.decode(text) if text else Params()
+def generation_from(record: str, snapshot: str, rollbacks: int) -> Generation | None:
+    """None where the record or its snapshot cannot be read."""
+    with suppress(*UNREADABLE):
+        found = DecodeGeneration.decode(record)
+        return replace(found, snapshot=snapshot_from(snapshot), rollbacks=rollbacks)
+    return None
+
+
+def scores_from(text: str) -> Scores | None:
+    """None where the text cannot be read."""
+    with suppress(*UNREADABLE):
+        return DecodeScores.decode(text)
+    return None
+
+
+def params_from(text: str) -> Params | None:
+    """The defaults where there is no text; None where it cannot be read."""
+    with suppress(*UNREADABLE):
+        return DecodeParams.decode(text) if text else Params()
+    return None
+
+
+def usable_params(text: str) -> Params:
+    """The parameters as kept; of a text that cannot be read whole, those that can be used."""
+    return params_from(text) or _parts_of_params(text)
+
+
+def _parts_of_params(text: str) -> Params:
+    found = Params()
+    with suppress(*UNREADABLE):
+        for name, value in DecodeObject.decode(text).items():
+            with suppress(EvolutionError):
+                found = parse_params({name: value}, found)
+    return found
+
+
+def stopped_from(text: str) -> str:
+    """Why an agent is stopped, from a standing of which the rest cannot be read."""
+    with suppress(*UNREADABLE):
+        return str(DecodeObject.decode(text).get("stopped", ""))
+    return ""
 
 
 def generation_data(generation: Generation) -> dict[str, object]:

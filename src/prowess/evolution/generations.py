@@ -6,18 +6,24 @@ Each method that writes locks the agent's row first, so two processes that evalu
 come one after the other, and agents never wait for each other.
 """
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 from prowess.errors import EvolutionError, NotFound
+from prowess.evolution.damage import Damage, Repaired, rebuilt
 from prowess.evolution.drift import Drift
 from prowess.evolution.encoding import (
-    DecodeScores,
-    DecodeStanding,
+    UNREADABLE,
     generation_from,
     generation_text,
     params_from,
+    scores_from,
     snapshot_from,
+    standing_from,
     standing_text,
+    stopped_from,
+    usable_params,
 )
 from prowess.evolution.history import TREND_WINDOW, Difference, Fitness, Status, difference, status
 from prowess.evolution.params import Params, parse_params
@@ -27,8 +33,10 @@ from prowess.evolution.snapshot import Snapshot, digest
 from prowess.evolution.transition import impose, roll_back, step
 from prowess.evolution.triggers import EXTERNAL
 from prowess.journal import canonical
-from prowess.store.database import Transaction
+from prowess.store.database import Row, Transaction
 from prowess.types import Json
+
+STANDING, PARAMS, GENERATION, EVALUATION = "where it stands", "its parameters", "generation", "evaluation"
 
 
 class Generations:
@@ -106,12 +114,12 @@ class Generations:
 
     def params(self, transaction: Transaction, agent: str) -> Params:
         row = transaction.one("SELECT params FROM evolution_agent WHERE agent = :agent", agent=agent)
-        return params_from(row[0] if row else "")
+        return usable_params(row[0] if row else "")
 
     def standing(self, transaction: Transaction, agent: str) -> Standing:
         """Where the agent stands, without the configuration it was last seen with."""
         row = transaction.one("SELECT standing FROM evolution_agent WHERE agent = :agent", agent=agent)
-        return DecodeStanding.decode(row[0]) if row else Standing()
+        return _standing(transaction, agent, row[0]) if row else Standing()
 
     def stopped(self, transaction: Transaction, agent: str) -> str:
         """Why the agent is stopped; empty while it runs."""
@@ -135,7 +143,7 @@ class Generations:
             " WHERE g.agent = :agent ORDER BY g.number DESC LIMIT :limit",
             agent=agent, limit=limit,
         )  # fmt: skip
-        return tuple(generation_from(*row) for row in reversed(rows))
+        return tuple(filter(None, (generation_from(*row) for row in reversed(rows))))
 
     def rollbacks(self, transaction: Transaction, agent: str, limit: int = 50) -> tuple[Generation, ...]:
         """The newest generations that a rollback made, oldest first."""
@@ -145,7 +153,7 @@ class Generations:
             " WHERE g.agent = :agent AND g.restored > 0 ORDER BY g.number DESC LIMIT :limit",
             agent=agent, limit=limit,
         )  # fmt: skip
-        return tuple(generation_from(*row) for row in reversed(rows))
+        return tuple(filter(None, (generation_from(*row) for row in reversed(rows))))
 
     def fitness(self, transaction: Transaction, agent: str, limit: int = 100) -> tuple[Fitness, ...]:
         """The newest evaluations, oldest first."""
@@ -154,12 +162,75 @@ class Generations:
             " WHERE agent = :agent ORDER BY evaluation DESC LIMIT :limit",
             agent=agent, limit=limit,
         )  # fmt: skip
-        return tuple(Fitness(n, at, DecodeScores.decode(s), value) for n, at, s, value in reversed(rows))
+        read = ((n, at, scores_from(scores), value) for n, at, scores, value in reversed(rows))
+        return tuple(Fitness(n, at, scores, value) for n, at, scores, value in read if scores)
+
+    def damaged(self, transaction: Transaction) -> tuple[Damage, ...]:
+        """Every row that cannot be read, in order of the agents."""
+        found = [
+            *(Damage(agent, STANDING) for agent, text, _ in _agents(transaction) if not standing_from(text)),
+            *(Damage(agent, PARAMS) for agent, _, text in _agents(transaction) if not params_from(text)),
+            *_unreadable_generations(transaction),
+            *_unreadable_evaluations(transaction),
+        ]
+        return tuple(sorted(found, key=lambda damage: damage.agent))
+
+    def repair(self, transaction: Transaction, agent: str) -> Repaired:
+        """Write anew what can be found from other rows; remove what nobody can read."""
+        damaged = [damage for damage in self.damaged(transaction) if damage.agent == agent]
+        if not damaged:
+            return Repaired()
+        # Found before anything is removed: how many there were counts.
+        standing, params = _lock(transaction, agent, Snapshot())
+        for damage in damaged:
+            _remove(transaction, damage)
+        transaction.run(
+            "UPDATE evolution_agent SET standing = :standing, params = :params WHERE agent = :agent",
+            standing=standing_text(standing), params=canonical(params), agent=agent,
+        )  # fmt: skip
+        rewritten = tuple(damage.what for damage in damaged if not damage.number)
+        return Repaired(rewritten, tuple(f"{one.what} {one.number}" for one in damaged if one.number))
 
     def difference(self, transaction: Transaction, agent: str, before: int, after: int) -> Difference:
         return difference(
             self.generation(transaction, agent, before), self.generation(transaction, agent, after)
         )
+
+
+def _agents(transaction: Transaction) -> list[Row]:
+    return transaction.all("SELECT agent, standing, params FROM evolution_agent")
+
+
+def _unreadable_generations(transaction: Transaction) -> Iterator[Damage]:
+    rows = transaction.all(
+        "SELECT g.agent, g.number, g.record, s.snapshot, g.rollbacks FROM evolution_generation g"
+        " LEFT JOIN evolution_snapshot s ON s.digest = g.snapshot ORDER BY g.agent, g.number"
+    )
+    for agent, number, record, snapshot, rollbacks in rows:
+        if generation_from(record, snapshot or "", rollbacks) is None:
+            yield Damage(agent, GENERATION, number)
+
+
+def _unreadable_evaluations(transaction: Transaction) -> Iterator[Damage]:
+    rows = transaction.all(
+        "SELECT agent, evaluation, scores FROM evolution_fitness ORDER BY agent, evaluation"
+    )
+    for agent, number, scores in rows:
+        if scores_from(scores) is None:
+            yield Damage(agent, EVALUATION, number)
+
+
+def _remove(transaction: Transaction, damage: Damage) -> None:
+    if damage.what == GENERATION:
+        transaction.run(
+            "DELETE FROM evolution_generation WHERE agent = :agent AND number = :number",
+            agent=damage.agent, number=damage.number,
+        )  # fmt: skip
+    if damage.what == EVALUATION:
+        transaction.run(
+            "DELETE FROM evolution_fitness WHERE agent = :agent AND evaluation = :number",
+            agent=damage.agent, number=damage.number,
+        )  # fmt: skip
 
 
 def _lock(transaction: Transaction, agent: str, snapshot: Snapshot) -> tuple[Standing, Params]:
@@ -176,12 +247,31 @@ def _lock(transaction: Transaction, agent: str, snapshot: Snapshot) -> tuple[Sta
     assert row is not None, "the row was inserted above"
     text, seen, params = row
     known = snapshot if seen == digest(snapshot.text) else _snapshot(transaction, seen)
-    return replace(DecodeStanding.decode(text), seen=known), params_from(params)
+    return replace(_standing(transaction, agent, text), seen=known), usable_params(params)
+
+
+def _standing(transaction: Transaction, agent: str, text: str) -> Standing:
+    """Where the agent stands; where that cannot be read, what its generations and evaluations say."""
+    return standing_from(text) or _rebuilt(transaction, agent, text)
+
+
+def _rebuilt(transaction: Transaction, agent: str, text: str) -> Standing:
+    counted = transaction.one(
+        "SELECT (SELECT COALESCE(MAX(number), 0) FROM evolution_generation WHERE agent = :agent),"
+        " (SELECT COALESCE(MAX(evaluation), 0) FROM evolution_fitness WHERE agent = :agent)",
+        agent=agent,
+    )
+    number, evaluations = counted or (0, 0)
+    log = Generations().fitness(transaction, agent)
+    readable = Generations().history(transaction, agent)
+    return rebuilt(stopped_from(text), (number, evaluations), readable, log[-1].scores if log else None)
 
 
 def _snapshot(transaction: Transaction, seen: str) -> Snapshot:
     row = transaction.one("SELECT snapshot FROM evolution_snapshot WHERE digest = :digest", digest=seen)
-    return snapshot_from(row[0]) if row else Snapshot()
+    with suppress(*UNREADABLE):
+        return snapshot_from(row[0]) if row else Snapshot()
+    return Snapshot()
 
 
 def _recall(transaction: Transaction, agent: str) -> Recall:

@@ -10,6 +10,7 @@ from prowess.evolution.fitness import Ranking
 from prowess.evolution.scores import Scores
 from prowess.evolution.snapshot import Faculties, Snapshot
 from prowess.evolution.triggers import Trigger
+from prowess.types import Json
 
 MOST_ROLLBACKS = 3
 
@@ -62,6 +63,8 @@ class Setting:
     """Faculties of providers that a snapshot is silent about."""
     policy_revision: str = ""
     catalogue_version: int = 0
+    decided_off: frozenset[str] = frozenset()
+    """Providers that a person switched off, for the agent or for everybody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,12 @@ class Restore:
     off: tuple[str, ...]
     on: tuple[str, ...]
     why: str
+    kept_off: tuple[str, ...] = ()
+    """Providers that were on then and stay off now, because a person switched them off."""
+
+    def as_data(self) -> dict[str, Json]:
+        switched: dict[str, Json] = {"switched_off": self.off, "switched_on": self.on}
+        return {**switched, "kept_off": self.kept_off} if self.kept_off else switched
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Integral, Real
 
 from prowess.errors import EvolutionError, nearest
 from prowess.types import Json
@@ -10,12 +11,17 @@ from prowess.types import Json
 AXES = ("cognitive", "behavioral", "safety", "autonomy", "meta_learning")
 NUMBERS = ("cognitive", "behavioral", "safety", "meta_learning")
 HIGHEST_LEVEL = 5
+FRACTION = "give it as a fraction of one, from 0 to 1"
 LEVELS = tuple(f"L{level}" for level in range(HIGHEST_LEVEL + 1))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Scores:
-    """How good an agent is now; autonomy is a level from 0 to 5, the rest lie in [0, 1]."""
+    """How good an agent is now; autonomy is a level from 0 to 5, the rest lie in [0, 1].
+
+    Autonomy may be given as a name ("L3"), as a level (a whole number) or as a fraction of one (0.6, with a
+    decimal point); what is held is the level.
+    """
 
     cognitive: float
     behavioral: float
@@ -23,14 +29,19 @@ class Scores:
     autonomy: int
     meta_learning: float
 
+    def __init__(
+        self, cognitive: float, behavioral: float, safety: float, autonomy: float | str, meta_learning: float
+    ) -> None:
+        given = {"cognitive": cognitive, "behavioral": behavioral, "safety": safety}
+        for axis, value in {**given, "meta_learning": meta_learning}.items():
+            object.__setattr__(self, axis, _fraction(axis, value))
+        object.__setattr__(self, "autonomy", _level(autonomy))
+
     def __post_init__(self) -> None:
+        """What is read from a store or an answer is held to the same."""
         for axis in NUMBERS:
-            value = getattr(self, axis)
-            if not 0.0 <= value <= 1.0:
-                what = f"{axis} score must be in [0.0, 1.0], got {value}"
-                raise EvolutionError("scores", what, "give every score as a fraction of one")
-        if not 0 <= self.autonomy <= HIGHEST_LEVEL:
-            raise EvolutionError("scores", f"autonomy is no level: {self.autonomy}", "give L0 to L5")
+            _fraction(axis, getattr(self, axis))
+        _level(self.autonomy)
 
     @property
     def level(self) -> str:
@@ -64,22 +75,26 @@ def parse_scores(data: Json, place: str = "scores") -> Scores:
     if missing:
         raise EvolutionError(place, f"{missing[0]} score is missing", f"give all of {', '.join(AXES)}")
     try:
-        numbers = {axis: _number(axis, data[axis]) for axis in NUMBERS}
-        return Scores(autonomy=_level(data["autonomy"]), **numbers)
+        return Scores(**{axis: data[axis] for axis in AXES})
     except EvolutionError as error:
         raise EvolutionError(place, error.message.removeprefix("scores: "), error.remedy) from None
 
 
-def _number(axis: str, value: Json) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        what = f"{axis} score must be a number, got {value!r}"
-        raise EvolutionError("scores", what, "give a fraction of one")
-    return float(value)
+def _fraction(axis: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise EvolutionError("scores", f"{axis} score must be a number, got {value!r}", FRACTION)
+    number = float(value)
+    if not 0.0 <= number <= 1.0:
+        raise EvolutionError("scores", f"{axis} score must be in [0.0, 1.0], got {value}", FRACTION)
+    return number
 
 
-def _level(value: Json) -> int:
+def _level(value: object) -> int:
     if isinstance(value, str) and value in LEVELS:
         return LEVELS.index(value)
-    if isinstance(value, str | bool) or not isinstance(value, int | float):
-        raise EvolutionError("scores", f"autonomy is no level: {value!r}", "give L0 to L5")
-    return level_from_fraction(value / HIGHEST_LEVEL if isinstance(value, int) else value)
+    if isinstance(value, Integral) and not isinstance(value, bool) and 0 <= int(value) <= HIGHEST_LEVEL:
+        return int(value)
+    if isinstance(value, Real) and not isinstance(value, Integral) and 0.0 <= float(value) <= 1.0:
+        return level_from_fraction(float(value))
+    remedy = "give L0 to L5, a whole number from 0 to 5, or a fraction of one such as 0.6"
+    raise EvolutionError("scores", f"autonomy is no level: {value!r}", remedy)

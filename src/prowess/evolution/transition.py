@@ -34,8 +34,8 @@ from prowess.evolution.records import (
     Standing,
     Step,
 )
+from prowess.evolution.restoring import snapshot_after, still_withheld, switches
 from prowess.evolution.scores import Scores
-from prowess.evolution.snapshot import Snapshot
 from prowess.evolution.triggers import (
     DEFENSIVE,
     Trigger,
@@ -84,7 +84,7 @@ class _Work:
     def __init__(self, standing: Standing, moment: Moment, params: Params, recall: Recall) -> None:
         self.params, self.recall = params, recall
         self.moment, self.setting = moment, moment.setting
-        self.standing = replace(standing, withheld=_still_withheld(standing, moment.setting.snapshot))
+        self.standing = replace(standing, withheld=still_withheld(standing, moment.setting.snapshot))
         lagging = [provider for provider, is_gone in self.standing.withheld.items() if not is_gone]
         self.snapshot = moment.setting.snapshot.without(lagging)
         self.now = measure(moment.scores, params)
@@ -187,10 +187,9 @@ class _Work:
             return
         restored = self._restored(target, trigger, reason)
         why = f"rolled back to generation {target.number}: {reason}"
-        self.restore = self._switches(restored.snapshot, why)
+        self.restore = switches(target.snapshot, restored.snapshot, self.setting, why)
         span = (self.standing.generation, target.number)
-        switched = {"switched_off": self.restore.off, "switched_on": self.restore.on}
-        self._say(events.rollback(self.moment.agent, span, restored.number, reason, switched))
+        self._say(events.rollback(self.moment.agent, span, restored.number, reason, self.restore.as_data()))
         self.standing = self._standing_after(target, restored)
         self.recorded = restored
 
@@ -286,8 +285,6 @@ class _Work:
 
     def _restored(self, target: Generation, trigger: Trigger, reason: str) -> Generation:
         fitness = measure(target.scores, self.params).fitness
-        # What an earlier rollback switched off stays off, unless a person asks for it back.
-        withheld = () if trigger == "Rollback" else self.standing.withheld
         return Generation(
             number=self.standing.generation + 1,
             trigger=trigger,
@@ -297,17 +294,13 @@ class _Work:
             delta={},
             fitness=fitness,
             fitness_delta=fitness - self.now.fitness,
-            snapshot=target.snapshot.without(withheld),
+            snapshot=snapshot_after(target.snapshot, self.standing, self.setting, trigger),
             parent=target.number,
             restored=target.number,
             reason=reason,
             policy_revision=self.setting.policy_revision,
             catalogue_version=self.setting.catalogue_version,
         )
-
-    def _switches(self, wanted: Snapshot, why: str) -> Restore:
-        active, keep = set(self.setting.snapshot.active_providers), set(wanted.active_providers)
-        return Restore(tuple(sorted(active - keep)), tuple(sorted(keep - active)), why)
 
     def _standing_after(self, target: Generation, restored: Generation) -> Standing:
         off = dict.fromkeys(self.restore.off if self.restore else (), False)
@@ -385,14 +378,3 @@ class _Work:
             stopped=self.standing.stopped,
         )
         return Step(self.standing, evaluation, self.recorded)
-
-
-def _still_withheld(standing: Standing, snapshot: Snapshot) -> dict[str, bool]:
-    """What rollbacks switched off and nobody has switched on since.
-
-    A provider that was gone and is back was reactivated. One that never went is a snapshot that
-    lags behind the rollback: taken before it, or written down elsewhere.
-    """
-    active = set(snapshot.active_providers)
-    kept = (p for p, was_gone in standing.withheld.items() if p not in active or not was_gone)
-    return {provider: provider not in active for provider in kept}

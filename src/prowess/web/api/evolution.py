@@ -1,22 +1,24 @@
 """What changed in an agent, whether it was good, and the way back; for any agent, by `?agent=`."""
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Annotated, Literal
 
 import msgspec
 
 from prowess.errors import NotFound
-from prowess.evolution.history import Difference, Fitness, Status
-from prowess.evolution.params import Params
+from prowess.evolution.encoding import generation_data
+from prowess.evolution.history import Difference
+from prowess.evolution.params import MOST, Params
 from prowess.evolution.records import Evaluation, Generation, Grace
-from prowess.evolution.scores import Scores, parse_scores
+from prowess.evolution.scores import HIGHEST_LEVEL, Scores, parse_scores
 from prowess.evolution.snapshot import snapshot_of
 from prowess.types import DEFAULT_AGENT, JsonObject
 from prowess.web.operations import Asked, Call, Done, Fraction, Name, Note, Number, Operation
 
 Names = Annotated[tuple[Name, ...], msgspec.Meta(max_length=10_000)]
-Positive = Annotated[float, msgspec.Meta(ge=0, le=1e6)]
+Positive = Annotated[float, msgspec.Meta(ge=0, le=MOST)]
+Level = Annotated[int, msgspec.Meta(ge=0, le=HIGHEST_LEVEL)]
+LevelName = Literal["L0", "L1", "L2", "L3", "L4", "L5"]
 
 
 class ForAgent(Asked, frozen=True, kw_only=True):
@@ -40,7 +42,8 @@ class ScoresAsked(Asked, frozen=True, kw_only=True):
     cognitive: Fraction
     behavioral: Fraction
     safety: Fraction
-    autonomy: Fraction | Literal["L0", "L1", "L2", "L3", "L4", "L5"]
+    autonomy: LevelName | Level | Fraction
+    """A name, a whole number of the level, or a fraction of one with a decimal point."""
     meta_learning: Fraction
 
 
@@ -72,12 +75,12 @@ class ParamsAsked(Asked, frozen=True, kw_only=True):
     beta: Fraction | msgspec.UnsetType = msgspec.UNSET
     theta_min: Fraction | msgspec.UnsetType = msgspec.UNSET
     gamma: Fraction | msgspec.UnsetType = msgspec.UNSET
-    min_interactions: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] | msgspec.UnsetType = msgspec.UNSET
+    min_interactions: Annotated[int, msgspec.Meta(ge=1, le=MOST)] | msgspec.UnsetType = msgspec.UNSET
     safety_floor: Fraction | msgspec.UnsetType = msgspec.UNSET
     rebalance_margin: Fraction | msgspec.UnsetType = msgspec.UNSET
     noise_margin: Positive | msgspec.UnsetType = msgspec.UNSET
     drift_allowance: Fraction | msgspec.UnsetType = msgspec.UNSET
-    drift_limit: Annotated[float, msgspec.Meta(gt=0, le=1e6)] | msgspec.UnsetType = msgspec.UNSET
+    drift_limit: Annotated[float, msgspec.Meta(gt=0, le=MOST)] | msgspec.UnsetType = msgspec.UNSET
     capability_loss: bool | msgspec.UnsetType = msgspec.UNSET
     tool_acquisition: bool | msgspec.UnsetType = msgspec.UNSET
     weights: WeightsAsked | msgspec.UnsetType = msgspec.UNSET
@@ -94,12 +97,51 @@ class Order(Asked, frozen=True, kw_only=True):
     """Who asks: an agent that policy lets use evolution:trigger."""
 
 
+class ScoresShown(msgspec.Struct, frozen=True, kw_only=True):
+    cognitive: float
+    behavioral: float
+    safety: float
+    autonomy: LevelName
+    meta_learning: float
+
+
+class SnapshotShown(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    active_providers: tuple[str, ...]
+    provider_faculties: Mapping[str, tuple[str, ...]]
+    tools: tuple[str, ...] = ()
+
+
+class GenerationShown(msgspec.Struct, frozen=True, kw_only=True):
+    number: int
+    trigger: str
+    at: str
+    interactions: int
+    scores: ScoresShown
+    delta: Mapping[str, float]
+    fitness: float
+    fitness_delta: float
+    snapshot: SnapshotShown
+    parent: int
+    restored: int
+    rollbacks: int
+    reason: str
+    policy_revision: str
+    catalogue_version: int
+
+
+class FitnessShown(msgspec.Struct, frozen=True, kw_only=True):
+    evaluation: int
+    at: str
+    scores: ScoresShown
+    fitness: float
+
+
 class StatusShown(msgspec.Struct, frozen=True, kw_only=True):
     agent: str
     generation: int
     good: int
     fitness: float
-    scores: Scores
+    scores: ScoresShown
     evaluations: int
     since_generation: int
     trend: Literal["improving", "declining", "stable"]
@@ -120,7 +162,15 @@ class Evaluated(msgspec.Struct, frozen=True, kw_only=True):
     off: tuple[str, ...]
     """Providers that a rollback switched off."""
     on: tuple[str, ...]
+    kept_off: tuple[str, ...]
+    """Providers that stay off because a person switched them off."""
     events: tuple[JsonObject, ...]
+
+
+class RepairedShown(msgspec.Struct, frozen=True, kw_only=True):
+    status: Literal["success"] = "success"
+    rewritten: tuple[str, ...]
+    removed: tuple[str, ...]
 
 
 def agents(call: Call) -> tuple[str, ...]:
@@ -128,29 +178,28 @@ def agents(call: Call) -> tuple[str, ...]:
 
 
 def status(call: Call) -> StatusShown:
-    found = call.engine.evolution.status(call.query.agent)
-    said = found.as_data()
-    return StatusShown(
-        **{field.name: getattr(found, field.name) for field in fields(Status)},
-        autonomy_level=said["autonomy_level"],
-        top_axes=tuple((axis, value) for axis, value in said["top_axes"]),
+    said = call.engine.evolution.status(call.query.agent).as_data()
+    return msgspec.convert(msgspec.to_builtins(said), StatusShown)
+
+
+def generations(call: Call) -> tuple[GenerationShown, ...]:
+    return tuple(map(_shown, call.engine.evolution.history(call.query.agent, call.query.limit)))
+
+
+def generation(call: Call) -> GenerationShown:
+    return _shown(call.engine.evolution.generation(call.query.agent, _number(call.path["number"])))
+
+
+def fitness(call: Call) -> tuple[FitnessShown, ...]:
+    log = call.engine.evolution.fitness(call.query.agent, call.query.limit)
+    return tuple(
+        FitnessShown(evaluation=one.evaluation, at=one.at, scores=_levels(one.scores), fitness=one.fitness)
+        for one in log
     )
 
 
-def generations(call: Call) -> tuple[Generation, ...]:
-    return call.engine.evolution.history(call.query.agent, call.query.limit)
-
-
-def generation(call: Call) -> Generation:
-    return call.engine.evolution.generation(call.query.agent, _number(call.path["number"]))
-
-
-def fitness(call: Call) -> tuple[Fitness, ...]:
-    return call.engine.evolution.fitness(call.query.agent, call.query.limit)
-
-
-def rollbacks(call: Call) -> tuple[Generation, ...]:
-    return call.engine.evolution.rollbacks(call.query.agent, call.query.limit)
+def rollbacks(call: Call) -> tuple[GenerationShown, ...]:
+    return tuple(map(_shown, call.engine.evolution.rollbacks(call.query.agent, call.query.limit)))
 
 
 def difference(call: Call) -> Difference:
@@ -193,6 +242,19 @@ def resume(call: Call) -> Done:
     return Done()
 
 
+def repair(call: Call) -> RepairedShown:
+    done = call.engine.evolution.repair(call.query.agent, call.by)
+    return RepairedShown(rewritten=done.rewritten, removed=done.removed)
+
+
+def _shown(one: Generation) -> GenerationShown:
+    return msgspec.convert(msgspec.to_builtins(generation_data(one)), GenerationShown)
+
+
+def _levels(scores: Scores) -> ScoresShown:
+    return msgspec.convert(scores.as_data(), ScoresShown)
+
+
 def _number(text: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 15:
         raise NotFound("generation", text)
@@ -209,6 +271,7 @@ def _evaluated(evaluation: Evaluation) -> Evaluated:
         stopped=evaluation.stopped,
         off=restore.off if restore else (),
         on=restore.on if restore else (),
+        kept_off=restore.kept_off if restore else (),
         events=tuple(event.flat() for event in evaluation.events),
     )
 
@@ -219,15 +282,16 @@ OPERATIONS = (
     Operation(id="evolution.status", method="GET", path="/evolution/status", run=status, query=ForAgent,
               answer=StatusShown, does="Where an agent stands"),
     Operation(id="evolution.generations", method="GET", path="/evolution/generations", run=generations,
-              query=Generations, answer=tuple[Generation, ...], does="The generations, oldest first"),
+              query=Generations, answer=tuple[GenerationShown, ...], does="The generations, oldest first"),
     Operation(id="evolution.generation", method="GET", path="/evolution/generations/{number}",
-              run=generation, query=ForAgent, answer=Generation, does="One generation, whole"),
+              run=generation, query=ForAgent, answer=GenerationShown, does="One generation, whole"),
     Operation(id="evolution.difference", method="GET", path="/evolution/difference", run=difference,
               query=Between, answer=Difference, does="What lies between two generations"),
     Operation(id="evolution.fitness", method="GET", path="/evolution/fitness", run=fitness, query=Log,
-              answer=tuple[Fitness, ...], does="Each evaluation, oldest first"),
+              answer=tuple[FitnessShown, ...], does="Each evaluation, oldest first"),
     Operation(id="evolution.rollbacks", method="GET", path="/evolution/rollbacks", run=rollbacks,
-              query=Generations, answer=tuple[Generation, ...], does="The generations that rollbacks made"),
+              query=Generations, answer=tuple[GenerationShown, ...],
+              does="The generations that rollbacks made"),
     Operation(id="evolution.params", method="GET", path="/evolution/params", run=params, query=ForAgent,
               answer=Params, does="The parameters that decide about transitions"),
     Operation(id="evolution.set_params", method="PUT", path="/evolution/params", run=set_params,
@@ -243,4 +307,7 @@ OPERATIONS = (
               does="Bring a generation back"),
     Operation(id="evolution.resume", method="POST", path="/evolution/resume", run=resume, query=ForAgent,
               answer=Done, role="operator", signed=True, does="Let a stopped agent run again"),
+    Operation(id="evolution.repair", method="POST", path="/evolution/repair", run=repair, query=ForAgent,
+              answer=RepairedShown, role="admin", signed=True,
+              does="Put in order what cannot be read of an agent's evolution"),
 )  # fmt: skip

@@ -102,6 +102,7 @@ def roll_back(engine: Engine, person: Person, fields: Fields) -> str:
         )
     restored = engine.evolution.generation(agent, made.generation).restored
     what = f"Generation {made.generation} brings back generation {restored}"
+    what += "".join(f"; {name} stays off: a person decided it" for name in made.restore.kept_off)
     return address("/evolution/agent", agent=agent, done="rolled-back", what=what)
 
 
@@ -111,7 +112,7 @@ def switches(engine: Engine, agent: str, to: Generation) -> Switches:
     wanted = set(to.snapshot.active_providers)
     return Switches(
         tuple(sorted(active - wanted)),
-        tuple(sorted((wanted - active) & known.keys())),
+        tuple(sorted((wanted - active) & known.keys() - engine.evolution.kept_off(agent))),
         tuple(sorted(wanted - known.keys())),
     )
 

@@ -1,0 +1,102 @@
+"""A rollback never switches on what a person switched off, and says so."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from prowess.cli.main import prowess
+from prowess.web.dispatch import ROOT
+from tests.conftest import OWNER
+from tests.evolution_support import FAIR, UNSAFE, inconsistencies, scores
+from tests.evolving import EvolvingEngine
+from tests.test_evolution_engine import offered
+from tests.test_evolution_store import OpenEvolving, open_evolving
+from tests.web_support import app_of, signed_in
+
+__all__ = ["open_evolving"]
+
+FALLEN = scores(0.1, 0.1, 1.0, "L0", 0.1)
+
+
+@pytest.fixture
+def engine(open_evolving: OpenEvolving) -> EvolvingEngine:
+    """Generation 1 has A, B and C."""
+    engine = open_evolving()
+    engine.sync(vectors=False)
+    engine.evolution.set_params("ada", {"min_interactions": 1})
+    engine.evaluate("ada", FAIR)
+    return engine
+
+
+def off(engine: EvolvingEngine) -> list[str]:
+    return sorted(provider.name for provider in engine.providers("ada") if provider.off)
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(prowess, words)
+
+
+@pytest.mark.parametrize("agent", ["ada", ""])
+@pytest.mark.parametrize("fallen", [UNSAFE, FALLEN], ids=["breach", "regression"])
+def test_what_a_person_switched_off_stays_off_through_every_rollback(
+    engine: EvolvingEngine, agent: str, fallen: object
+) -> None:
+    engine.deactivate("C", agent)
+    engine.evaluate("ada", FAIR)
+    rolled_back = engine.evaluate("ada", fallen)  # type: ignore[arg-type]
+    assert rolled_back.restore
+    assert (rolled_back.restore.on, rolled_back.restore.kept_off) == ((), ("C",))
+    assert off(engine) == ["C"] and "tool:c-work" not in offered(engine, "ada")
+    (told,) = [e for e in engine.journal.latest(agent="ada") if e.type == "EvolutionRollback"]
+    assert told.data["kept_off"] == ["C"] and told.data["switched_on"] == []
+    active = engine.evolution.history("ada")[-1].snapshot.active_providers
+    assert active == ("A", "B"), "the record holds what is active"
+    assert not [e for e in engine.journal.latest(agent="ada") if e.type == "provider.on"]
+
+
+def test_a_breach_switches_nothing_on_whoever_switched_it_off(engine: EvolvingEngine) -> None:
+    engine.deactivate("B", "ada", "it was slow", automatic=True)
+    breached = engine.evaluate("ada", UNSAFE)
+    assert breached.restore and breached.restore.on == () and breached.restore.kept_off == ()
+    assert off(engine) == ["B"]
+
+
+def test_what_an_automatism_removed_comes_back_after_a_regression(engine: EvolvingEngine) -> None:
+    engine.deactivate("B", "ada", "it was slow", automatic=True)
+    fallen = engine.evaluate("ada", FALLEN)
+    assert fallen.restore and fallen.restore.on == ("B",)
+    assert off(engine) == [] and inconsistencies(engine, "ada") == []
+
+
+def test_a_person_who_takes_over_what_a_rollback_switched_off_has_decided(engine: EvolvingEngine) -> None:
+    engine.deactivate("C", "ada")
+    engine.evaluate("ada", FAIR)
+    engine.activate("C", "ada")
+    engine.evaluate("ada", FAIR)
+    engine.evaluate("ada", UNSAFE)
+    engine.evolution.rollback("ada", 1)
+    assert off(engine) == [], "a person asked for what a rollback had taken"
+    engine.deactivate("C", "ada")
+    assert engine.evolution.rollback("ada", 1).restore
+    assert off(engine) == ["C"]
+    engine.activate("C", "ada")
+    assert off(engine) == [], "a person's word holds until a person takes it back"
+
+
+def test_the_command_line_the_api_and_the_page_say_what_stays_off(
+    engine: EvolvingEngine, tmp_path: Path, store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "policy.yaml").write_text(OWNER)
+    (tmp_path / "prowess.toml").write_text(f'store = "{store_url}"\n[policy]\nfiles = ["policy.yaml"]\n')
+    monkeypatch.setenv("PROWESS_CONFIG", str(tmp_path / "prowess.toml"))
+    assert run("provider", "off", "C", "--agent", "ada").exit_code == 0
+    told = run("evolve", "rollback", "1", "--agent", "ada")
+    assert told.exit_code == 0, told.stderr
+    assert "C stays off: a person decided it" in told.stderr and "C is on" not in told.stderr
+    client = signed_in(app_of(engine))
+    answer = client.post(f"{ROOT}/evolution/rollback", params={"agent": "ada"}, json={"generation": 1})
+    assert answer.status_code == 200 and answer.json()["kept_off"] == ["C"] and answer.json()["on"] == []
+    shown = client.get("/evolution/generation", params={"agent": "ada", "number": "1"})
+    assert shown.status_code == 200
+    assert off(engine) == ["C"]

@@ -26,7 +26,7 @@ class WhatIsAllowed(WhatExists):
     @cached_property
     def tokens(self) -> Tokens:
         """What proves over HTTP that somebody is an agent."""
-        return Tokens(self._database, self.journal, self._clock)
+        return Tokens(self._database, self.journal, self._clock, self.policy)
 
     @cached_property
     def _visible(self) -> dict[tuple[str, bool], tuple[object, View]]:

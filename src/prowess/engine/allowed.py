@@ -58,26 +58,29 @@ class WhatIsAllowed(WhatExists):
         """Policy at use: rules may have changed since the offer. Raises unless it is allowed."""
         view = self.view()
         self.policy.refresh()
+        meant = self.policy.meant(agent, id, view, authenticated)
+        used = next((one for one in meant if _if_off(view, agent, one)), meant[0])
         with self._database.writing() as transaction:
-            settled = _if_off(view, agent, id) or self.policy.settle(
-                transaction, agent, id, view, authenticated
+            settled = _if_off(view, agent, used) or self.policy.settle(
+                transaction, agent, used, view, authenticated
             )
             decision = settled.decision
             approval = settled.approval.id if settled.approval else ""
-            data = {"capability": id, "verdict": decision.verdict, "reason": decision.reason}
+            data = {"capability": used, "verdict": decision.verdict, "reason": decision.reason}
             more = {"revision": decision.revision or self.policy.revision, "approval": approval}
             self.journal.append(transaction, "decision", {**data, **more}, agent)
         if decision.verdict == "deny":
-            raise Denied(agent, id, decision)
+            raise Denied(agent, id, decision)  # as it was asked: what it was taken for tells what exists
         if decision.verdict == "ask":
-            raise ApprovalNeeded(agent, id, approval, decision)
+            raise ApprovalNeeded(agent, used, approval, decision)
         return decision
 
     def explain(self, agent: str, id: str, request: str = "") -> tuple[str, ...]:
         """Why an agent may use something, or not, step by step: for people."""
         view = self.view()
         self.policy.refresh()
-        steps = list(self.policy.explain(agent, id, view).steps)
+        explained = self.policy.explain(agent, id, view)
+        id, steps = explained.id, list(explained.steps)
         capability = view.capabilities.get(id)
         if capability is None:
             return tuple(steps)

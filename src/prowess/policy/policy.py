@@ -123,6 +123,10 @@ class Policy:
         """For people: how the verdict comes about, and what would change it."""
         return self.at(existing).explain(agent, id, authenticated)
 
+    def meant(self, agent: str, text: str, existing: Existing, authenticated: bool = True) -> tuple[str, ...]:
+        """The ids somebody may mean by a name, the one with the strictest verdict first."""
+        return self.at(existing).meant(agent, text, authenticated)
+
     def limits(self, agent: str, existing: Existing) -> Limits:
         return self.at(existing).limits(agent)
 
@@ -170,7 +174,7 @@ class Policy:
     ) -> Settled:
         """Decide a use for good: with what a person answered, and counted against its limits."""
         moment = self._within(transaction, existing)
-        decision = moment.decision(agent, id, authenticated)
+        decision = moment.use(agent, as_id(id), authenticated)
         approval = None
         if decision.verdict == "ask":
             approval = approval_table.ask(transaction, _question(moment, agent, id, decision), self._clock())

@@ -135,8 +135,9 @@ def test_an_agent_cannot_answer_for_itself_and_nobody_answers_twice(
 
 def test_an_agent_that_asks_about_everything_does_not_bury_a_person(database: Database, clock: Clock) -> None:
     policy = policy_of(database, clock, "profiles: {p: {additional_tools: ['*'], ask: ['*'], agents: [bob]}}")
+    view = existing(*(f"tool:t{n}" for n in range(120)))
     with database.writing() as transaction:
-        settled = [policy.settle(transaction, "bob", f"tool:t{n}", VIEW) for n in range(120)]
+        settled = [policy.settle(transaction, "bob", id, view) for id in view.capabilities]
     assert [one.decision.verdict for one in settled].count("ask") == 100
     assert settled[-1].decision.verdict == "deny"
     assert len(policy.approvals()) == 100

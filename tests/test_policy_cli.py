@@ -171,7 +171,7 @@ def test_agents_are_added_listed_and_removed(configured: Path) -> None:
 
 def test_a_question_is_listed_and_answered(configured: Path) -> None:
     (configured / "policy.yaml").write_text(
-        "profiles: {owner: {additional_tools: ['*'], ask: ['*'], agents: [default]}}"
+        "profiles: {owner: {additional_tools: ['*', Bash], ask: ['*'], agents: [default]}}"
     )
     with prowess.open() as engine, pytest.raises(ProwessError, match="only after a person approves"):
         engine.check("default", "Bash")

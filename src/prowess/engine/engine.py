@@ -88,7 +88,7 @@ class Engine:
         self.journal = Journal(database, clock)
         self.catalogue = Catalogue(database)
         self.policy = Policy(database, clock, self.ways.policy_files)
-        self.tokens = Tokens(database, self.journal, clock)
+        self.tokens = Tokens(database, self.journal, clock, self.policy)
         """What proves over HTTP that somebody is an agent."""
         self._clock = clock
         self._guard = OpenedGuard()

@@ -17,7 +17,8 @@ def explain(world: World, agent: str, id: str) -> tuple[str, ...]:
     view = world.view
     stopped = world.stopped.get(agent)
     steps = [f"the agent is stopped: {stopped}"] if stopped else []
-    steps += world.policy.explain(agent, id, authenticated=True).steps
+    explained = world.policy.explain(agent, id, authenticated=True)
+    id, steps = explained.id, [*steps, *explained.steps]
     capability = view.capabilities.get(id)
     if capability is None:
         return (*steps, "nothing in the catalogue has this id")

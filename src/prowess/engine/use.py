@@ -19,17 +19,19 @@ class Use:
 
     def check(self, world: World, agent: str, id: str, authenticated: bool) -> Decision:
         """Raises unless the agent may use it now; a stopped agent may use nothing."""
+        meant = world.policy.meant(agent, id, authenticated)
+        used = next((one for one in meant if _shut(world, agent, one)), meant[0])
         with self.database.writing() as transaction:
-            settled = self._settled(transaction, world, agent, id, authenticated)
+            settled = self._settled(transaction, world, agent, used, authenticated)
             decision = settled.decision
             approval = settled.approval.id if settled.approval else ""
-            data = {"capability": id, "verdict": decision.verdict, "reason": decision.reason}
+            data = {"capability": used, "verdict": decision.verdict, "reason": decision.reason}
             more = {"revision": decision.revision or world.policy.revision, "approval": approval}
             self.journal.append(transaction, "decision", {**data, **more}, agent)
         if decision.verdict == "deny":
-            raise Denied(agent, id, decision)
+            raise Denied(agent, id, decision)  # as it was asked: what it was taken for tells what exists
         if decision.verdict == "ask":
-            raise ApprovalNeeded(agent, id, approval, decision)
+            raise ApprovalNeeded(agent, used, approval, decision)
         return decision
 
     def _settled(

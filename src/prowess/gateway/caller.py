@@ -32,4 +32,4 @@ def token_list(engine: Engine) -> tuple[Token, ...]:
 
 def holder_of(engine: Engine, token: str) -> str:
     """The agent a token proves, or nothing."""
-    return engine.tokens.holder(token, engine.agents())
+    return engine.tokens.holder(token)

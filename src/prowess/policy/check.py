@@ -11,6 +11,7 @@ from prowess.errors import PolicyError, ProwessError, nearest
 from prowess.policy.builtin import PLACE
 from prowess.policy.files import SOURCE
 from prowess.policy.grants import Grant
+from prowess.policy.near_misses import near_misses
 from prowess.policy.patterns import HOST, Names, Pattern, is_own_kind, shown
 from prowess.policy.profiles import Profile, Rule
 from prowess.policy.resolve import Reach, mention, reach
@@ -95,6 +96,8 @@ def _profile_warnings(rules: Rules, name: str, names: Names) -> Iterator[Problem
     yield from _idle_flags(own, holding, rules)
     yield from _idle_additions(own, holding, names)
     before, after = (reach(one, names, rules.host_names) for one in (undenied, holding))
+    missed = {text: (what, remedy) for text, what, remedy in near_misses(own, names)}
+    yield from (_warning(own.place, what, remedy) for what, remedy in missed.values())
     for text in _idle_texts(own.disallowed, holding, before):
         close = nearest(text, [shown(id).removeprefix(HOST) for id in before.allow | before.ask])
         remedy = f"did you mean {close!r}?" if close else "take it out, or correct the name"
@@ -152,7 +155,7 @@ def _idle_additions(own: Profile, holding: Holding, names: Names) -> Iterator[Pr
 
 def _overruled(pattern: Pattern, holding: Holding) -> str:
     for rule in holding.profile.disallowed:
-        if rule.pattern.covers(pattern):
+        if rule.pattern.covers_as_denial(pattern):
             return f"{rule.pattern.text!r} is disallowed"
     for grant in holding.grants.values():
         if pattern.exact and not grant.review and mention(grant, pattern.id, None):

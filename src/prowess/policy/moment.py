@@ -3,7 +3,8 @@
 Above: `Policy`, which makes a new one whenever any of the three changed. Below: `resolve`.
 """
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import Protocol, TypeVar, cast
 
@@ -14,12 +15,14 @@ from prowess.policy.grants import DEPTH, Limits, smallest
 from prowess.policy.patterns import EVENT, HOST, Names, is_own_kind
 from prowess.policy.resolve import UNMENTIONED, Judgement, Reach, Resolved, judge, mention, reach, resolve
 from prowess.policy.rules import NOBODY, Holding, Rules
+from prowess.policy.spelling import spelt
 from prowess.policy.standing import Standing
 from prowess.types import Capability, Decision, Verdict
 
 REMEMBERED = 200_000
 REMEMBERED_VALUES = 1024
 T = TypeVar("T")
+ABSENT = "nothing of that name exists"
 STRICTNESS: Mapping[Verdict, int] = {"allow": 0, "ask": 1, "deny": 2}
 
 
@@ -90,10 +93,43 @@ class Moment:
             return str(error)
         return ""
 
-    def meant(self, text: str) -> str:
-        """What a person calls a thing, as an id: an event may go by its name."""
-        id = as_id(text)
-        return EVENT + id if is_own_kind(id) and id not in self.capabilities else id
+    def meanings(self, text: str) -> Sequence[str]:
+        """The ids that a person, a host or a model may mean by a name, never none.
+
+        What exists of that id, else what exists of that name; a host's tool goes by its name as well.
+        """
+        name = spelt(text)
+        if name.isascii() and name in self.capabilities:
+            return (name,)
+        found = self.names.called(name) or self.names.named(name)
+        id = as_id(name)
+        if found and not (id.startswith(HOST) and id in self.rules.stated):
+            return found
+        return (*found, EVENT + id if is_own_kind(id) else id)
+
+    def meant(self, agent: str, text: str, authenticated: bool = True) -> tuple[str, ...]:
+        """Those ids, the one with the strictest verdict first."""
+
+        def strictness(id: str) -> int:
+            return -STRICTNESS[self.use(agent, id, authenticated).verdict]
+
+        return tuple(sorted(self.meanings(text), key=strictness))
+
+    def use(self, agent: str, id: str, authenticated: bool) -> Decision:
+        """What `decide` says where there is something to use; what does not exist is denied like the rest."""
+        decision = self.decision(agent, id, authenticated)
+        if decision.verdict == "deny" or id in self.capabilities or self._is_stated(agent, id):
+            return decision
+        return replace(decision, verdict="deny", reason=ABSENT, chain=(*decision.chain, ABSENT))
+
+    def _is_stated(self, agent: str, id: str) -> bool:
+        """Whether it is the host's to provide, a tool or an event of its own, and rules give it by name."""
+        if id in self.rules.stated:
+            return True
+        holding = self.holding(agent)
+        given = [p for grant in holding.grants.values() for p in grant.patterns]
+        given += [rule.pattern for rule in holding.profile.additional]
+        return any(p.target == "host" and p.matches(id) for p in given)
 
     def holding(self, agent: str) -> Holding:
         return self.rules.holding(self.profile_of(agent))
@@ -216,8 +252,8 @@ class Moment:
         return f"agent {agent!r}{parent} has profile {stated!r}"
 
     def explain(self, agent: str, id: str, authenticated: bool) -> Explanation:
-        id = self.meant(id)
-        decision = self.decide(agent, id, authenticated)
+        id = self.meant(agent, id, authenticated)[0]
+        decision = self.use(agent, id, authenticated)
         steps = decision.chain
         if decision.reason == UNMENTIONED:
             steps += way_out(self.rules, self.holding(agent), id, self.capabilities.get(id))
@@ -238,7 +274,7 @@ class Moment:
 
 
 def as_id(text: str) -> str:
-    """A name without a colon is a host's tool; nothing in a catalogue is called so."""
+    """A name without a colon is a host's tool."""
     return text if ":" in text.partition("(")[0] else HOST + text
 
 

@@ -4,6 +4,7 @@ Above: grants and profiles, whose rules are patterns. Below: nothing. A pattern 
 kind the words know (`tool:...`) is matched against ids, any other against event names; `*` alone
 is everything. A host's own tools are named `host:NAME`, so that they are decided like any other id.
 A kind of a user's own has no prefix the words know, so its ids are matched beside the event names.
+Rules and names are compared in one normal form, so no way to write a letter gets around a rule.
 """
 
 import re
@@ -14,6 +15,7 @@ from functools import lru_cache
 from typing import Literal
 
 from prowess.errors import PolicyError
+from prowess.policy.spelling import composed
 from prowess.types import KINDS, Capability
 
 EVENT = "event:"
@@ -52,19 +54,36 @@ class Pattern:
         return HOST + self.glob if self.target == "host" else self.glob
 
     def matches(self, id: str) -> bool:
-        if self.exact:
-            return id == self.id or (self.target == "names" and id == self.glob and is_own_kind(id))
-        subject = self._subject(id)
-        return subject is not None and not climbs(subject) and glob_matches(self.glob, subject)
+        """Whether it gives this: a wildcard never gives a name that climbs."""
+        id = composed(id)
+        return (self.exact or not self._climbs(id)) and self._speaks_of(id)
+
+    def restricts(self, id: str) -> bool:
+        """Whether it denies or asks about this: a wildcard means names that climb as well."""
+        return self._speaks_of(composed(id))
 
     def covers(self, other: "Pattern") -> bool:
         """Whether everything the other can ever match is matched here; false when in doubt."""
+        return self.covers_as_denial(other) and (
+            self.exact or self.target == "everything" or not self._climbs(other.id)
+        )
+
+    def covers_as_denial(self, other: "Pattern") -> bool:
         if "everything" in (self.target, other.target):
             return self.target == "everything"
         if self.exact:
             return other.exact and self.id == other.id
         subject = self._subject(other.id)
-        return subject is not None and not climbs(subject) and glob_matches(self.glob, subject)
+        return subject is not None and glob_matches(self.glob, subject)
+
+    def _speaks_of(self, id: str) -> bool:
+        if self.exact:
+            return id == self.id or (self.target == "names" and id == self.glob and is_own_kind(id))
+        subject = self._subject(id)
+        return subject is not None and glob_matches(self.glob, subject)
+
+    def _climbs(self, id: str) -> bool:
+        return climbs(self._subject(id) or "")
 
     def _subject(self, id: str) -> str | None:
         """The part of an id that this pattern looks at; None when it does not speak of such ids."""
@@ -82,7 +101,7 @@ class Pattern:
 
 def event_pattern(text: str, place: str) -> Pattern:
     """A pattern of a grant's `event_patterns`: over event names, or over ids when it names a kind."""
-    _check(text, place)
+    text = _checked(text, place)
     if text == "*":
         return Pattern(text, "everything", text)
     if text.startswith(HOST):
@@ -94,7 +113,7 @@ def event_pattern(text: str, place: str) -> Pattern:
 
 def host_pattern(text: str, place: str) -> Pattern:
     """A pattern of a grant's `tools`: over the names of a host's own tools."""
-    _check(text, place)
+    text = _checked(text, place)
     return Pattern(text, "host", text.removeprefix(HOST))
 
 
@@ -141,7 +160,7 @@ def _parts(glob: str) -> tuple[str, ...]:
     return (parts[0], *(part for part in parts[1:-1] if part), parts[-1])
 
 
-def _check(text: str, place: str) -> None:
+def _checked(text: str, place: str) -> str:
     if not text or len(text) > LONGEST or not text.isprintable() or text != text.strip():
         raise PolicyError(
             place,
@@ -150,6 +169,7 @@ def _check(text: str, place: str) -> None:
         )
     if text.startswith("-"):
         raise PolicyError(place, f"{text!r} begins with '-', which removes nothing", "use disallowed_tools")
+    return composed(text)
 
 
 class Ordered:
@@ -197,29 +217,53 @@ class Names:
     def __init__(self, capabilities: Mapping[str, Capability]) -> None:
         # The ids of a host's tools are not for a source to define.
         self.forged = frozenset(id for id in capabilities if id.startswith(HOST))
-        odd = self.forged.union(id for id in capabilities if ("." in id or "%" in id) and climbs(id))
+        self.climbing = frozenset(id for id in capabilities if ("." in id or "%" in id) and climbs(id))
+        odd = self.forged | self.climbing
         self._all = sorted(capabilities.keys() - odd) if odd else sorted(capabilities)
-        self._ids = Ordered(self._all, self._all)
-        pairs = [(id[len(EVENT) :], id) for id in self._all if id.startswith(EVENT)]
-        pairs += [(id, id) for id in self._all if id.partition(":")[0] not in KNOWN]
-        pairs.sort()
-        self._names = Ordered([name for name, _ in pairs], [id for _, id in pairs])
+        self._ids = Ordered(*_by_spelling((id, id) for id in self._all))
+        events = [(id[len(EVENT) :], id) for id in self._all if id.startswith(EVENT)]
+        own = [(id, id) for id in self._all if id.partition(":")[0] not in KNOWN]
+        self._names = Ordered(*_by_spelling([*events, *own]))
         self.capabilities = capabilities
         self.joined = _joined(capabilities)
+        self._apart: dict[str, list[str]] = {}
+        for id in capabilities:
+            if composed(id) != id:
+                self._apart.setdefault(composed(id), []).append(id)
+        self._bare: dict[str, list[str]] | None = None
 
     def matching(self, pattern: Pattern) -> Sequence[str]:
         """The ids of what exists and matches."""
         if pattern.exact:
             either = (pattern.id, pattern.glob)
-            return [id for id in either if self._exists(id) and pattern.matches(id)]
+            return [id for name in either for id in self.called(name) if self._is_given(id, pattern)]
         if pattern.target == "everything":
             return self._all
         if pattern.target == "host":
             return ()
         return (self._ids if pattern.target == "ids" else self._names).matching(pattern.glob)
 
-    def _exists(self, id: str) -> bool:
-        return id in self.capabilities and id not in self.forged
+    def called(self, id: str) -> Sequence[str]:
+        """What exists of this id, however its letters are written there."""
+        return ([id] if id in self.capabilities else []) + self._apart.get(id, [])
+
+    def named(self, name: str) -> Sequence[str]:
+        """What exists of this name, whatever its kind."""
+        if self._bare is None:
+            bare: dict[str, list[str]] = {}
+            for id in self.capabilities:
+                bare.setdefault(composed(id.partition(":")[2]), []).append(id)
+            self._bare = bare
+        return self._bare.get(name, [])
+
+    def _is_given(self, id: str, pattern: Pattern) -> bool:
+        return id not in self.forged and pattern.matches(id)
+
+
+def _by_spelling(pairs: Iterable[tuple[str, str]]) -> tuple[list[str], list[str]]:
+    """Names as they are compared, in order, and the ids they lead to."""
+    ordered = sorted((composed(name), id) for name, id in pairs)
+    return [name for name, _ in ordered], [id for _, id in ordered]
 
 
 def _joined(capabilities: Mapping[str, Capability]) -> dict[str, list[str]]:
@@ -243,3 +287,8 @@ def declared_grant(capability: Capability) -> str:
 def host_names(patterns: Iterable[Pattern]) -> frozenset[str]:
     """The host tools that some rule names exactly: all that is known of what a host has."""
     return frozenset(p.glob for p in patterns if p.target == "host" and p.exact)
+
+
+def stated_ids(patterns: Iterable[Pattern]) -> frozenset[str]:
+    """The host's tools and events that some rule names exactly: a host may have them, catalogued or not."""
+    return frozenset(p.id for p in patterns if p.target in ("host", "names") and p.exact)

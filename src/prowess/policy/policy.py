@@ -11,12 +11,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from prowess.errors import Denied, NotFound, PolicyError
-from prowess.journal import Clock, stamp
+from prowess.journal import Clock, Journal, stamp
 from prowess.policy import agents as agent_table
 from prowess.policy import approvals as approval_table
 from prowess.policy import standing as standing_tables
+from prowess.policy import tokens as token_table
 from prowess.policy.agents import Agent
 from prowess.policy.approvals import Answer, Approval, Question
+from prowess.policy.bindings import Binding, Bindings, name_of
 from prowess.policy.check import findings
 from prowess.policy.definitions import Definitions
 from prowess.policy.explain import Explanation
@@ -59,6 +61,7 @@ class Policy:
     ) -> None:
         self._database = database
         self._clock = clock
+        self._journal = Journal(database, clock)
         self._files = tuple(files)
         self._definitions = tuple(definitions)
         self._loaded = Loaded(Rules.base_only("it is not read yet"))
@@ -94,8 +97,15 @@ class Policy:
     def read_files(self) -> None:
         """Take in what changed in the files since the last look."""
         seen = stamp_files(self._files)
-        if seen != self._stamp:
-            self._loaded, self._stamp = load(self._files, self._definitions), seen
+        if seen == self._stamp:
+            return
+        self._loaded = load(self._files, self._definitions)
+        with self._database.reading() as transaction:
+            self.read_standing(transaction)
+        if not self.rules.unusable:
+            token_table.follow(self._database, self._journal, self._bindings, self._clock)
+        # Only now: where the store cannot be written, whoever comes next tries again.
+        self._stamp = seen
 
     def read_standing(self, transaction: Transaction) -> Standing:
         """Take in what changed in the store, as this transaction sees it."""
@@ -120,6 +130,10 @@ class Policy:
     def explain(self, agent: str, id: str, existing: Existing, authenticated: bool = True) -> Explanation:
         """For people: how the verdict comes about, and what would change it."""
         return self.at(existing).explain(agent, id, authenticated)
+
+    def meant(self, agent: str, text: str, existing: Existing, authenticated: bool = True) -> tuple[str, ...]:
+        """The ids somebody may mean by a name, the one with the strictest verdict first."""
+        return self.at(existing).meant(agent, text, authenticated)
 
     def limits(self, agent: str, existing: Existing) -> Limits:
         return self.at(existing).limits(agent)
@@ -165,7 +179,7 @@ class Policy:
     ) -> Settled:
         """Decide a use for good: with what a person answered, and counted against its limits."""
         moment = self._within(transaction, existing)
-        decision = moment.decision(agent, id, authenticated)
+        decision = moment.use(agent, as_id(id), authenticated)
         approval = None
         if decision.verdict == "ask":
             approval = approval_table.ask(transaction, _question(moment, agent, id, decision), self._clock())
@@ -202,6 +216,16 @@ class Policy:
         both = {**stated, **self._standing.agents}
         return tuple(both[name] for name in sorted(both))
 
+    def binding(self, agent: str) -> Binding:
+        """What binds a name now: a token is valid for the binding it was issued under."""
+        self.refresh()
+        return self._bindings.of(agent)
+
+    @property
+    def _bindings(self) -> Bindings:
+        rules = self.rules
+        return Bindings(self._standing.agents, rules.bound, name_of(self._files), not rules.unusable)
+
     def bind(self, transaction: Transaction, name: str, profile: str) -> Agent:
         """A person binds a name to a profile; such an agent has no parent."""
         self._usable(profile)
@@ -233,6 +257,7 @@ class Policy:
                 "agent", f"{name!r} is bound by a file ({file})", "take it out of 'agents' there"
             )
         gone = agent_table.remove(transaction, name)
+        token_table.end_of_agents(transaction, self._journal, gone, self._clock())
         approval_table.forget(transaction, gone)
         standing_tables.forget_uses(transaction, gone)
         standing_tables.moved(transaction)

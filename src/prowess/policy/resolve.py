@@ -77,8 +77,8 @@ def reach(holding: Holding, names: Names, hosts: Set[str], reviewed: Set[str] = 
     covered = _matched(covering, waited_for, names) & waited_for
     allow = given_ids(open_grants, names, hosts) | _listed(profile.additional, names, hosts) | covered
     ask = waited_for - allow
-    denied = _matched((r.pattern for r in profile.disallowed), allow | ask, names) | names.forged
-    asked = _matched((r.pattern for r in profile.ask), allow | ask, names)
+    denied = _restricted(profile.disallowed, allow | ask, names) | names.forged
+    asked = _restricted(profile.ask, allow | ask, names)
     return Reach(frozenset(allow - denied - asked), frozenset((ask | (allow & asked)) - denied))
 
 
@@ -121,6 +121,15 @@ def _matched(patterns: Iterable[Pattern], among: Set[str], names: Names) -> set[
     return found
 
 
+def _restricted(rules: Iterable[Rule], among: Set[str], names: Names) -> set[str]:
+    """What rules deny or ask about: a wildcard means names that climb as well."""
+    patterns = [rule.pattern for rule in rules]
+    odd = [id for id in among if id in names.climbing or id not in names.capabilities]
+    return _matched(patterns, among, names).union(
+        id for pattern in patterns for id in odd if pattern.restricts(id)
+    )
+
+
 def awaits_review(grant: Grant, reviewed: Set[str]) -> bool:
     return bool(grant.review) and grant_digest(grant) not in reviewed
 
@@ -136,14 +145,14 @@ def judge(
             f"the kind 'host' is kept for a host's own tools, and {capability.source or 'a source'} uses it"
         )
         return Judgement("deny", reason, start)
-    denial = _first(profile.disallowed, id)
+    denial = _restricting(profile.disallowed, id)
     if denial:
         reason = f"profile {denial.profile!r} disallows {denial.pattern.text!r}"
         return Judgement("deny", reason, (*start, reason))
     found = _permission(holding, id, capability, reviewed)
     if found is None:
         return Judgement("deny", UNMENTIONED, (*start, UNMENTIONED))
-    asked = _first(profile.ask, id)
+    asked = _restricting(profile.ask, id)
     if found.verdict == "allow" and asked:
         reason = f"profile {asked.profile!r} asks a person about {asked.pattern.text!r}"
         return Judgement("ask", reason, (*start, *found.steps, reason))
@@ -181,3 +190,7 @@ def mention(grant: Grant, id: str, capability: Capability | None) -> str:
 
 def _first(rules: Iterable[Rule], id: str) -> Rule | None:
     return next((rule for rule in rules if rule.pattern.matches(id)), None)
+
+
+def _restricting(rules: Iterable[Rule], id: str) -> Rule | None:
+    return next((rule for rule in rules if rule.pattern.restricts(id)), None)

@@ -13,7 +13,7 @@ from prowess.errors import NotFound, PolicyError, nearest
 from prowess.journal import canonical
 from prowess.policy.definitions import Definitions, base_alone, builtin, merged
 from prowess.policy.grants import LEVELS, UNSTATED, Grant, Limits, smallest, walk
-from prowess.policy.patterns import host_names
+from prowess.policy.patterns import host_names, stated_ids
 from prowess.policy.profiles import Profile, joined
 
 NOBODY = ""
@@ -41,10 +41,9 @@ class Rules:
         self.profiles = definitions.profiles
         self.revision = _revision(definitions)
         self.bound = _bindings(self.profiles.values())
-        self.host_names = host_names(
-            [p for g in self.grants.values() for p in g.tools]
-            + [r.pattern for p in self.profiles.values() for r in p.rules]
-        )
+        listed = [rule.pattern for profile in self.profiles.values() for rule in profile.rules]
+        self.host_names = host_names([p for g in self.grants.values() for p in g.tools] + listed)
+        self.stated = stated_ids([p for g in self.grants.values() for p in g.patterns] + listed)
         self._whole: dict[str, Grant] = {}
         self._held: dict[str, Holding] = {}
 

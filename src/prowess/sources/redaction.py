@@ -6,8 +6,18 @@ two servers with different values for one name get two variables; none is ever r
 """
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+
+from prowess.sources.harmless import (
+    COMMAND_OPTIONS,
+    ENVIRONMENT_OPTIONS,
+    is_login_free,
+    is_login_option,
+    is_plain,
+    is_secret_option,
+)
 
 HARMLESS_WORDS = frozenset(
     {
@@ -33,10 +43,12 @@ _KNOWN_TOKEN = re.compile(
     r"ntn_|secret_|lin_api_|tvly-|hf_|npm_|pypi-|dop_v1_|SG\.|key-|fc-|pplx-|shpat_|whsec_)[A-Za-z0-9_.-]{6,}"
 )
 _RANDOM = re.compile(r"[A-Za-z0-9+/=_.:-]{16,}")
-_WORDY = re.compile(r"[A-Z]?[a-z]{1,20}\d{0,2}|v?\d{1,4}|[A-Z]{1,12}|")
+_WORDY = re.compile(r"[A-Z]?[a-z]{1,20}\d{0,2}|v?\d{1,4}|20\d{6}|[A-Z]{1,12}|")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)=(?P<value>.*)", re.DOTALL)
 _OPTION = re.compile(r"(?P<option>--?[A-Za-z][\w.-]*)=(?P<value>.*)", re.DOTALL)
+_GLUED_ASSIGNMENT = re.compile(r"(?P<option>-[eD])(?P<name>[A-Z_][A-Z0-9_]*)=(?P<value>.*)", re.DOTALL)
+_GLUED_LOGIN = re.compile(r"(?P<option>-[puPka])(?P<value>(?=.*[^a-z-]).+)", re.DOTALL)
 _HEADER = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9-]*)\s*:\s*(?P<value>.*)", re.DOTALL)
 _URL = re.compile(
     r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)(?:(?P<user>[^/?#]*)@)?(?P<host>[^/?#]*)(?P<path>[^?#]*)"
@@ -104,12 +116,37 @@ class Redaction:
     def _argument(self, arg: str, before: str) -> str:
         if before in HEADER_OPTIONS:
             return self._header_line(arg)
-        if assignment := _ASSIGNMENT.fullmatch(arg):
-            return f"{assignment['name']}={self._assigned(assignment['name'], assignment['value'], 'args')}"
+        if before in COMMAND_OPTIONS and " " in arg:
+            return self._command(arg)
+        if glued := _GLUED_ASSIGNMENT.fullmatch(arg):
+            value = self._assigned(glued["name"], glued["value"], "args")
+            return f"{glued['option']}{glued['name']}={value}"
         if option := _OPTION.fullmatch(arg):
             return f"{option['option']}={self._valued(option['option'], option['value'])}"
         named = before.startswith("-") and "=" not in before and not arg.startswith("--")
-        return self._valued(before if named else "", arg)
+        if named and (not arg.startswith("-") or is_secret_option(before, arg)):
+            return self._valued(before, arg)
+        return self._alone(arg)
+
+    def _alone(self, arg: str) -> str:
+        """An argument that belongs to no option."""
+        if assignment := _ASSIGNMENT.fullmatch(arg):
+            return f"{assignment['name']}={self._assigned(assignment['name'], assignment['value'], 'args')}"
+        if "://" in arg:
+            return self.url(arg, "args")
+        if (glued := _GLUED_LOGIN.fullmatch(arg)) and not is_login_free(glued["value"]):
+            return f"{glued['option']}{self._reference(glued['option'].strip('-'), glued['value'], 'args')}"
+        doubtful = (" " in arg.strip() or arg[:1] in ("{", "[")) and not is_plain("", arg)
+        return self._reference("ARGUMENT", arg, "args") if doubtful or _suspicious(arg) else arg
+
+    def _command(self, text: str) -> str:
+        """A command line in one argument: kept if each of its words would be."""
+        try:
+            words = tuple(shlex.split(text))
+        except ValueError:
+            return self._reference("COMMAND", text, "args")
+        kept = Redaction(self.server).arguments(words) == words
+        return text if kept else self._reference("COMMAND", text, "args")
 
     def _header_line(self, line: str) -> str:
         header = _HEADER.fullmatch(line)
@@ -118,15 +155,24 @@ class Redaction:
         return f"{header['name']}: {self._header(header['name'], header['value'])}"
 
     def _valued(self, option: str, value: str) -> str:
-        """The value of an option, or an argument that stands alone."""
+        """The value of an option."""
         if option in HEADER_OPTIONS:
             return self._header_line(value)
+        if assignment := _ASSIGNMENT.fullmatch(value):
+            return f"{assignment['name']}={self._pair(option, assignment['name'], assignment['value'])}"
         if "://" in value:
             return self.url(value, "args")
-        named = _SECRET_NAME.search(option) and not value.isdigit()
-        if named or _suspicious(value):
-            return self._reference(option.strip("-") or "ARGUMENT", value, f"args {option}".strip())
-        return value
+        if option in ENVIRONMENT_OPTIONS and _VARIABLE.fullmatch(value):
+            return value
+        harmless = is_login_free(value) if is_login_option(option) else is_plain(option, value)
+        if harmless and not is_secret_option(option, value) and not _suspicious(value):
+            return value
+        return self._reference(option.strip("-") or "ARGUMENT", value, f"args {option}".strip())
+
+    def _pair(self, option: str, name: str, value: str) -> str:
+        if option in ENVIRONMENT_OPTIONS:
+            return self._assigned(name, value, "args")
+        return self._valued(f"--{name}", value)
 
     def _assigned(self, name: str, value: str, where: str) -> str:
         value = self._own(value, where)

@@ -35,7 +35,7 @@ def recognise(people: People, engine: Engine, bearer: str, session: str) -> Call
     if bearer:
         if person := people.person(bearer, "token"):
             return Caller(person)
-        agent = engine.tokens.holder(bearer, engine.agents())
+        agent = engine.tokens.holder(bearer)
         return Caller(Person(agent, "agent")) if agent else Caller()
     if session and (person := people.person(session, "session")):
         return Caller(person, session)

@@ -18,6 +18,7 @@ from mcp.client.subscriptions import SubscriptionLost
 from mcp.shared.dispatcher import ProgressFnT
 from mcp_types import (
     CONNECTION_CLOSED,
+    PARSE_ERROR,
     URL_ELICITATION_REQUIRED,
     PromptListChangedNotification,
     Request,
@@ -35,6 +36,7 @@ from prowess.sources.listing import Listing, fill
 from prowess.sources.login import party_of
 from prowess.sources.mcp import McpSource
 from prowess.sources.party import Party
+from prowess.sources.repair import UNREADABLE
 from prowess.sources.upstream import connect
 
 LIST_CHANGES = (ToolListChangedNotification, PromptListChangedNotification, ResourceListChangedNotification)
@@ -45,6 +47,7 @@ MOST_SILENCES = 3
 """Calls in a row without an answer before a server is started anew."""
 
 UNAUTHORIZED = 401
+SDK_UNREADABLE = ("Failed to parse", UNREADABLE)
 
 RAW = TypeAdapter(dict[str, Any])
 
@@ -140,7 +143,7 @@ class Upstream:
             if attempt.conduct.status == UNAUTHORIZED:
                 why = explained(error, self.source.address, attempt.conduct, attempt.party)
                 raise self._error(why.what, why.remedy) from error
-            raise self._error(error.message.partition("\n")[0][:400], _places_to_go(error)) from error
+            raise self._error(_told(error), _places_to_go(error)) from error
         except (ValidationError, RuntimeError) as error:
             raise self._error("the server's answer does not follow the protocol", "") from error
 
@@ -239,6 +242,15 @@ class Upstream:
                 # Nobody told what happened in between.
                 self._changed(self.source.name)
             attempt.over.set()
+
+
+def _told(error: MCPError) -> str:
+    """What the server says went wrong, or what is wrong with what it said."""
+    first = error.message.partition("\n")[0][:400]
+    if error.code != PARSE_ERROR or not first.startswith(SDK_UNREADABLE):
+        return first
+    # A parser's own words help nobody; why a body could not be had does.
+    return UNREADABLE + (f": {why}" if (why := first.partition(": ")[2]).startswith("it ") else "")
 
 
 def _places_to_go(error: MCPError) -> str:

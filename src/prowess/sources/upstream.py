@@ -35,13 +35,13 @@ from mcp_types import (
     ElicitRequestParams,
     Implementation,
     ListRootsRequest,
-    jsonrpc_message_adapter,
 )
 
 from prowess.sources.address import Address
 from prowess.sources.conduct import REMEMBERED_STDERR, Conduct, Incoming, Sifted
 from prowess.sources.failure import cause
 from prowess.sources.party import Party
+from prowess.sources.repair import Mending, read_message
 
 if TYPE_CHECKING:
     # The SDK exports the protocol of a transport but not the type of what it yields.
@@ -125,9 +125,11 @@ async def _called(
 ) -> AsyncGenerator["TransportStreams"]:
     async def bounded(response: httpx2.Response) -> None:
         conduct.status = response.status_code
-        streamed = response.headers.get("content-type", "").startswith("text/event-stream")
-        if not streamed and isinstance(response.stream, httpx2.AsyncByteStream):
-            response.stream = _Bounded(response.stream)
+        if isinstance(response.stream, httpx2.AsyncByteStream):
+            response.stream = _Body(response, conduct)
+            # What comes out of it is decoded, and must not be decoded again.
+            response.headers.pop("content-encoding", None)
+            response.headers.pop("content-length", None)
 
     timeout = httpx2.Timeout(30, read=300)
     hooks = {"response": [bounded]}
@@ -143,22 +145,46 @@ async def _called(
         yield Sifted(incoming, conduct), outgoing
 
 
-class _Bounded(httpx2.AsyncByteStream):
-    """A response body that ends in an error rather than in all the memory there is."""
+class _Body(httpx2.AsyncByteStream):
+    """What a server answers, decoded piece by piece: broken text mended, and an end before the memory's."""
 
-    def __init__(self, body: httpx2.AsyncByteStream) -> None:
-        self._body = body
+    def __init__(self, response: httpx2.Response, conduct: Conduct) -> None:
+        kind = response.headers.get("content-type", "").lower()
+        self._has_events = kind.startswith("text/event-stream")
+        self._conduct = conduct
+        codings = response.headers.get_list("content-encoding")
+        self._encoded = httpx2.Response(
+            response.status_code,
+            headers=[("content-encoding", coding) for coding in codings],
+            stream=response.stream,
+            request=response.request,
+        )
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
-        async for chunk in self._body:
-            size += len(chunk)
-            if size > LARGEST_MESSAGE:
-                raise httpx2.StreamError(f"the answer is longer than {LARGEST_MESSAGE} bytes")
-            yield chunk
+        size, mending = 0, Mending()
+        try:
+            async for piece in self._encoded.aiter_bytes():
+                size = self._size(size, piece)
+                if size > LARGEST_MESSAGE:
+                    self._conduct.too_long = self._has_events
+                    raise httpx2.StreamError(f"it is longer than {LARGEST_MESSAGE // 2**20} MiB")
+                yield mending.feed(piece)
+        except httpx2.HTTPError as error:
+            # The SDK tells the caller of this one and would leave them waiting after any other.
+            raise httpx2.StreamError(f"it broke off: {error}") from error
+        yield mending.rest()
+
+    def _size(self, so_far: int, piece: bytes) -> int:
+        """Of one message: a stream of events may go on for ever, none of them may."""
+        last = (
+            max(piece.rfind(b"\n\n"), piece.rfind(b"\n\r\n"), piece.rfind(b"\r\r"))
+            if self._has_events
+            else -1
+        )
+        return so_far + len(piece) if last < 0 else len(piece) - last
 
     async def aclose(self) -> None:
-        await self._body.aclose()
+        await self._encoded.aclose()
 
 
 # --- over pipes ------------------------------------------------------------------------------
@@ -208,12 +234,11 @@ async def _read(process: Process, arriving: MemoryObjectSendStream[Incoming], co
     with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
         async with arriving:
             async for line in _lines(process.stdout, conduct):
-                try:
-                    message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-                except ValueError:
+                message = read_message(line)
+                if message is None:
                     conduct.heard(line)
-                    continue
-                await arriving.send(SessionMessage(message))
+                else:
+                    await arriving.send(SessionMessage(message))
     conduct.ended = True
     # A server blocked on a full pipe could not end by itself.
     with suppress(anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):

@@ -1,0 +1,56 @@
+"""An MCP server over raw pipes that offers and answers what a JSON file says: `told.py FILE.json`.
+
+Keys: `tools`, `resources`, `resourceTemplates`; `answers`, a result for each tool; `raw`, a line for each
+tool that is written as it stands, with ID in the place of the request's id.
+"""
+
+import json
+import sys
+from typing import Any
+
+Message = dict[str, Any]
+
+LISTS = {
+    "tools/list": "tools",
+    "resources/list": "resources",
+    "resources/templates/list": "resourceTemplates",
+}
+
+
+def result_of(method: str, params: Message, told: Message) -> Message | None:
+    if method in LISTS:
+        return {LISTS[method]: told.get(LISTS[method], [])}
+    if method == "initialize":
+        about = {"name": told.get("name", "told"), "version": "1"}
+        offers: Message = {"tools": {}, "resources": {}}
+        return {"protocolVersion": params["protocolVersion"], "capabilities": offers, "serverInfo": about}
+    if method == "resources/read":
+        return {"contents": [{"uri": params["uri"], "text": f"content of {params['uri']}"}]}
+    if method == "tools/call":
+        called: Message = {"content": [{"type": "text", "text": "called"}]}
+        answers: dict[str, Message] = told.get("answers", {})
+        return answers.get(params["name"], called)
+    return None
+
+
+def answer(request: Message, told: Message) -> str:
+    params = request.get("params") or {}
+    raw = told.get("raw", {}).get(params.get("name"))
+    if request["method"] == "tools/call" and raw is not None:
+        return str(raw).replace("ID", json.dumps(request["id"]))
+    result = result_of(request["method"], params, told)
+    said = {"result": result} if result else {"error": {"code": -32601, "message": "no such method"}}
+    return json.dumps({"jsonrpc": "2.0", "id": request["id"], **said})
+
+
+def main() -> None:
+    for line in sys.stdin:
+        request = json.loads(line)
+        if "id" in request:
+            with open(sys.argv[1]) as file:
+                told = json.load(file)
+            sys.stdout.write(answer(request, told) + "\n")
+            sys.stdout.flush()
+
+
+main()

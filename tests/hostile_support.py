@@ -1,14 +1,17 @@
 """Servers that do their worst, and a client over raw pipes that waits for nothing longer than it says."""
 
 import json
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
+from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from queue import Queue
-from threading import Thread
+from threading import Event, Thread
 from typing import Any, Self
 
 from prowess.sources.mcp import McpSource
@@ -45,6 +48,8 @@ class Pipes:
         )
         self._number = 0
         self._heard: Queue[Message] = Queue()
+        self._reads = Event()
+        self._reads.set()
         self._reader = Thread(target=self._read, daemon=True)
 
     def __enter__(self) -> Self:
@@ -54,6 +59,7 @@ class Pipes:
     def __exit__(self, *error: object) -> None:
         self.process.kill()
         self.process.wait(10)
+        self._reads.set()
         with suppress(OSError):
             assert self.process.stdin is not None and self.process.stdout is not None
             self.process.stdin.close()
@@ -64,7 +70,13 @@ class Pipes:
     def _read(self) -> None:
         assert self.process.stdout is not None
         for line in self.process.stdout:
-            self._heard.put(json.loads(line))
+            with suppress(ValueError):  # one that was being written when it ended
+                self._heard.put(json.loads(line))
+            if not self._reads.wait(60):
+                return
+
+    def stop_reading(self) -> None:
+        self._reads.clear()
 
     def send(self, **message: Any) -> None:
         assert self.process.stdin is not None
@@ -97,8 +109,21 @@ class Pipes:
         return "\n".join(block.get("text", "") for block in content)
 
 
-def gateway(file: Path, *options: str) -> Pipes:
-    return Pipes(served(file, *options))
+def gateway(file: Path, *options: str, store: str = "") -> Pipes:
+    program, script, *more = served(file, *options)
+    return Pipes([program, script, *(("--store", store) if store else ()), *more])
+
+
+def eventually(condition: Callable[[], object], seconds: float = 20) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as caller:
+        return caller.connect_ex(("127.0.0.1", port)) == 0
 
 
 Answer = tuple[str, dict[str, str], bytes]
@@ -177,7 +202,35 @@ def result(id: object, text: str) -> bytes:
     return f'{{"jsonrpc":"2.0","id":{json.dumps(id)},"result":{{"content":{content}}}}}'.encode()
 
 
-def memory() -> int:
-    """Bytes that this process holds now."""
-    with open("/proc/self/statm") as file:
+def memory(pid: int | str = "self") -> int:
+    """Bytes that a process holds now."""
+    with open(f"/proc/{pid}/statm") as file:
         return int(file.read().split()[1]) * 4096
+
+
+def post(port: int, message: Message, session: str = "") -> str:
+    """Send one message to a gateway over HTTP and read the answer; returns the session it is in."""
+    with closing(sent(port, message, session)) as connection:
+        answer = connection.getresponse()
+        answer.read()
+        return answer.headers.get("mcp-session-id", "")
+
+
+def sent(port: int, message: Message, session: str = "") -> HTTPConnection:
+    """Send one message to a gateway over HTTP and read nothing."""
+    headers = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+    headers |= {"mcp-session-id": session} if session else {}
+    connection = HTTPConnection("127.0.0.1", port, timeout=30)
+    connection.request("POST", "/mcp", json.dumps({"jsonrpc": "2.0", **message}), headers)
+    return connection
+
+
+def begun(port: int) -> str:
+    """The session of a client that has just come."""
+    about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    return post(port, {"id": 1, "method": "initialize", "params": about})
+
+
+def wish(id: str, **more: Any) -> Message:
+    given = {"name": "call_read_only", "arguments": {"id": id, "arguments": {}}, **more}
+    return {"id": 2, "method": "tools/call", "params": given}

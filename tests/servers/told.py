@@ -1,11 +1,14 @@
 """An MCP server over raw pipes that offers and answers what a JSON file says: `told.py FILE.json`.
 
 Keys: `tools`, `resources`, `resourceTemplates`; `answers`, a result for each tool; `raw`, a line for each
-tool that is written as it stands, with ID in the place of the request's id.
+tool that is written as it stands, with ID in the place of the request's id; `waits`, a file that is made when
+the tools are asked for, a second before they are told; `endless`, how long each message is that a tool
+reports for ever instead of answering.
 """
 
 import json
 import sys
+import time
 from typing import Any
 
 Message = dict[str, Any]
@@ -43,12 +46,28 @@ def answer(request: Message, told: Message) -> str:
     return json.dumps({"jsonrpc": "2.0", "id": request["id"], **said})
 
 
+def report_for_ever(params: Message, length: int) -> None:
+    token, number = (params.get("_meta") or {}).get("progressToken"), 0
+    while True:
+        number += 1
+        said = {"progressToken": token, "progress": number, "message": "x" * length}
+        notification = {"jsonrpc": "2.0", "method": "notifications/progress", "params": said}
+        sys.stdout.write(json.dumps(notification) + "\n")
+        sys.stdout.flush()
+
+
 def main() -> None:
     for line in sys.stdin:
         request = json.loads(line)
         if "id" in request:
             with open(sys.argv[1]) as file:
                 told = json.load(file)
+            params = request.get("params") or {}
+            if request["method"] == "tools/call" and params["name"] in told.get("endless", {}):
+                report_for_ever(params, told["endless"][params["name"]])
+            if request["method"] == "tools/list" and "waits" in told:
+                open(told["waits"], "w").close()
+                time.sleep(1)
             sys.stdout.write(answer(request, told) + "\n")
             sys.stdout.flush()
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from prowess.catalogue.catalogue import Catalogue, Version
 from prowess.catalogue.difference import difference, readable
 from prowess.catalogue.merge import digest
-from prowess.catalogue.view import View, with_availability
+from prowess.catalogue.view import View, with_availability, with_standing
 from prowess.engine import flagged
 from prowess.engine.reading import SyncProgress, read_all
 from prowess.engine.records import sync_data
@@ -46,6 +46,7 @@ class WhatExists:
         self._ways = ways or Ways()
         self._view: View | None = None
         self._secrets_set: frozenset[str] = frozenset()
+        self._standing: frozenset[str] = frozenset()
 
     @property
     def store(self) -> str:
@@ -60,9 +61,11 @@ class WhatExists:
     def view(self) -> View:
         """The catalogue as it is now: one cheap query when nothing changed since the last turn."""
         held = self._view
-        if held is None or held.version != self._catalogue.version() or self._secrets_changed(held):
-            fresh = self._catalogue.view(held)
+        standing = frozenset(source.name for source in self.sources if getattr(source, "stands", False))
+        if held is None or held.version != self._catalogue.version() or self._changed_here(held, standing):
+            fresh = with_standing(self._catalogue.view(held), standing)
             self._secrets_set = self._secrets(fresh)
+            self._standing = standing
             held = self._view = with_availability(fresh, self._environment, shutil.which)
         return held
 
@@ -223,8 +226,9 @@ class WhatExists:
     def _secrets(self, view: View) -> frozenset[str]:
         return frozenset(name for name in view.secret_names if self._environment.get(name))
 
-    def _secrets_changed(self, view: View) -> bool:
-        return self._secrets(view) != self._secrets_set
+    def _changed_here(self, view: View, standing: frozenset[str]) -> bool:
+        """Whether something changed that the store knows nothing of."""
+        return standing != self._standing or self._secrets(view) != self._secrets_set
 
 
 def _waiting(held: Held) -> Problem:

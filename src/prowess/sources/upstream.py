@@ -37,9 +37,11 @@ from mcp_types import (
     ListRootsRequest,
 )
 
+from prowess.errors import SourceError
 from prowess.sources.address import Address
 from prowess.sources.conduct import REMEMBERED_STDERR, Conduct, Incoming, Sifted
 from prowess.sources.failure import cause
+from prowess.sources.itself import CHAINED, HEADER, NAME, REMEDY, VARIABLE
 from prowess.sources.party import Party
 from prowess.sources.repair import Mending, read_message
 
@@ -51,6 +53,7 @@ LARGEST_MESSAGE = 64 * 1024 * 1024
 BUFFERED = 32
 """Messages that may wait, so that reading and working need not take turns."""
 
+LEASH = 'read never; sleep 2; kill -s KILL -- "-$1"'
 SECONDS_TO_LEAVE = 1.0
 """How long a server may take to end by itself once its input is closed, and again once it is told to."""
 
@@ -67,6 +70,8 @@ async def connect(address: Address, conduct: Conduct, party: Party) -> AsyncGene
             if address.url or not _closed(cause(error)):
                 raise
             client = await stack.enter_async_context(_client(address, conduct, party, "legacy"))
+        if client.server_info is not None and client.server_info.name == NAME:
+            raise SourceError(address.place, CHAINED, REMEDY)
         conduct.version = client.protocol_version
         yield client
 
@@ -135,7 +140,7 @@ async def _called(
     hooks = {"response": [bounded]}
     async with (
         httpx2.AsyncClient(
-            headers=dict(address.headers), timeout=timeout, event_hooks=hooks, auth=auth
+            headers={**address.headers, HEADER: "1"}, timeout=timeout, event_hooks=hooks, auth=auth
         ) as http,
         streamable_http_client(address.url, http_client=http, max_sse_event_size=LARGEST_MESSAGE) as (
             incoming,
@@ -195,7 +200,7 @@ async def _started(address: Address, conduct: Conduct) -> AsyncGenerator["Transp
     process = await _start(address)
     arriving, incoming = anyio.create_memory_object_stream[Incoming](BUFFERED)
     outgoing, leaving = anyio.create_memory_object_stream[SessionMessage](BUFFERED)
-    async with anyio.create_task_group() as tasks, arriving, incoming, outgoing, leaving:
+    async with _leash(process), anyio.create_task_group() as tasks, arriving, incoming, outgoing, leaving:
         tasks.start_soon(_read, process, arriving, conduct)
         tasks.start_soon(_write, process, leaving, arriving)
         tasks.start_soon(_listen, process, conduct)
@@ -209,7 +214,7 @@ async def _started(address: Address, conduct: Conduct) -> AsyncGenerator["Transp
 
 
 async def _start(address: Address) -> Process:
-    environment = get_default_environment() | dict(address.env)
+    environment = get_default_environment() | dict(address.env) | {VARIABLE: "1"}
     return await anyio.open_process(
         [_executable(address.command, environment), *address.args],
         env=environment,
@@ -220,6 +225,30 @@ async def _start(address: Address) -> Process:
         # Its own group, so that whatever it starts can be ended with it.
         start_new_session=True,
     )
+
+
+@asynccontextmanager
+async def _leash(process: Process) -> AsyncGenerator[None]:
+    """See to it that the server ends also if this process is killed, whatever it hangs in.
+
+    A shell waits for the end of its input, which only our end closes, and then ends the server's group.
+    """
+    leash: Process | None = None
+    with suppress(OSError):
+        if sys.platform != "win32":
+            leash = await anyio.open_process(
+                ["/bin/sh", "-c", LEASH, "sh", str(process.pid)],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+    try:
+        yield
+    finally:
+        if leash is not None:
+            with anyio.CancelScope(shield=True), suppress(ProcessLookupError):
+                leash.kill()
+                await leash.aclose()
 
 
 def _executable(command: str, environment: dict[str, str]) -> str:

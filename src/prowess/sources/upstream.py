@@ -19,6 +19,7 @@ from shutil import which
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import anyio.lowlevel
 import httpx2
 from anyio.abc import ByteReceiveStream, Process
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -174,6 +175,8 @@ class _Body(httpx2.AsyncByteStream):
                     self._conduct.too_long = self._has_events
                     raise httpx2.StreamError(f"it is longer than {LARGEST_MESSAGE // 2**20} MiB")
                 yield mending.feed(piece)
+                # Many pieces can come out of one that arrived; others get their turn in between.
+                await anyio.lowlevel.checkpoint()
         except httpx2.HTTPError as error:
             # The SDK tells the caller of this one and would leave them waiting after any other.
             raise httpx2.StreamError(f"it broke off: {error}") from error

@@ -43,6 +43,20 @@ def test_what_else_is_in_the_file_stays_and_the_old_one_is_kept(tmp_path: Path) 
     assert written(ENTRY, where) is None
 
 
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_file_behind_a_link_is_written_and_the_link_stays(tmp_path: Path, exists: bool) -> None:
+    where = place("cursor", tmp_path)
+    where.file.parent.mkdir(parents=True)
+    real = tmp_path / "dotfiles" / "mcp.json"
+    if exists:
+        real.parent.mkdir()
+        real.write_text('{"mcpServers": {"other": {"command": "x"}}}')
+    where.file.symlink_to(real)
+    written(ENTRY, where)
+    assert where.file.is_symlink() and where.file.readlink() == real
+    assert "prowess" in json.loads(real.read_text())["mcpServers"]
+
+
 def test_comments_in_toml_survive(tmp_path: Path) -> None:
     where = place("codex", tmp_path)
     where.file.parent.mkdir(parents=True)

@@ -114,6 +114,7 @@ class GatewayConfig(_Section, frozen=True):
     neutralise_results: bool = False
     concurrency: Positive = 32
     timeout: Annotated[float, msgspec.Meta(gt=0)] = 120.0
+    max_timeout: Annotated[float, msgspec.Meta(gt=0)] = 3600.0
     poll: Annotated[float, msgspec.Meta(ge=0)] = 300.0
     rate: Whole = 1200
     hosts: list[str] = []

@@ -167,7 +167,7 @@ def test_tokens_of_an_earlier_version_keep_working_until_their_agent_goes(
 ) -> None:
     engine = open_engine(policy=EVE)
     token = engine.tokens.issue("eve")
-    with engine._database.writing() as transaction:
+    with engine.database.writing() as transaction:
         transaction.run("UPDATE agent_token SET binding = '', policy = ''")
     later = open_engine(policy=EVE)
     assert later.tokens.holder(token.text) == "eve"

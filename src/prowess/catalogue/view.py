@@ -1,6 +1,6 @@
 """The catalogue at one version, in memory, and why something in it cannot be used right now."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -83,6 +83,13 @@ def with_availability(view: View, environment: Mapping[str, str], which: Which) 
         c.id: replace(c, unavailable=why) for c in demanding if (why := reasons[c.id]) != c.unavailable
     }
     return replace(view, capabilities={**view.capabilities, **changed}) if changed else view
+
+
+def with_standing(view: View, sources: Collection[str]) -> View:
+    """The same view, in which what this process itself has in its hands is not down: another's failed start
+    says nothing about it."""
+    wrong = {p.name: replace(p, down="") for p in view.providers.values() if p.down and p.source in sources}
+    return replace(view, providers={**view.providers, **wrong}) if wrong else view
 
 
 def _reasons_of_tools(capability: Capability, view: View, own: Mapping[str, tuple[str, ...]]) -> list[str]:

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 import click
 
 from prowess import config as configuration
+from prowess.cli.ending import ending_in_time
 from prowess.cli.session import config_file, opened, say, until_interrupted
 from prowess.door import Bind, parse_bind
 from prowess.engine.engine import Engine
 from prowess.errors import ConfigError, MissingExtra
+from prowess.sources.itself import CHAINED, VARIABLE
 from prowess.types import DEFAULT_AGENT
 
 if TYPE_CHECKING:
@@ -43,7 +45,8 @@ def command(ctx: click.Context, host: str, port: int, agent: str) -> None:
     Without a command: the gateway, the dashboard and the API in one process.
     """
     if ctx.invoked_subcommand is None:
-        _serve_all(Bind(host, port), agent)
+        with ending_in_time():
+            _serve_all(Bind(host, port), agent)
 
 
 @command.command()
@@ -60,7 +63,8 @@ def mcp(bind: str | None, agent: str, client: str | None, write: bool) -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
     # Each call passes between the event loop and a worker thread; neither should wait long for the other.
     sys.setswitchinterval(0.001)
-    _serve(bind, agent)
+    with ending_in_time():
+        _serve(bind, agent)
     # Everything is closed; waiting for idle threads would only keep the client waiting.
     sys.stderr.flush()
     os._exit(0)
@@ -78,7 +82,7 @@ def web(host: str, port: int) -> None:
     except ImportError as error:
         raise MissingExtra("the dashboard", "web") from error
     bind = Bind(host, port)
-    with opened() as engine:
+    with ending_in_time(), opened() as engine:
         app, door = _web(engine, bind)
         anyio.run(serving, app, door)
 
@@ -133,6 +137,9 @@ def _serve(bind: str | None, agent: str) -> None:
     except ImportError as error:
         raise MissingExtra("serving MCP", "gateway") from error
     where = parse_bind(bind) if bind else None
+    if where is None and os.environ.get(VARIABLE):
+        remedy = f"take prowess out of the servers in prowess.toml, or unset {VARIABLE}"
+        raise ConfigError("prowess serve mcp", f"was started by prowess: {CHAINED}", remedy)
     file = config_file()
     # Modules that prowess.toml names lie beside it, as they would for `python -m`.
     sys.path.insert(0, str(file.resolve().parent if file else Path.cwd()))

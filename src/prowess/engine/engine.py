@@ -28,7 +28,7 @@ from prowess.engine.taught import procedures_of
 from prowess.engine.usage import Closing, UsageLine, closing, usage
 from prowess.engine.use import Use
 from prowess.engine.ways import Ways
-from prowess.engine.world import World, Worlds
+from prowess.engine.world import Sources, World, Worlds
 from prowess.evolution.records import Evaluation
 from prowess.journal import Clock, Journal, stamp
 from prowess.learning.curriculum import Gap
@@ -79,7 +79,7 @@ class Engine:
         environment: Mapping[str, str],
         ways: Ways | None = None,
     ) -> None:
-        self.sources = tuple(sources)
+        self._sources = Sources(sources)
         self.database = database
         """Where faces keep tables of their own, such as the one of people."""
         self.ways = ways or Ways()
@@ -93,7 +93,7 @@ class Engine:
         self._clock = clock
         self._guard = OpenedGuard()
         self._worlds = Worlds(
-            database, self.catalogue, self.policy, environment, clock,
+            database, self.catalogue, self.policy, self._sources, environment, clock,
             learns=self.ways.learning.mode == "accumulate",
             card_hours=self.ways.cards.auto_disable_window_hours,
         )  # fmt: skip
@@ -131,6 +131,15 @@ class Engine:
         self._guard.close()
         self.__dict__.pop("_parts", None)
         self.__dict__.pop("cards", None)
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """What is read at a sync."""
+        return self._sources.current
+
+    @sources.setter
+    def sources(self, sources: Sequence[Source]) -> None:
+        self._sources.current = tuple(sources)
 
     @property
     def store(self) -> str:

@@ -6,12 +6,12 @@ that is opened here. What would happen in another world is the same turn on `rep
 """
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from prowess.catalogue.catalogue import Catalogue
-from prowess.catalogue.view import View, with_availability
+from prowess.catalogue.view import View, with_availability, with_standing
 from prowess.engine.card_history import NO_RATE, InjectionRate, read_rate
 from prowess.engine.taught import NOTHING, Lessons, lessons_of
 from prowess.evolution.generations import Generations
@@ -19,6 +19,7 @@ from prowess.learning import memory, skills
 from prowess.policy.moment import Moment
 from prowess.policy.policy import Policy
 from prowess.sources.learnt import NAME as LEARNT
+from prowess.sources.source import Source
 from prowess.store.database import Database, Transaction
 from prowess.types import Capability
 
@@ -50,23 +51,36 @@ class World:
         return replace(self, view=view, policy=policy, lessons=lessons)
 
 
+class Sources:
+    """The sources an engine reads now; a changed configuration puts others in their place."""
+
+    def __init__(self, current: Sequence[Source]) -> None:
+        self.current = tuple(current)
+
+    @property
+    def connected(self) -> frozenset[str]:
+        """Those whose server this process talks to right now, whatever another process saw of it."""
+        return frozenset(source.name for source in self.current if getattr(source, "stands", False))
+
+
 class Worlds:
     """Takes a world: one read transaction, and one small query for each stage when nothing changed."""
 
     def __init__(
-        self, database: Database, catalogue: Catalogue, policy: Policy, environment: Mapping[str, str],
-        clock: Callable[[], datetime], *, learns: bool, card_hours: int,
+        self, database: Database, catalogue: Catalogue, policy: Policy, sources: Sources,
+        environment: Mapping[str, str], clock: Callable[[], datetime], *, learns: bool, card_hours: int,
     ) -> None:  # fmt: skip
         self._database = database
         self._catalogue = catalogue
         self._policy = policy
+        self._sources = sources
         self._environment = environment
         self._clock = clock
         self._learns = learns
         self._card_hours = card_hours
         self._generations = Generations()
         self._read: View | None = None
-        self._seen: tuple[View, frozenset[str], View] | None = None
+        self._seen: tuple[View, frozenset[str], frozenset[str], View] | None = None
         self._lessons: tuple[int, Lessons] = (-1, NOTHING)
 
     def now(self, *agents: str) -> World:
@@ -88,13 +102,13 @@ class Worlds:
         )
 
     def _with_availability(self, read: View) -> View:
-        """The view as this machine sees it: secrets that are set, programs that are installed."""
+        """The view as this process sees it: servers it talks to, secrets that are set, installed programs."""
         secrets = frozenset(name for name in read.secret_names if self._environment.get(name))
-        seen = self._seen
-        if seen is None or seen[0] is not read or seen[1] != secrets:
-            seen = (read, secrets, with_availability(read, self._environment, shutil.which))
-            self._seen = seen
-        return seen[2]
+        connected, seen = self._sources.connected, self._seen
+        if seen is None or seen[0] is not read or seen[1:3] != (secrets, connected):
+            view = with_availability(with_standing(read, connected), self._environment, shutil.which)
+            seen = self._seen = (read, secrets, connected, view)
+        return seen[3]
 
     def _learnt(self, transaction: Transaction) -> Lessons:
         if not self._learns:

@@ -1,29 +1,34 @@
 """Whether arguments fit a schema, said so that a model can mend them.
 
-A schema that is itself wrong, or refers to something outside, judges nothing: whoever is called decides.
+A schema that is itself wrong, refers to something outside or would take long to check judges nothing: whoever
+is called decides. What a check costs is counted before it is made, since nothing could interrupt it.
 """
 
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from jsonschema import (  # type: ignore[import-untyped]
-    Draft202012Validator,
-    SchemaError,
-    ValidationError,
-    validators,
-)
-from referencing import Registry
-from referencing.exceptions import Unresolvable
+import jsonschema_rs
+from jsonschema_rs import ValidationError, ValidationErrorKind
 
 from prowess.errors import nearest
 from prowess.gateway.showing import clean
+from prowess.sources.effort import TooCostly, effort, patterns_of
 from prowess.types import JsonObject
 
 MOST_FAULTS = 8
 LONGEST_FAULT = 240
 LONGEST_SCHEMA = 2000
 REMEMBERED = 1024
+MOST_BACKTRACKS = 10_000
+LARGEST_PATTERN = 256 * 1024
+"""Bytes of one pattern made ready to match."""
+LARGEST_ARGUMENTS = 1024 * 1024
+"""Characters up to which arguments are looked into."""
+MOST_LISTED = 4_000_000
+"""Steps of a check times characters: all faults are found before one is said, each with its own copy."""
+MOST_KNOWN = 1000
+LONGEST_NAME = 100
 
 
 class Schemas:
@@ -41,7 +46,7 @@ class Schemas:
                 self._ready.clear()
             self._ready[key] = _validator(schema)
         validator = self._ready[key]
-        return _faults(validator, arguments) if validator else []
+        return _faults(validator, schema, arguments) if validator else []
 
 
 def as_arguments(given: object) -> dict[str, Any] | None:
@@ -68,37 +73,99 @@ def misfit(id: str, faults: Iterable[str], schema: JsonObject | None) -> str:
 
 
 def _validator(schema: JsonObject) -> Any:
-    kind = validators.validator_for(schema, default=Draft202012Validator)
     try:
-        kind.check_schema(schema)
-    except (SchemaError, RecursionError):
+        patterns_of(schema)
+        return jsonschema_rs.validator_for(
+            dict(schema) if _names_a_draft(schema) else {k: v for k, v in schema.items() if k != "$schema"},
+            validate_formats=False,
+            # Nothing is fetched: references stay inside the document.
+            offline=True,
+            pattern_options=jsonschema_rs.FancyRegexOptions(
+                backtrack_limit=MOST_BACKTRACKS, size_limit=LARGEST_PATTERN, dfa_size_limit=LARGEST_PATTERN
+            ),
+        )
+    except (TooCostly, ValidationError, jsonschema_rs.ReferencingError, ValueError, TypeError):
         return None
-    # The empty registry keeps references inside the document: nothing is fetched.
-    return kind(schema, registry=Registry())
 
 
-def _faults(validator: Any, arguments: JsonObject) -> list[str]:
-    try:
-        errors = sorted(validator.iter_errors(arguments), key=lambda error: list(map(str, error.path)))
-    except (Unresolvable, RecursionError):
+def _names_a_draft(schema: JsonObject) -> bool:
+    return "json-schema.org/" in str(schema.get("$schema", ""))
+
+
+def _faults(validator: Any, schema: JsonObject, arguments: JsonObject) -> list[str]:
+    characters = _characters(arguments)
+    if characters > LARGEST_ARGUMENTS:
         return []
-    return [_line(_said(error))[:LONGEST_FAULT] for error in errors[:MOST_FAULTS]]
+    try:
+        steps = effort(schema, arguments)
+        if validator.is_valid(arguments):
+            return []
+        if steps * (1000 + characters) > MOST_LISTED:
+            return ["they do not fit the schema"]
+        errors = [error for error in validator.iter_errors(arguments) if not _is_unsure(error)]
+    except (TooCostly, RecursionError, ValueError, TypeError):
+        return []
+    errors.sort(key=lambda error: list(map(str, error.instance_path)))
+    return [
+        _line(_said(schema, error)[: 4 * LONGEST_FAULT])[:LONGEST_FAULT] for error in errors[:MOST_FAULTS]
+    ]
+
+
+def _characters(value: object) -> int:
+    """How much there is to look at, counted up to the limit."""
+    total, waiting = 0, [value]
+    while waiting and total <= LARGEST_ARGUMENTS:
+        one = waiting.pop()
+        total += len(one) if isinstance(one, str) else 8
+        if isinstance(one, Mapping):
+            waiting += (*one, *one.values())
+        elif isinstance(one, list):
+            waiting += one
+    return total
+
+
+def _is_unsure(error: ValidationError) -> bool:
+    """Whether a pattern was given up in it: then nobody knows whether the text fits."""
+    match error.kind:
+        case ValidationErrorKind.BacktrackLimitExceeded() | ValidationErrorKind.RegexEngineFailure():
+            return True
+        case ValidationErrorKind.AnyOf(context) | ValidationErrorKind.OneOfNotValid(context):
+            return any(_is_unsure(one) for branch in context for one in branch)
+    return False
 
 
 def _line(fault: str) -> str:
-    """Values of the schema stand in it as Python writes them, where the end of a line is two letters."""
+    """Values of the schema stand in it as they are quoted, where the end of a line is two letters."""
     unfolded = fault.replace("\\n", "\n")
     shown = clean(unfolded)
     return fault if shown == unfolded else " ".join(shown.split())
 
 
-def _said(error: ValidationError) -> str:
-    place = ".".join(str(part) for part in error.absolute_path)
+def _said(schema: JsonObject, error: ValidationError) -> str:
+    place = ".".join(str(part) for part in error.instance_path)
     where = f"{place}: " if place else ""
-    if error.validator == "additionalProperties" and isinstance(error.instance, Mapping):
-        known = list((error.schema or {}).get("properties", {})) if isinstance(error.schema, Mapping) else []
-        unknown = [name for name in error.instance if name not in known]
-        close = nearest(unknown[0], known) if unknown else ""
-        hint = f"; did you mean {close!r}?" if close else f"; known: {', '.join(known) or 'none'}"
-        return f"{where}unknown {', '.join(map(repr, unknown))}{hint}"
+    match error.kind:
+        case ValidationErrorKind.AdditionalProperties(unexpected):
+            return f"{where}unknown {', '.join(map(repr, unexpected))}{_hint(schema, error, unexpected)}"
+        case ValidationErrorKind.Type(types):
+            return f"{where}{error.instance!r} is not of type {', '.join(map(repr, sorted(types)))}"
+        case ValidationErrorKind.Enum(options):
+            return f"{where}{error.instance!r} is not one of {options!r}"
+        case ValidationErrorKind.Required(property):
+            return f"{where}{property!r} is a required property"
     return f"{where}{error.message}"
+
+
+def _hint(schema: JsonObject, error: ValidationError, unexpected: list[str]) -> str:
+    """Which names are known where one was not."""
+    part: Any = schema
+    for step in error.schema_path[:-1]:
+        try:
+            part = part[step]
+        except (KeyError, IndexError, TypeError):
+            part = {}
+    known = list(part.get("properties") or ()) if isinstance(part, Mapping) else []
+    close = ""
+    if len(known) <= MOST_KNOWN and len(unexpected[0]) <= LONGEST_NAME:
+        close = nearest(unexpected[0], known)
+    return f"; did you mean {close!r}?" if close else f"; known: {', '.join(known) or 'none'}"

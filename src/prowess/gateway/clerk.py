@@ -6,6 +6,7 @@ some is being done waits in one queue, and results that come while the loop is b
 """
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ from typing import Any, TypeVar
 
 Returned = TypeVar("Returned")
 
-SECONDS_TO_FINISH = 2.0
+SECONDS_TO_FINISH = 1.0
 """How long the end of the gateway waits for work that has begun."""
 
 
@@ -63,8 +64,9 @@ class Clerk:
         finally:
             for _ in threads:
                 self._jobs.put(None)
+            until = time.monotonic() + SECONDS_TO_FINISH
             for thread in threads:
-                thread.join(SECONDS_TO_FINISH)
+                thread.join(max(0.0, until - time.monotonic()))
 
     async def do(self, work: Callable[..., Returned], *arguments: object) -> Returned:
         """Do this in a thread; what was begun is finished, also when nobody waits for it any more."""

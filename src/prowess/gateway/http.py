@@ -24,10 +24,11 @@ from prowess.door import Bind, Rate, allowed_hosts, allowed_origins
 from prowess.gateway.caller import Caller, holder_of
 from prowess.gateway.gateway import Gateway
 from prowess.gateway.server import build
+from prowess.sources.itself import CHAINED, HEADER, LOOP_DETECTED
 
 CALLER = "prowess.caller"
 PATH = "/mcp"
-SECONDS_TO_FINISH = 2
+SECONDS_TO_FINISH = 1
 """How long a request that is being answered may go on when the gateway is told to stop."""
 SECONDS_BETWEEN_LOOKS = 1.0
 """How long it may take until the first token closes the door to those without one."""
@@ -85,6 +86,9 @@ class Door:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._inner(scope, receive, send)
+            return
+        if HEADER in Headers(scope=scope):
+            await _refused(LOOP_DETECTED, CHAINED)(scope, receive, send)
             return
         if not self._addresses.admits(_address(scope)):
             await _refused(429, "too many requests; slow down")(scope, receive, send)

@@ -84,7 +84,6 @@ def written(entry: Entry, place: Place) -> Path | None:
     if new == old:
         return None
     backup = _backup(place.file, old) if old else None
-    place.file.parent.mkdir(parents=True, exist_ok=True)
     _replace(place.file, new)
     return backup
 
@@ -129,8 +128,17 @@ def _backup(file: Path, text: str) -> Path:
     return kept
 
 
+def _behind_links(file: Path) -> Path:
+    try:
+        return file.resolve()
+    except (OSError, RuntimeError):
+        raise ConfigError(str(file), "is a link that leads back to itself", "mend it, or remove it") from None
+
+
 def _replace(file: Path, text: str) -> None:
-    """Write whole or not at all, readable by whoever could read it before."""
+    """Write whole or not at all, readable by whoever could read it before; through a link, not over it."""
+    file = _behind_links(file)
+    file.parent.mkdir(parents=True, exist_ok=True)
     mode = file.stat().st_mode if file.exists() else 0o600
     with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False, encoding="utf-8") as fresh:
         fresh.write(text)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+import anyio
 import httpx2
 
 from prowess.errors import SourceError
@@ -20,6 +21,8 @@ from prowess.types import Capability
 
 LARGEST = 32 * 1024 * 1024
 LONGEST_ERROR = 4000
+COOKIE = "!#$%&'()*+-./:<=>?@[]^_`{|}~"
+"""What may stand in the value of a cookie beside letters and digits; anything else is escaped."""
 FORM = "application/x-www-form-urlencoded"
 
 Pairs = list[tuple[str, str | int | float | bool | None]]
@@ -40,27 +43,51 @@ class Parts:
 async def call_operation(
     capability: Capability, arguments: Mapping[str, Any], environment: Mapping[str, str], seconds: float
 ) -> Answer:
-    about = capability.metadata
-    url = _server(capability)
-    parts = _parts(about, arguments)
+    parts = _parts(capability.metadata, arguments)
     missing = _sign(parts, capability, environment)
-    request = httpx2.Request(
+    try:
+        request = _request(capability, parts)
+    except (UnicodeError, ValueError, httpx2.InvalidURL) as error:
+        return failed(f"{capability.id} was not called: {_unsendable(error)}")
+    try:
+        # One time for all of it: a service that sends a byte now and then is not answering.
+        with anyio.fail_after(seconds):
+            async with httpx2.AsyncClient(timeout=httpx2.Timeout(seconds)) as client:
+                response = await client.send(request, stream=True)
+                try:
+                    content = await _read(response)
+                finally:
+                    await response.aclose()
+    except (TimeoutError, httpx2.TimeoutException):
+        return failed(f"{capability.id}: no answer within {seconds:g} s; whether it took effect is not known")
+    except _TooLong:
+        return failed(
+            f"{capability.id}: its answer is longer than {LARGEST // 2**20} MiB; ask for less at a time"
+        )
+    except (httpx2.HTTPError, httpx2.StreamError) as error:
+        return failed(f"{capability.id}: the service cannot be reached ({type(error).__name__})")
+    return _answer(capability.id, response, content, missing)
+
+
+class _TooLong(Exception):
+    """There is more of an answer than anybody can use."""
+
+
+def _request(capability: Capability, parts: Parts) -> httpx2.Request:
+    about = capability.metadata
+    return httpx2.Request(
         str(about["method"]),
-        url.rstrip("/") + parts.path,
+        _server(capability).rstrip("/") + parts.path,
         params=parts.query,
         headers=_headers(parts, about),
         content=_content(parts, str(about.get("content_type", ""))),
     )
-    try:
-        async with httpx2.AsyncClient(timeout=httpx2.Timeout(seconds)) as client:
-            response = await client.send(request, stream=True)
-            try:
-                content = await _read(response)
-            finally:
-                await response.aclose()
-    except httpx2.HTTPError as error:
-        return failed(f"{capability.id}: the service cannot be reached ({type(error).__name__})")
-    return _answer(capability.id, response, content, missing)
+
+
+def _unsendable(error: Exception) -> str:
+    if isinstance(error, UnicodeError):
+        return "a header may hold only ASCII characters, and no text may hold half a character"
+    return f"its arguments make no request ({type(error).__name__})"
 
 
 def _server(capability: Capability) -> str:
@@ -90,7 +117,8 @@ def _put(parts: Parts, place: Mapping[str, Any], value: Any) -> None:
         case "header":
             parts.headers[name] = _joined(value)
         case "cookie":
-            parts.cookies[name] = _joined(value)
+            # A semicolon would begin another cookie.
+            parts.cookies[name] = quote(_joined(value), safe=COOKIE)
         case _ if name:
             parts.body[name] = value
         case _:
@@ -177,7 +205,7 @@ async def _read(response: httpx2.Response) -> bytes:
         parts.append(chunk)
         size += len(chunk)
         if size > LARGEST:
-            raise httpx2.StreamError(f"the answer is longer than {LARGEST} bytes")
+            raise _TooLong
     return b"".join(parts)
 
 

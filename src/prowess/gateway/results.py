@@ -9,6 +9,7 @@ import secrets
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from sys import getsizeof
 from typing import Any, TypeAlias
 
 import msgspec
@@ -19,8 +20,8 @@ Answer: TypeAlias = dict[str, Any]
 """The result of a tool call as it stands on the wire."""
 
 REFERENCE = "result:"
-MOST_KEPT = 128 * 1024 * 1024
-"""Characters of all remainders together; the oldest go first."""
+MOST_KEPT = 64 * 1024 * 1024
+"""Bytes of all remainders together; the oldest go first."""
 MOST_BINARY = 32 * 1024 * 1024
 BINARY = ("image", "audio")
 OWN_META = "io.modelcontextprotocol/"
@@ -89,13 +90,15 @@ class Remainders:
         self._size = 0
 
     def keep(self, agent: str, text: str) -> str:
-        """Keep a text for this agent; returns the reference to it."""
+        """Keep a text for this agent; returns the reference to it, or nothing where it is too long."""
+        if getsizeof(text) > self._most:
+            return ""
         handle = secrets.token_hex(6)
         self._texts[agent, handle] = text
-        self._size += len(text)
-        while self._size > self._most and len(self._texts) > 1:
+        self._size += getsizeof(text)
+        while self._size > self._most:
             _, oldest = self._texts.popitem(last=False)
-            self._size -= len(oldest)
+            self._size -= getsizeof(oldest)
         return REFERENCE + handle
 
     def read(self, agent: str, reference: str, offset: int, most: int) -> Piece | None:
@@ -132,10 +135,9 @@ def _note(whole: str, most: int, dropped: int, agent: str, remainders: Remainder
     notes = [f"[{dropped} images or sounds were too large and are left out]"] if dropped else []
     if len(whole) > most:
         reference = remainders.keep(agent, whole)
-        notes.append(
-            f"[{most} of {len(whole)} characters; go on with read_reference,"
-            f' reference "{reference}", offset {most}]'
-        )
+        following = f'go on with read_reference, reference "{reference}", offset {most}'
+        more = following if reference else "the rest is too long to be kept; ask for less at a time"
+        notes.append(f"[{most} of {len(whole)} characters; {more}]")
     return " ".join(notes)
 
 

@@ -1,7 +1,10 @@
 """The gateway over a client's pipes: one client, one agent, until the client goes."""
 
+import asyncio
 import os
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import anyio
 from mcp.server.stdio import stdio_server
@@ -21,16 +24,41 @@ def serve_stdio(gateway: Gateway, agent: str) -> None:
 async def _serve(gateway: Gateway, caller: Caller) -> None:
     server = build(gateway, lambda context: caller)
     async with gateway.running(), anyio.create_task_group() as tasks:
-        tasks.start_soon(_leave_when_told, gateway)
-        # A terminal or a file cannot be waited for by the event loop.
-        async with pipes() if servable() else stdio_server() as (incoming, outgoing):
-            await server.run(incoming, outgoing, server.create_initialization_options())
+        with _told_to_leave() as told:
+            tasks.start_soon(_leave_when_told, gateway, told)
+            # A terminal or a file cannot be waited for by the event loop.
+            async with pipes() if servable() else stdio_server() as (incoming, outgoing):
+                await server.run(incoming, outgoing, server.create_initialization_options())
         tasks.cancel_scope.cancel()
 
 
-async def _leave_when_told(gateway: Gateway) -> None:
-    with anyio.open_signal_receiver(*SIGNALS) as signals:
-        async for number in signals:
-            await gateway.upstreams.stop()
-            # A thread that waits for input cannot be woken; everything else has ended.
-            os._exit(128 + number)
+class _Told:
+    """That the process is to end, and by which signal."""
+
+    def __init__(self) -> None:
+        self.came = anyio.Event()
+        self.number = 0
+
+
+@contextmanager
+def _told_to_leave() -> Iterator[_Told]:
+    """Not by the event loop's own way: the pipe into which signals are written belongs to whoever serves."""
+    told, loop = _Told(), asyncio.get_running_loop()
+
+    def tell(number: int, frame: object) -> None:
+        told.number = number
+        loop.call_soon_threadsafe(told.came.set)
+
+    before = {number: signal.signal(number, tell) for number in SIGNALS}
+    try:
+        yield told
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+async def _leave_when_told(gateway: Gateway, told: _Told) -> None:
+    await told.came.wait()
+    await gateway.upstreams.stop()
+    # A thread that waits for input cannot be woken; everything else has ended.
+    os._exit(128 + told.number)

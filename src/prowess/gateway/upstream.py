@@ -18,6 +18,7 @@ from mcp.client.subscriptions import SubscriptionLost
 from mcp.shared.dispatcher import ProgressFnT
 from mcp_types import (
     CONNECTION_CLOSED,
+    PARSE_ERROR,
     URL_ELICITATION_REQUIRED,
     PromptListChangedNotification,
     Request,
@@ -27,14 +28,17 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter, ValidationError
 
+from prowess.config import GatewayConfig
 from prowess.errors import SourceError
 from prowess.gateway.questions import Audience, Place, Questions
+from prowess.gateway.reports import Report, Reports
 from prowess.sources.conduct import Conduct
 from prowess.sources.failure import explained
 from prowess.sources.listing import Listing, fill
 from prowess.sources.login import party_of
 from prowess.sources.mcp import McpSource
 from prowess.sources.party import Party
+from prowess.sources.repair import UNREADABLE
 from prowess.sources.upstream import connect
 
 LIST_CHANGES = (ToolListChangedNotification, PromptListChangedNotification, ResourceListChangedNotification)
@@ -45,6 +49,7 @@ MOST_SILENCES = 3
 """Calls in a row without an answer before a server is started anew."""
 
 UNAUTHORIZED = 401
+SDK_UNREADABLE = ("Failed to parse", UNREADABLE)
 
 RAW = TypeAdapter(dict[str, Any])
 
@@ -70,15 +75,22 @@ class Attempt:
 
 
 class Upstream:
-    def __init__(self, source: McpSource, concurrency: int, timeout: float, changed: Changed) -> None:
+    def __init__(self, source: McpSource, config: GatewayConfig, changed: Changed) -> None:
         self.source = source
-        self._places = anyio.Semaphore(concurrency)
-        self._timeout = timeout
+        self._places = anyio.Semaphore(config.concurrency)
+        self._timeout = config.timeout
+        self._longest = max(config.timeout, config.max_timeout)
         self._changed = changed
         self._questions = Questions(source.name)
         self._attempt = Attempt()
         self._failures = 0
         self._silences = 0
+        self._listed = False
+
+    @property
+    def answers(self) -> bool:
+        """Whether it is there and said what it offers when it was last asked."""
+        return self._listed and self._attempt.stands
 
     @property
     def asks_by_return(self) -> bool:
@@ -95,12 +107,14 @@ class Upstream:
         audience: Audience | None = None,
     ) -> dict[str, Any]:
         """Send one request and return the result as it came. Raises `SourceError` when there is none."""
+        began = anyio.current_time()
+        reports = Reports(progress) if progress is not None else None
         with anyio.move_on_after(self._timeout) as patience:
 
-            async def heard(progress_so_far: float, total: float | None, message: str | None) -> None:
-                patience.deadline = anyio.current_time() + self._timeout
-                if progress is not None:
-                    await progress(progress_so_far, total, message)
+            async def heard(so_far: float, total: float | None, message: str | None) -> None:
+                patience.deadline = min(anyio.current_time() + self._timeout, began + self._longest)
+                if reports is not None:
+                    await reports.add(Report(so_far, total, message))
 
             told = cast(ProgressFnT, heard) if progress else None
             place = Place(self._places, patience, self._timeout)
@@ -114,19 +128,24 @@ class Upstream:
                     )
             finally:
                 place.leave()
+                if reports is not None:
+                    reports.end()
             self._silences = 0
             return result
-        raise self._silent()
+        took = anyio.current_time() - began
+        raise self._silent(self._longest if took >= self._longest else self._timeout)
 
     async def survey(self) -> tuple[Listing, Conduct]:
         """Everything the server offers now, over the connection that stands."""
         listing = Listing()
+        self._listed = False
         with anyio.move_on_after(self.source.timeout):
             attempt = await self._connected()
             attempt.conduct.unusable.clear()
             await self._guarded(attempt, lambda client: fill(listing, client, self.source.max_items))
         if not listing.complete:
-            raise self._silent()
+            raise self._silent(self.source.timeout)
+        self._listed = not listing.failed
         return listing, attempt.conduct
 
     async def _guarded(self, attempt: Attempt, ask: Callable[[Client], Awaitable[Any]]) -> Any:
@@ -140,7 +159,7 @@ class Upstream:
             if attempt.conduct.status == UNAUTHORIZED:
                 why = explained(error, self.source.address, attempt.conduct, attempt.party)
                 raise self._error(why.what, why.remedy) from error
-            raise self._error(error.message.partition("\n")[0][:400], _places_to_go(error)) from error
+            raise self._error(_told(error), _places_to_go(error)) from error
         except (ValidationError, RuntimeError) as error:
             raise self._error("the server's answer does not follow the protocol", "") from error
 
@@ -164,12 +183,12 @@ class Upstream:
         what, remedy = (attempt.failure.what, attempt.failure.remedy) if attempt.failure else ("", "")
         return self._error(what, "; ".join(part for part in (remedy, later) if part))
 
-    def _silent(self) -> SourceError:
+    def _silent(self, seconds: float) -> SourceError:
         self._silences += 1
         if self._silences >= MOST_SILENCES:
             self._silences = 0
             self._attempt.over.set()
-        return self._error(f"no answer within {self._timeout:g} s", "whether it took effect is not known")
+        return self._error(f"no answer within {seconds:g} s", "whether it took effect is not known")
 
     def _ended(self, attempt: Attempt) -> str:
         if attempt.conduct.too_long:
@@ -239,6 +258,15 @@ class Upstream:
                 # Nobody told what happened in between.
                 self._changed(self.source.name)
             attempt.over.set()
+
+
+def _told(error: MCPError) -> str:
+    """What the server says went wrong, or what is wrong with what it said."""
+    first = error.message.partition("\n")[0][:400]
+    if error.code != PARSE_ERROR or not first.startswith(SDK_UNREADABLE):
+        return first
+    # A parser's own words help nobody; why a body could not be had does.
+    return UNREADABLE + (f": {why}" if (why := first.partition(": ")[2]).startswith("it ") else "")
 
 
 def _places_to_go(error: MCPError) -> str:

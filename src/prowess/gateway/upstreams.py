@@ -5,18 +5,22 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from concurrent.futures import CancelledError
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields
+from threading import Event
 
 import anyio
 from anyio.from_thread import BlockingPortal
 
 from prowess.config import GatewayConfig
+from prowess.errors import SourceError
 from prowess.gateway.upstream import Upstream
 from prowess.sources.conduct import Conduct
 from prowess.sources.listing import Listing
 from prowess.sources.mcp import McpSource
 from prowess.sources.source import Source
 
-SECONDS_TO_END = 8.0
+SECONDS_TO_END = 3.0
+SECONDS_TO_HEAR = 0.3
+"""How long a server that fails is not yet a failure: everything may be about to end."""
 
 Surveyed = tuple[Listing, Conduct]
 
@@ -33,6 +37,12 @@ class WarmSource(McpSource):
     """
 
     survey: Callable[[str], Surveyed] = _unset
+    answers: Callable[[str], bool] = bool
+
+    @property
+    def stands(self) -> bool:
+        """Whether its server is there and has said what it offers."""
+        return self.answers(self.name)
 
     def ask(self) -> Surveyed:
         return self.survey(self.name)
@@ -41,12 +51,12 @@ class WarmSource(McpSource):
 class Upstreams:
     def __init__(self, sources: Iterable[Source], config: GatewayConfig) -> None:
         self._portal: BlockingPortal | None = None
-        self._closing = False
+        self._closing = Event()
         self._stopping = anyio.Event()
         self._ended = anyio.Event()
         self.changed: Callable[[str], None] = lambda name: None
         self._servers: Mapping[str, Upstream] = {
-            source.name: Upstream(source, config.concurrency, config.timeout, self._heard)
+            source.name: Upstream(source, config, self._heard)
             for source in sources
             if isinstance(source, McpSource)
         }
@@ -74,7 +84,7 @@ class Upstreams:
 
     async def stop(self) -> None:
         """End every server; returns when they have ended."""
-        self._closing = True
+        self._closing.set()
         self._stopping.set()
         with anyio.move_on_after(SECONDS_TO_END):
             await self._ended.wait()
@@ -94,16 +104,23 @@ class Upstreams:
         if not isinstance(source, McpSource):
             return source
         same = {part.name: getattr(source, part.name) for part in fields(McpSource)}
-        return WarmSource(**same, survey=self._survey)
+        return WarmSource(**same, survey=self._survey, answers=self._answers)
+
+    def _answers(self, name: str) -> bool:
+        return self._servers[name].answers
 
     def _survey(self, name: str) -> Surveyed:
         """Ask a server from the thread of a sync."""
-        if self._portal is None or self._closing:
+        if self._portal is None or self._closing.is_set():
             # Not an error of the server: the sync as a whole ends, and nothing is recorded as down.
             raise asyncio.CancelledError
         try:
-            return self._portal.call(self._servers[name].survey)
-        except (CancelledError, RuntimeError):
-            if self._closing:
+            listing, conduct = self._portal.call(self._servers[name].survey)
+        except (CancelledError, RuntimeError, SourceError):
+            # Whoever ends a server and us together may tell the server first.
+            if self._closing.wait(SECONDS_TO_HEAR):
                 raise asyncio.CancelledError from None
             raise
+        if listing.failed and self._closing.is_set():
+            raise asyncio.CancelledError
+        return listing, conduct

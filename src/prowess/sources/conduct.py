@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+import anyio
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCResponse
+from mcp_types import JSONRPCNotification, JSONRPCResponse
 from mcp_types.methods import parse_server_result
 from pydantic import ValidationError
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 REMEMBERED_STDERR = 4096
 REMEMBERED_LINE = 200
+TOLD_AT_ONCE = 20
+"""Notifications in a row before the next one waits."""
+SECONDS_BETWEEN = 0.01
 
 LISTS = {
     "tools": "tools/list",
@@ -75,9 +79,10 @@ class Sifted:
     def __init__(self, inner: "ReadStream[Incoming]", conduct: Conduct) -> None:
         self._inner = inner
         self._conduct = conduct
+        self._told = 0
 
     async def receive(self) -> Incoming:
-        return self._sift(await self._inner.receive())
+        return await self._paced(self._sift(await self._inner.receive()))
 
     async def aclose(self) -> None:
         await self._inner.aclose()
@@ -86,7 +91,7 @@ class Sifted:
         return self
 
     async def __anext__(self) -> Incoming:
-        return self._sift(await self._inner.__anext__())
+        return await self._paced(self._sift(await self._inner.__anext__()))
 
     async def __aenter__(self) -> Self:
         await self._inner.__aenter__()
@@ -101,6 +106,14 @@ class Sifted:
     def last_context(self) -> object:
         """The sender's context, which the SDK looks for on the stream it reads from."""
         return getattr(self._inner, "last_context", None)
+
+    async def _paced(self, item: Incoming) -> Incoming:
+        """A server that tells without end waits now and then, so that others get their turn."""
+        if isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCNotification):
+            self._told += 1
+            if self._told % TOLD_AT_ONCE == 0:
+                await anyio.sleep(SECONDS_BETWEEN)
+        return item
 
     def _sift(self, item: Incoming) -> Incoming:
         if isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCResponse):

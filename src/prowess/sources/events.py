@@ -5,6 +5,7 @@ The id is `event:message:publish`; what the handler declares is in the metadata:
 `requires_auth` and `resource_intensive`.
 """
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -75,6 +76,11 @@ class Events:
     @property
     def kind(self) -> str:
         return "events"
+
+    @property
+    def stands(self) -> bool:
+        """Whether this process has loaded it, whatever others could not."""
+        return bool(self.handlers) or self.module in sys.modules
 
     def read(self, known: Known, progress: Progress = silent) -> Reading:
         try:

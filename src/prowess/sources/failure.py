@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from prowess.errors import SourceError
 from prowess.sources.address import Address
 from prowess.sources.conduct import REMEMBERED_LINE, Conduct
+from prowess.sources.itself import CHAINED, LOOP_DETECTED, REMEDY
 from prowess.sources.names import legible
 from prowess.sources.party import Party
 
@@ -28,6 +29,8 @@ def explained(error: BaseException, address: Address, conduct: Conduct, party: P
     inner = cause(error)
     if isinstance(inner, SourceError):
         return inner
+    if conduct.status == LOOP_DETECTED or CHAINED in conduct.last_words:
+        return SourceError(address.place, CHAINED, REMEDY)
     what, remedy = _reason(inner, address, conduct, party)
     return SourceError(address.place, f"{what}{behaviour(conduct)}", remedy)
 

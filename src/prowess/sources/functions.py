@@ -4,6 +4,7 @@
 is given. The id is `tool:name`; the provider is the module.
 """
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar, overload
@@ -77,6 +78,11 @@ class Functions:
     @property
     def kind(self) -> str:
         return "functions"
+
+    @property
+    def stands(self) -> bool:
+        """Whether this process has loaded it, whatever others could not."""
+        return bool(self.functions) or self.module in sys.modules
 
     def read(self, known: Known, progress: Progress = silent) -> Reading:
         """Python is read every time: a function does not tell when something it rests on changed."""

@@ -18,11 +18,13 @@ import tomlkit
 import tomlkit.items
 
 from prowess.errors import ConfigError, SourceError
+from prowess.sources.itself import answers_as_prowess, runs_prowess
 from prowess.sources.redaction import Redaction
 
 Table = Mapping[str, Any]
 
 LARGEST = 16 * 1024 * 1024
+ITSELF = "is prowess itself"
 NOT_A_SERVER = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
@@ -87,8 +89,9 @@ def import_servers(path: str, text: str) -> Imported:
             skipped.append(error)
         else:
             servers[server.name] = server
-    if not servers:
-        raise skipped[0]
+    others = [error for error in skipped if error.what != ITSELF]
+    if not servers and others:
+        raise others[0]
     return Imported(tuple(servers.values()), tuple(skipped))
 
 
@@ -259,10 +262,12 @@ def _server(path: str, redaction: Redaction, table: object) -> ImportedServer:
     if not isinstance(table, dict):
         raise SourceError(place, "is not a table", "correct it, or remove it")
     command, args = _command(place, table)
-    _check_useful(place, table, PurePath(command).stem, args)
+    _check_useful(place, table, command, args)
     url = _text(place, table, "url") or _text(place, table, "httpUrl") or _text(place, table, "serverUrl")
     if bool(command) == bool(url):
         raise SourceError(place, "has neither a command nor a url, or both", "give it one of the two")
+    if url and answers_as_prowess(url):
+        raise SourceError(place, ITSELF, "nothing is to be done")
     return ImportedServer(
         name=name,
         command=redaction.plain(command),
@@ -275,7 +280,7 @@ def _server(path: str, redaction: Redaction, table: object) -> ImportedServer:
     )
 
 
-def _check_useful(place: str, table: Table, program: str, args: tuple[str, ...]) -> None:
+def _check_useful(place: str, table: Table, command: str, args: tuple[str, ...]) -> None:
     if table.get("disabled") is True or table.get("enabled") is False:
         raise SourceError(
             place, "is switched off there", "switch it on there and import again, if it is wanted"
@@ -284,8 +289,8 @@ def _check_useful(place: str, table: Table, program: str, args: tuple[str, ...])
         raise SourceError(
             place, "speaks only the old SSE transport", "ask its provider for a streamable HTTP url"
         )
-    if program == "prowess" and "serve" in args:
-        raise SourceError(place, "is prowess itself", "nothing is to be done")
+    if runs_prowess(command, args):
+        raise SourceError(place, ITSELF, "nothing is to be done")
 
 
 def _command(place: str, table: Table) -> tuple[str, tuple[str, ...]]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from prowess.errors import ConfigError, MissingExtra, SourceError
 from prowess.sources.address import Address
 from prowess.sources.drafts import parameter_names
+from prowess.sources.effort import fault_of_effort
 from prowess.sources.names import (
     LONGEST_DESCRIPTION,
     LONGEST_NAME,
@@ -172,6 +173,11 @@ class _Offer:
                 self._problem(capability.name, f"{capability.kind} is offered twice", "the first one is used")
             else:
                 first[capability.id] = draft
+                costly = fault_of_effort(draft.detail.input_schema)
+                if costly:
+                    self._problem(
+                        legible(capability.name), costly, "ask the server's author for a simpler one"
+                    )
         return tuple(first[id] for id in sorted(first))
 
     def _tools(self) -> Iterator[Draft]:

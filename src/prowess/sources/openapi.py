@@ -7,12 +7,13 @@ a document that cannot be had or understood makes the source `down`.
 import hashlib
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from urllib.parse import urlsplit, urlunsplit
 
 from prowess.errors import ConfigError, SourceError
 from prowess.sources.documents import parse_json, parse_yaml, require_mapping
+from prowess.sources.effort import fault_of_effort
 from prowess.sources.files import read_text, stamp_of
 from prowess.sources.names import fault_of_name
 from prowess.sources.operations import Operation, Tools, check_version, operations
@@ -21,7 +22,7 @@ from prowess.sources.source import Known, Progress, silent
 from prowess.types import Draft, Entry, Problem, Provider, Reading
 
 LARGEST = 32 * 1024 * 1024
-FORM = "openapi-1"
+FORM = "openapi-2"
 """Changes when the way documents are read changes, so that each is read again."""
 
 
@@ -131,7 +132,15 @@ class OpenApiSource:
                 problems.append(error.problem(self.name))
         if not drafts and not problems:
             problems.append(self._problem(self.place, "has no operations"))
+        problems += self._costly(drafts.values())
         return tuple(drafts[id] for id in sorted(drafts)), tuple(problems)
+
+    def _costly(self, drafts: Iterable[Draft]) -> Iterator[Problem]:
+        for draft in drafts:
+            what = fault_of_effort(draft.detail.input_schema)
+            if what:
+                place = f"{self.place} {draft.capability.name}"
+                yield Problem(self.name, place, what, "simplify it in the document", "warning")
 
     def _add(self, drafts: dict[str, Draft], tools: Tools, operation: Operation | SourceError) -> None:
         if isinstance(operation, SourceError):

@@ -19,6 +19,7 @@ from shutil import which
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import anyio.lowlevel
 import httpx2
 from anyio.abc import ByteReceiveStream, Process
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -35,13 +36,15 @@ from mcp_types import (
     ElicitRequestParams,
     Implementation,
     ListRootsRequest,
-    jsonrpc_message_adapter,
 )
 
+from prowess.errors import SourceError
 from prowess.sources.address import Address
 from prowess.sources.conduct import REMEMBERED_STDERR, Conduct, Incoming, Sifted
 from prowess.sources.failure import cause
+from prowess.sources.itself import CHAINED, HEADER, NAME, REMEDY, VARIABLE
 from prowess.sources.party import Party
+from prowess.sources.repair import Mending, read_message
 
 if TYPE_CHECKING:
     # The SDK exports the protocol of a transport but not the type of what it yields.
@@ -51,6 +54,7 @@ LARGEST_MESSAGE = 64 * 1024 * 1024
 BUFFERED = 32
 """Messages that may wait, so that reading and working need not take turns."""
 
+LEASH = 'read never; sleep 2; kill -s KILL -- "-$1"'
 SECONDS_TO_LEAVE = 1.0
 """How long a server may take to end by itself once its input is closed, and again once it is told to."""
 
@@ -67,6 +71,8 @@ async def connect(address: Address, conduct: Conduct, party: Party) -> AsyncGene
             if address.url or not _closed(cause(error)):
                 raise
             client = await stack.enter_async_context(_client(address, conduct, party, "legacy"))
+        if client.server_info is not None and client.server_info.name == NAME:
+            raise SourceError(address.place, CHAINED, REMEDY)
         conduct.version = client.protocol_version
         yield client
 
@@ -125,15 +131,17 @@ async def _called(
 ) -> AsyncGenerator["TransportStreams"]:
     async def bounded(response: httpx2.Response) -> None:
         conduct.status = response.status_code
-        streamed = response.headers.get("content-type", "").startswith("text/event-stream")
-        if not streamed and isinstance(response.stream, httpx2.AsyncByteStream):
-            response.stream = _Bounded(response.stream)
+        if isinstance(response.stream, httpx2.AsyncByteStream):
+            response.stream = _Body(response, conduct)
+            # What comes out of it is decoded, and must not be decoded again.
+            response.headers.pop("content-encoding", None)
+            response.headers.pop("content-length", None)
 
     timeout = httpx2.Timeout(30, read=300)
     hooks = {"response": [bounded]}
     async with (
         httpx2.AsyncClient(
-            headers=dict(address.headers), timeout=timeout, event_hooks=hooks, auth=auth
+            headers={**address.headers, HEADER: "1"}, timeout=timeout, event_hooks=hooks, auth=auth
         ) as http,
         streamable_http_client(address.url, http_client=http, max_sse_event_size=LARGEST_MESSAGE) as (
             incoming,
@@ -143,22 +151,48 @@ async def _called(
         yield Sifted(incoming, conduct), outgoing
 
 
-class _Bounded(httpx2.AsyncByteStream):
-    """A response body that ends in an error rather than in all the memory there is."""
+class _Body(httpx2.AsyncByteStream):
+    """What a server answers, decoded piece by piece: broken text mended, and an end before the memory's."""
 
-    def __init__(self, body: httpx2.AsyncByteStream) -> None:
-        self._body = body
+    def __init__(self, response: httpx2.Response, conduct: Conduct) -> None:
+        kind = response.headers.get("content-type", "").lower()
+        self._has_events = kind.startswith("text/event-stream")
+        self._conduct = conduct
+        codings = response.headers.get_list("content-encoding")
+        self._encoded = httpx2.Response(
+            response.status_code,
+            headers=[("content-encoding", coding) for coding in codings],
+            stream=response.stream,
+            request=response.request,
+        )
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
-        async for chunk in self._body:
-            size += len(chunk)
-            if size > LARGEST_MESSAGE:
-                raise httpx2.StreamError(f"the answer is longer than {LARGEST_MESSAGE} bytes")
-            yield chunk
+        size, mending = 0, Mending()
+        try:
+            async for piece in self._encoded.aiter_bytes():
+                size = self._size(size, piece)
+                if size > LARGEST_MESSAGE:
+                    self._conduct.too_long = self._has_events
+                    raise httpx2.StreamError(f"it is longer than {LARGEST_MESSAGE // 2**20} MiB")
+                yield mending.feed(piece)
+                # Many pieces can come out of one that arrived; others get their turn in between.
+                await anyio.lowlevel.checkpoint()
+        except httpx2.HTTPError as error:
+            # The SDK tells the caller of this one and would leave them waiting after any other.
+            raise httpx2.StreamError(f"it broke off: {error}") from error
+        yield mending.rest()
+
+    def _size(self, so_far: int, piece: bytes) -> int:
+        """Of one message: a stream of events may go on for ever, none of them may."""
+        last = (
+            max(piece.rfind(b"\n\n"), piece.rfind(b"\n\r\n"), piece.rfind(b"\r\r"))
+            if self._has_events
+            else -1
+        )
+        return so_far + len(piece) if last < 0 else len(piece) - last
 
     async def aclose(self) -> None:
-        await self._body.aclose()
+        await self._encoded.aclose()
 
 
 # --- over pipes ------------------------------------------------------------------------------
@@ -169,7 +203,7 @@ async def _started(address: Address, conduct: Conduct) -> AsyncGenerator["Transp
     process = await _start(address)
     arriving, incoming = anyio.create_memory_object_stream[Incoming](BUFFERED)
     outgoing, leaving = anyio.create_memory_object_stream[SessionMessage](BUFFERED)
-    async with anyio.create_task_group() as tasks, arriving, incoming, outgoing, leaving:
+    async with _leash(process), anyio.create_task_group() as tasks, arriving, incoming, outgoing, leaving:
         tasks.start_soon(_read, process, arriving, conduct)
         tasks.start_soon(_write, process, leaving, arriving)
         tasks.start_soon(_listen, process, conduct)
@@ -183,7 +217,7 @@ async def _started(address: Address, conduct: Conduct) -> AsyncGenerator["Transp
 
 
 async def _start(address: Address) -> Process:
-    environment = get_default_environment() | dict(address.env)
+    environment = get_default_environment() | dict(address.env) | {VARIABLE: "1"}
     return await anyio.open_process(
         [_executable(address.command, environment), *address.args],
         env=environment,
@@ -194,6 +228,30 @@ async def _start(address: Address) -> Process:
         # Its own group, so that whatever it starts can be ended with it.
         start_new_session=True,
     )
+
+
+@asynccontextmanager
+async def _leash(process: Process) -> AsyncGenerator[None]:
+    """See to it that the server ends also if this process is killed, whatever it hangs in.
+
+    A shell waits for the end of its input, which only our end closes, and then ends the server's group.
+    """
+    leash: Process | None = None
+    with suppress(OSError):
+        if sys.platform != "win32":
+            leash = await anyio.open_process(
+                ["/bin/sh", "-c", LEASH, "sh", str(process.pid)],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+    try:
+        yield
+    finally:
+        if leash is not None:
+            with anyio.CancelScope(shield=True), suppress(ProcessLookupError):
+                leash.kill()
+                await leash.aclose()
 
 
 def _executable(command: str, environment: dict[str, str]) -> str:
@@ -208,12 +266,11 @@ async def _read(process: Process, arriving: MemoryObjectSendStream[Incoming], co
     with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
         async with arriving:
             async for line in _lines(process.stdout, conduct):
-                try:
-                    message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-                except ValueError:
+                message = read_message(line)
+                if message is None:
                     conduct.heard(line)
-                    continue
-                await arriving.send(SessionMessage(message))
+                else:
+                    await arriving.send(SessionMessage(message))
     conduct.ended = True
     # A server blocked on a full pipe could not end by itself.
     with suppress(anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):

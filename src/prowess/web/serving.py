@@ -15,7 +15,7 @@ from prowess.errors import ConfigError
 from prowess.web.people import People
 from prowess.web.protection import Limits
 
-SECONDS_TO_FINISH = 2
+SECONDS_TO_FINISH = 1
 """How long a request that is being answered may go on when the server is told to stop."""
 BACKLOG = 2048
 

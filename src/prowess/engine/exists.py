@@ -1,24 +1,25 @@
 """What exists? The part of the engine that keeps the catalogue in step with its sources."""
 
 import shutil
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from prowess.catalogue.catalogue import Catalogue, Version
 from prowess.catalogue.difference import difference, readable
-from prowess.catalogue.merge import digest
+from prowess.catalogue.merge import Arrival
 from prowess.catalogue.view import View, with_availability
 from prowess.engine import flagged
+from prowess.engine.flagged import Judge
+from prowess.engine.intake import Intake
 from prowess.engine.reading import SyncProgress, read_all
-from prowess.engine.records import sync_data
 from prowess.engine.ways import Ways
 from prowess.errors import JournalBroken, NotFound
 from prowess.journal import Clock, Journal, stamp
 from prowess.sources.source import Source
-from prowess.store.database import Database, Transaction
-from prowess.types import Capability, Detail, Draft, Held, Problem, Provider, Reading, SyncReport, Trust
+from prowess.store.database import Database
+from prowess.types import Capability, Detail, Draft, Held, Problem, Provider, SyncReport, Trust
 
 if TYPE_CHECKING:
     from prowess.context.classifier import Classifier
@@ -165,16 +166,11 @@ class WhatExists:
     def _take_in(self, names: Sequence[str], progress: SyncProgress) -> SyncReport:
         """Read the sources, and make the catalogue hold exactly what they offer."""
         chosen = [self._source(name) for name in names] or self.sources
-        readings = read_all(chosen, self._catalogue.known(), progress)
-        configured = {source.name: self._trust(source) for source in self.sources}
-        with self._database.writing() as transaction:
-            changes = self._catalogue.apply(transaction, readings, configured, stamp(self._clock()))
-            if changes:
-                self.journal.append(transaction, "catalogue.synced", sync_data(changes))
-                new = {*changes.added, *changes.changed}
-                self._hold_unsafe(transaction, self._drafts(readings, new, trusted=False), changes.changed)
-                if own := self._drafts(readings, new, trusted=True):
-                    flagged.note(self.journal, transaction, own, self._classifier)
+        definitions = self._ways.definitions
+        readings = read_all(chosen, self._catalogue.known(definitions), progress)
+        trust = {source.name: self._trust(source) for source in self.sources}
+        arrival = Arrival.of(readings, trust, self._ways.owner, definitions)
+        changes = self._intake.take_in(arrival)
         view = self.view()
         problems = [p for p in self.problems() if not names or p.source in names]
         return SyncReport(
@@ -184,30 +180,13 @@ class WhatExists:
             total=len(view.capabilities),
         )
 
-    def _drafts(self, readings: Mapping[str, Reading], new: Collection[str], trusted: bool) -> list[Draft]:
-        """What is new, of the sources that are trusted fully or of the others."""
-        return [
-            draft
-            for source in self.sources
-            if source.name in readings and (self._trust(source) == "full") == trusted
-            for entry in readings[source.name].entries
-            for draft in entry.drafts or ()
-            if draft.capability.id in new
-        ]
+    @cached_property
+    def _intake(self) -> Intake:
+        return Intake(self._database, self._catalogue, self.journal, self._clock, lambda: self._judge)
 
-    def _hold_unsafe(
-        self, transaction: Transaction, suspects: Sequence[Draft], changed: Collection[str]
-    ) -> None:
-        """Judge what servers now say, in the transaction that would show it."""
-        if not suspects:
-            return
-        from prowess.engine.guarding import unsafe
-
-        for draft in suspects:
-            id, now = draft.capability.id, stamp(self._clock())
-            reason = unsafe(draft, self._classifier, provenance="changed" if id in changed else "unapproved")
-            if reason and self._catalogue.hold(transaction, id, digest(draft), reason, now):
-                self.journal.append(transaction, "quarantine.held", {"capability": id, "reason": reason})
+    @cached_property
+    def _judge(self) -> Judge:
+        return flagged.guard(self._classifier)
 
     def _trust(self, source: Source) -> Trust:
         """What is read from this machine is trusted; what others serve is pinned, unless told otherwise."""

@@ -24,7 +24,7 @@ class Unhurried(SQLite):
     """
 
     def __init__(self, inner: SQLite) -> None:
-        super().__init__(inner.path)
+        super().__init__(inner.path, inner.patience)
 
     def connect(self) -> Any:
         connection = super().connect()

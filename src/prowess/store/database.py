@@ -5,6 +5,7 @@ Above: the journal, the catalogue and every other owner of a table, who write li
 connection to one transaction at a time, so any thread may use it.
 """
 
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from importlib import resources
@@ -16,6 +17,7 @@ from prowess.errors import StoreError
 Row = tuple[Any, ...]
 
 CONNECTIONS = 8
+PAUSE = 0.02
 
 
 class Driver(Protocol):
@@ -25,6 +27,8 @@ class Driver(Protocol):
     begin_writing: str
     lock_for_migration: str
     failures: tuple[type[Exception], ...]
+    patience: float
+    """Seconds after which waiting for others who write is given up."""
 
     @property
     def place(self) -> str: ...
@@ -32,6 +36,8 @@ class Driver(Protocol):
     def connect(self) -> Any: ...
 
     def usable(self, connection: Any) -> bool: ...
+
+    def is_busy(self, failure: Exception) -> bool: ...
 
     def adapt(self, sql: str) -> str: ...
 
@@ -104,7 +110,7 @@ class Database:
             connection = self._borrow()
             try:
                 cursor = connection.cursor()
-                cursor.execute(begin)
+                self._begin(cursor, begin)
                 try:
                     yield Transaction(self._driver, cursor)
                     cursor.execute("COMMIT")
@@ -115,6 +121,18 @@ class Database:
                 raise self._driver.explain(failure) from failure
             finally:
                 self._give_back(connection)
+
+    def _begin(self, cursor: Any, begin: str) -> None:
+        """A database that is busy mostly waits by itself; where it refuses at once, wait here."""
+        deadline = time.monotonic() + self._driver.patience
+        while True:
+            try:
+                cursor.execute(begin)
+                return
+            except self._driver.failures as failure:
+                if not self._driver.is_busy(failure) or time.monotonic() >= deadline:
+                    raise
+                time.sleep(PAUSE)
 
     def _borrow(self) -> Any:
         if self._closed:

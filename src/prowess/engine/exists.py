@@ -58,6 +58,13 @@ class WhatExists:
         """Where faces keep tables of their own, such as the one of people."""
         return self._database
 
+    def configure(
+        self, sources: Sequence[Source], definitions: Mapping[str, str], trust: Mapping[str, Trust]
+    ) -> None:
+        """Other sources, or the same ones defined or trusted otherwise, from the next sync on."""
+        self.sources = tuple(sources)
+        self._ways = replace(self._ways, definitions=definitions, trust=trust)
+
     def view(self) -> View:
         """The catalogue as it is now: one cheap query when nothing changed since the last turn."""
         held = self._view

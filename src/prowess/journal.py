@@ -22,6 +22,7 @@ from prowess.types import Head, JournalEntry, JsonObject
 Clock = Callable[[], datetime]
 
 BATCH = 1000
+FEWEST_OF_A_CHAIN = 20
 
 
 class Place(NamedTuple):
@@ -130,6 +131,22 @@ class Journal:
                     found += ((Place(row[6], row[0], row[1]), _entry(row[:6])) for row in rows)
         return tuple(entry for _, entry in sorted(found, key=lambda each: each[0]))
 
+    def portion(self, seen: Iterable[Head], until: Iterable[Head], most: int) -> tuple[JournalEntry, ...]:
+        """The next entries between these heads in the order of all, at most so many; empty at the end."""
+        known = {head.chain: head.count for head in seen}
+        ahead = [head for head in until if head.count > known.get(head.chain, 0)]
+        each = max(FEWEST_OF_A_CHAIN, most // max(1, len(ahead)))
+        found: list[tuple[Place, JournalEntry]] = []
+        bound = END
+        with self._database.reading() as transaction:
+            for head in ahead:
+                start = known.get(head.chain, 0)
+                placed = _placed(islice(_rows(transaction, head.chain, start), min(each, head.count - start)))
+                found += placed
+                if start + len(placed) < head.count:
+                    bound = min(bound, placed[-1][0])  # what comes after this is not known here
+        return tuple(entry for place, entry in sorted(found, key=lambda one: one[0]) if place <= bound)[:most]
+
     def verify(self, exported: Iterable[Head] = ()) -> tuple[Head, ...]:
         """Walk every chain to its head; raise `JournalBroken` at the first thing that is wrong."""
         expected = {head.chain: head for head in exported}
@@ -153,6 +170,16 @@ def _moment(transaction: Transaction, place: Place) -> Place:
         chain=place.chain, number=place.number,
     )  # fmt: skip
     return place._replace(at=row[0]) if row else place
+
+
+def _placed(rows: Iterable[Row]) -> list[tuple[Place, JournalEntry]]:
+    """Entries of one chain, each with a place that is never before the one before it."""
+    found: list[tuple[Place, JournalEntry]] = []
+    last = ""
+    for row in rows:
+        last = max(last, row[6])
+        found.append((Place(last, row[0], row[1]), _entry(row[:6])))
+    return found
 
 
 def _next(transaction: Transaction, chain: str) -> tuple[int, str, str]:

@@ -149,18 +149,23 @@ class Journal:
 
     def verify(self, exported: Iterable[Head] = ()) -> tuple[Head, ...]:
         """Walk every chain to its head; raise `JournalBroken` at the first thing that is wrong."""
-        expected = {head.chain: head for head in exported}
         with self._database.reading() as transaction:
-            heads = _heads(transaction)
-            for (chain,) in transaction.all("SELECT DISTINCT chain FROM journal"):
-                if chain not in {head.chain for head in heads}:
-                    raise JournalBroken(chain, 1, "its head is missing")
-            for head in heads:
-                _verify_chain(transaction, head, expected.pop(head.chain, None))
-        for lost in expected.values():
-            if lost.count:
-                raise JournalBroken(lost.chain, lost.count, "the chain was exported and is gone")
-        return heads
+            return verified(transaction, exported)
+
+
+def verified(transaction: Transaction, exported: Iterable[Head] = ()) -> tuple[Head, ...]:
+    """Walk every chain as one transaction sees it."""
+    expected = {head.chain: head for head in exported}
+    heads = _heads(transaction)
+    for (chain,) in transaction.all("SELECT DISTINCT chain FROM journal"):
+        if chain not in {head.chain for head in heads}:
+            raise JournalBroken(chain, 1, "its head is missing")
+    for head in heads:
+        _verify_chain(transaction, head, expected.pop(head.chain, None))
+    for lost in expected.values():
+        if lost.count:
+            raise JournalBroken(lost.chain, lost.count, "the chain was exported and is gone")
+    return heads
 
 
 def _moment(transaction: Transaction, place: Place) -> Place:

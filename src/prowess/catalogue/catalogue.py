@@ -135,7 +135,7 @@ class Catalogue:
         writing.redefine(transaction, plan.wanted.rows, plan.redefined)
         writing.remove_capabilities(transaction, plan.changes.removed)
         quarantine.update(transaction, step.standing, plan.changes.removed)
-        quarantine.see(transaction, plan.first_seen, step.now)
+        quarantine.see(transaction, step.first_seen, step.now)
         claimed = ownership.claim(transaction, arrival.owner, arrival.claimed)
         writing.write_stamps(transaction, plan.wanted.stamps, arrival, plan.ownership)
         touched = writing.write_providers(transaction, arrival, plan.wanted.rows, plan.ownership)

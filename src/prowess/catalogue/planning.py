@@ -47,6 +47,13 @@ class Step:
     now: str
     rows: Mapping[str, Written]
     standing: Standing
+    unjudged: frozenset[str]
+    """Sources of which something is held back because the guard is broken."""
+
+    @property
+    def first_seen(self) -> tuple[str, ...]:
+        """Sources that count as seen from now on; not those that the guard could not judge."""
+        return tuple(source for source in self.plan.first_seen if source not in self.unjudged)
 
     @property
     def newly_held(self) -> tuple[str, ...]:
@@ -66,6 +73,9 @@ def prepared(plan: Plan, arrival: Arrival, unsafe: Mapping[str, str], now: str) 
         now=now,
         rows=encoded(plan.wanted, plan.written, plan.version + 1, now),
         standing=quarantine.standing(plan.judged, plan.known, verdicts, now),
+        unjudged=frozenset(
+            plan.judged[id].source for id, why in verdicts.held.items() if why.startswith(quarantine.UNJUDGED)
+        ),
     )
 
 

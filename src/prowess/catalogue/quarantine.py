@@ -21,6 +21,7 @@ BY_TRUST = frozenset({FIRST_SIGHT, GROWTH})
 
 NEW = "it is new and nobody has approved it"
 ADDED = "it is new since its server was first seen, and nobody has approved it"
+UNJUDGED = "the guard could not judge it"
 CHANGED = "it changed since it was approved"
 
 
@@ -58,7 +59,7 @@ def judge(
         if level == "full":
             continue
         said = known.approved.get(id, {}).get(row.digest, "")
-        waits = id in known.held and known.held[id].digest == row.digest
+        waits = id in known.held and known.held[id].digest == row.digest and not _judged_anew(id, row, known)
         if said and said not in BY_TRUST:
             continue
         if id in unsafe:
@@ -72,6 +73,12 @@ def judge(
             else:
                 held[id] = _reason(id, level, known)
     return Verdicts(approved, held)
+
+
+def _judged_anew(id: str, row: Row, known: Known) -> bool:
+    """What waits only because the guard was broken at first sight, which does not count as one."""
+    held = known.held[id]
+    return row.source not in known.seen and held.state == "waiting" and held.reason.startswith(UNJUDGED)
 
 
 def _approving(id: str, row: Row, level: Trust, present: Collection[str], known: Known) -> str:

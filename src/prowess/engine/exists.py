@@ -96,6 +96,7 @@ class WhatExists:
     def diagnose(self) -> tuple[Problem, ...]:
         """Everything that is wrong with this installation, for `prowess doctor`."""
         found = [*self.problems(), *self.flagged(), *(_waiting(held) for held in self.quarantined())]
+        found += [*flagged.broken_guard(), *self._database.problems()]
         try:
             self.journal.verify()
         except JournalBroken as broken:
@@ -182,7 +183,7 @@ class WhatExists:
         problems = [p for p in self.problems() if not names or p.source in names]
         return SyncReport(
             changes=changes,
-            problems=(*problems, *self.flagged()),
+            problems=(*problems, *self.flagged(), *flagged.broken_guard()),
             version=view.version,
             total=len(view.capabilities),
         )

@@ -9,7 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from prowess.catalogue.quarantine import UNJUDGED
 from prowess.catalogue.view import View
+from prowess.context.shipped import REINSTALL, fault
 from prowess.errors import NotFound
 from prowess.journal import Journal
 from prowess.store.database import Transaction
@@ -35,9 +37,12 @@ def guard(classifier: "Classifier | None") -> Judge:
     from prowess.context.classifier import no_reader
     from prowess.engine.guarding import unsafe
 
+    broken = fault()
     quick = replace(classifier, reader=no_reader) if classifier else None
 
     def judge(draft: Draft, is_own: bool, changed: bool) -> str:
+        if broken and not is_own:
+            return f"{UNJUDGED}: {broken}"
         provenance: Provenance = "changed" if changed and not is_own else "unapproved"
         return unsafe(draft, classifier, quick if is_own else None, provenance)
 
@@ -59,6 +64,14 @@ def standing(journal: Journal, view: View) -> tuple[Problem, ...]:
         for (id, content), reason in found.items()
         if (id, content) not in accepted and _digest(view, id) == content
     )
+
+
+def broken_guard() -> tuple[Problem, ...]:
+    """That the guard cannot judge, where it cannot."""
+    what = fault()
+    if not what:
+        return ()
+    return (Problem("guard", "model", f"{what}; what servers say anew is held back", REINSTALL),)
 
 
 def accept(journal: Journal, view: View, id: str, by: str) -> Problem:

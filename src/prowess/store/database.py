@@ -5,6 +5,7 @@ Above: the journal, the catalogue and every other owner of a table, who write li
 connection to one transaction at a time, so any thread may use it.
 """
 
+import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -13,6 +14,7 @@ from threading import BoundedSemaphore
 from typing import Any, NamedTuple, Protocol
 
 from prowess.errors import StoreError
+from prowess.types import Problem
 
 Row = tuple[Any, ...]
 
@@ -43,6 +45,8 @@ class Driver(Protocol):
 
     def explain(self, failure: Exception) -> StoreError: ...
 
+    def problems(self) -> tuple[Problem, ...]: ...
+
 
 class Transaction:
     """Statements that happen together or not at all."""
@@ -67,6 +71,15 @@ class Transaction:
         self._cursor.execute(self._adapt(sql), values)
         return int(self._cursor.rowcount)
 
+    def columns(self, table: str) -> list[str]:
+        self._cursor.execute(f"SELECT * FROM {table} LIMIT 0")
+        return [column[0] for column in self._cursor.description]
+
+    def each(self, sql: str) -> Iterator[Row]:
+        """Row after row; nothing else may be asked before the last."""
+        self._cursor.execute(self._adapt(sql))
+        yield from self._cursor
+
     def many(self, sql: str, rows: Iterable[Mapping[str, object]]) -> None:
         batch = list(rows)
         if batch:
@@ -90,6 +103,10 @@ class Database:
     @property
     def place(self) -> str:
         return self._driver.place
+
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong with where the store is kept."""
+        return self._driver.problems()
 
     def reading(self) -> AbstractContextManager[Transaction]:
         """One consistent view of the store; never waits for a writer."""
@@ -154,6 +171,21 @@ class Database:
         else:
             self._idle.append(connection)
 
+    def rebuild(self, transaction: Transaction, schema: int) -> None:
+        """Throw everything away and make the tables as they were at a schema, all within a transaction."""
+        if self._driver.lock_for_migration:
+            transaction.run(self._driver.lock_for_migration)
+        for table in reversed(tables()):
+            transaction.run(f"DROP TABLE IF EXISTS {table}")
+        transaction.run("DELETE FROM migration")
+        self.advance(transaction, 0, schema)
+
+    def advance(self, transaction: Transaction, done: int, schema: int) -> None:
+        """Run the migrations after one number, up to another."""
+        for migration in migrations():
+            if done < migration.number <= schema:
+                migration.run(transaction)
+
     def _migrate(self) -> None:
         known = migrations()
         if self._applied() == known[-1].number:
@@ -207,6 +239,13 @@ def migrations() -> list[Migration]:
     folder = resources.files("prowess.store") / "migrations"
     files = sorted((f for f in folder.iterdir() if f.name.endswith(".sql")), key=lambda f: f.name)
     return [Migration(int(f.name.partition("_")[0]), f.name, f.read_text(encoding="utf-8")) for f in files]
+
+
+def tables() -> list[str]:
+    """Every table there is, but the one that counts migrations."""
+    made = [name for migration in migrations() for name in re.findall(r"CREATE TABLE (\w+)", migration.text)]
+    gone = {name for migration in migrations() for name in re.findall(r"DROP TABLE (\w+)", migration.text)}
+    return [name for name in dict.fromkeys(made) if name not in gone]
 
 
 def statements(text: str) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from prowess.errors import MissingExtra, StoreBusy, StoreError
+from prowess.types import Problem
 
 BUSY_SECONDS = 30.0
 PAUSE = 0.1
@@ -68,6 +69,9 @@ class Postgres:
 
     def adapt(self, sql: str) -> str:
         return adapt(sql)
+
+    def problems(self) -> tuple[Problem, ...]:
+        return ()
 
     def is_busy(self, failure: Exception) -> bool:
         return getattr(failure, "sqlstate", None) in BUSY

@@ -7,6 +7,7 @@ from typing import Any
 
 from prowess.errors import StoreBusy, StoreError
 from prowess.store import modes
+from prowess.types import Problem
 
 BUSY_SECONDS = 30.0
 PAUSE = 0.02
@@ -77,6 +78,9 @@ class SQLite:
         text = str(failure)
         remedy = next((remedy for sign, remedy in REMEDIES if sign in text), "run prowess doctor")
         return StoreError(f"the store {self.path}: {text}", remedy)
+
+    def problems(self) -> tuple[Problem, ...]:
+        return modes.problems(self.path)
 
     def _use_wal(self, connection: sqlite3.Connection) -> None:
         """Many may open a new store at once, and the change of mode itself does not wait for the others."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from prowess.journal import Journal
+from prowess.journal import Journal, Place
 from prowess.policy.files import stamp_files
 from prowess.store.database import Database, migrations
 from prowess.store.opening import open_database
@@ -88,16 +88,12 @@ def test_180_processes_open_a_new_store_at_once(store_url: str, tmp_path: Path) 
 
 def test_a_clock_that_is_set_back_does_not_turn_the_journal_round(database: Database) -> None:
     times = [datetime(2026, 5, 1, hour, tzinfo=UTC) for hour in (12, 13, 9, 10)]
-    journal = Journal(database, lambda moments=iter(times): next(moments))  # type: ignore[misc]
+    moments = iter(times)
+    journal = Journal(database, lambda: next(moments))
     written = [journal.record("note", {"n": number}, "ada") for number in range(4)]
     assert journal.latest() == tuple(written)
     assert journal.after(()) == tuple(written)
-    assert [entry.at for entry in written] == sorted(entry.at for entry in written[:2]) + [
-        entry.at for entry in written[2:]
-    ]
     last = written[-1]
-    from prowess.journal import Place
-
     assert journal.latest(2, before=Place(last.at, last.chain, last.number)) == tuple(written[1:3])
     journal.verify()
 
@@ -136,7 +132,7 @@ def test_nobody_else_may_read_a_store(tmp_path: Path, loose: object) -> None:
     folder = tmp_path / ".prowess"
     assert mode(folder) == 0o700
     assert {file.name: mode(file) for file in folder.iterdir()} == dict.fromkeys(
-        ("prowess.db", "prowess.db-wal", "prowess.db-shm"), 384
+        ("prowess.db", "prowess.db-wal", "prowess.db-shm"), 0o600
     )
     database.close()
 

@@ -75,12 +75,13 @@ def make_engine(
     trust: Trust = "full",
     embedder: Any = word_embedder,
     store: str = "",
+    patience: float = 30.0,
 ) -> Engine:
     file = folder / "policy.yaml"
     file.write_text(policy)
     trusted = {source.name: trust for source in sources}
     ways = Ways(policy_files=(file,), embedder=embedder, trust=trusted)
-    database = open_database(store or f"sqlite:{folder / 'store.db'}", folder)
+    database = open_database(store or f"sqlite:{folder / 'store.db'}", folder, patience)
     return Engine(database, sources, lambda: datetime.now(UTC), {"SHOP_KEY": "sesame-open-1234"}, ways)
 
 
@@ -93,11 +94,12 @@ async def world(
     trust: Trust = "full",
     embedder: Any = word_embedder,
     store: str = "",
+    patience: float = 30.0,
     **config: Any,
 ) -> AsyncIterator[World]:
     settings = GatewayConfig(**config)
     upstreams = Upstreams(sources, settings)
-    engine = make_engine(folder, upstreams.sources, policy, trust, embedder, store)
+    engine = make_engine(folder, upstreams.sources, policy, trust, embedder, store, patience)
     try:
         gateway = Gateway(engine, upstreams, {"SHOP_KEY": "sesame-open-1234"}, settings)
         async with gateway.running():

@@ -543,12 +543,15 @@ async def test_a_tool_that_changes_its_words_is_held_back_until_a_person_approve
         assert await is_callable(client, "tool:shop/engrave")
 
 
-async def test_a_tool_that_is_only_renamed_needs_nobody(tmp_path: Path) -> None:
+async def test_a_tool_of_a_pinned_server_under_a_new_name_waits_for_a_person(tmp_path: Path) -> None:
     async with world(tmp_path, workshop(), trust="pinned") as here, here.client() as client:
         await call(client, "tool:shop/alter", text="rename")
 
-        async def is_there() -> bool:
-            return await is_callable(client, "tool:shop/etch")
+        async def is_held() -> bool:
+            return "tool:shop/etch" in {held.id for held in here.engine.quarantined()}
 
-        await until(is_there)
+        await until(is_held)
+        assert not await is_callable(client, "tool:shop/etch")
         assert not await is_callable(client, "tool:shop/engrave")
+        here.engine.approve("tool:shop/etch", by="grace")
+        assert await is_callable(client, "tool:shop/etch")

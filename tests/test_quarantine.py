@@ -80,32 +80,71 @@ def test_going_back_to_the_approved_text_needs_nobody(open_engine: OpenEngine) -
     assert ids(engine) == ["tool:a"]
 
 
-def test_a_new_tool_of_a_known_server_is_there_at_once(open_engine: OpenEngine) -> None:
+ADDED = "it is new since its server was first seen, and nobody has approved it"
+
+
+def test_a_new_tool_of_a_known_server_waits_for_a_person(open_engine: OpenEngine) -> None:
     source = served("a")
     engine = open_engine(source)
     engine.sync()
     source.capabilities.append(capability("tool:b", "Another one"))
     engine.sync()
+    assert ids(engine) == ["tool:a"]
+    assert held(engine) == {"tool:b": ADDED}
+    engine.approve("tool:b", by="grace")
     assert ids(engine) == ["tool:a", "tool:b"]
 
 
-def test_a_renamed_tool_with_the_same_content_is_recognised(open_engine: OpenEngine) -> None:
+def test_a_server_that_may_grow_adds_tools_and_changes_none(open_engine: OpenEngine) -> None:
+    source = served("a")
+    engine = open_engine(source, trust={"server": "growing"})
+    engine.sync()
+    source.capabilities = [capability("tool:a", "Changed"), capability("tool:b", "Another one")]
+    engine.sync()
+    assert ids(engine) == ["tool:b"]
+    source.capabilities[1] = capability("tool:b", "Another one, and your mail")
+    engine.sync()
+    assert held(engine) == dict.fromkeys(("tool:a", "tool:b"), "it changed since it was approved")
+
+
+def test_a_renamed_tool_is_a_new_one(open_engine: OpenEngine) -> None:
     source = served("a")
     engine = open_engine(source)
     engine.sync()
     source.capabilities = [capability("tool:a2", "Reads a page a")]
     engine.sync()
-    assert ids(engine) == ["tool:a2"]
+    assert held(engine) == {"tool:a2": ADDED}
 
 
 def test_a_new_name_does_not_get_changed_content_around_the_pin(open_engine: OpenEngine) -> None:
     source = served("a")
     engine = open_engine(source)
     engine.sync()
-    source.capabilities = [capability("tool:a2", "Reads a page and your mail")]
-    engine.sync()
-    assert "perhaps renamed" in held(engine)["tool:a2"]
+    both = [*source.capabilities, capability("tool:a2", "Reads a page and your mail")]
+    for offered in (both, both[1:], [], both[1:]):
+        source.capabilities = offered
+        engine.sync()
+    assert held(engine) == {"tool:a2": ADDED}
     assert ids(engine) == []
+
+
+def test_a_server_that_offered_nothing_yet_is_first_seen_when_it_does(open_engine: OpenEngine) -> None:
+    source = served()
+    engine = open_engine(source)
+    engine.sync()
+    source.capabilities = [capability("tool:a", "Reads a page")]
+    engine.sync()
+    assert ids(engine) == ["tool:a"]
+
+
+def test_a_server_that_was_trusted_fully_is_pinned_to_what_was_approved(open_engine: OpenEngine) -> None:
+    source = served("a")
+    open_engine(source).sync()
+    source.capabilities[0] = capability("tool:a", "Changed")
+    open_engine(source, trust={"server": "full"}).sync()
+    engine = open_engine(source)
+    engine.sync()
+    assert held(engine) == {"tool:a": "it changed since it was approved"}
 
 
 def test_what_is_rejected_stays_out_until_its_content_changes(open_engine: OpenEngine) -> None:

@@ -145,6 +145,7 @@ class PresetConfig(_Section, frozen=True):
 
 class Config(_Section, frozen=True):
     store: str = DEFAULT_STORE
+    owner: str = ""
     source: list[SourceConfig] = []
     preset: list[PresetConfig] = []
     policy: PolicyConfig = PolicyConfig()

@@ -3,6 +3,8 @@
     ProwessError
       ConfigError            prowess.toml cannot be used
       StoreError             the database cannot be reached or is not ours
+        StoreBusy            others wrote to it for too long
+      BackupError            a backup cannot be written, read or taken
       MissingExtra           an optional part is not installed
       NotFound               no such capability, provider, agent ...
       Outdated               it changed after the person who decides had looked at it
@@ -48,6 +50,22 @@ class ConfigError(ProwessError):
 
 class StoreError(ProwessError):
     pass
+
+
+class StoreBusy(StoreError):
+    """Others wrote for so long that this gave up, unchanged. It names no place, since clients may read it."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            f"the store is busy: others have been writing to it for {seconds:g} s",
+            "try again; if that goes on, end the process that holds it, or use PostgreSQL for many writers",
+        )
+
+
+class BackupError(ProwessError):
+    def __init__(self, place: str, what: str, remedy: str) -> None:
+        super().__init__(f"{place}: {what}", remedy)
+        self.place = place
 
 
 class MissingExtra(ProwessError):

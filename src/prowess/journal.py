@@ -22,6 +22,7 @@ from prowess.types import Head, JournalEntry, JsonObject
 Clock = Callable[[], datetime]
 
 BATCH = 1000
+FEWEST_OF_A_CHAIN = 20
 
 
 class Place(NamedTuple):
@@ -58,19 +59,21 @@ class Journal:
 
     def append(self, transaction: Transaction, type: str, data: JsonObject, agent: str = "") -> JournalEntry:
         """Record one thing; it is there when the transaction is, and not before."""
-        number, previous = _next(transaction, agent)
+        number, previous, last = _next(transaction, agent)
         text = canonical(data)
         at = stamp(self._clock())
+        moment = max(at, last)  # a clock that is set back does not turn the order round
         entry = JournalEntry(chain=agent, number=number, at=at, type=type, data=data, hash="")
         entry = replace(entry, hash=entry_hash(previous, entry, text))
         transaction.run(
-            "INSERT INTO journal (chain, number, at, type, data, hash)"
-            " VALUES (:chain, :number, :at, :type, :data, :hash)",
-            chain=agent, number=number, at=at, type=type, data=text, hash=entry.hash,
+            "INSERT INTO journal (chain, number, at, moment, type, data, hash)"
+            " VALUES (:chain, :number, :at, :moment, :type, :data, :hash)",
+            chain=agent, number=number, at=at, moment=moment, type=type, data=text, hash=entry.hash,
         )  # fmt: skip
         transaction.run(
-            "UPDATE journal_head SET hash = :hash WHERE chain = :chain", hash=entry.hash, chain=agent
-        )
+            "UPDATE journal_head SET hash = :hash, moment = :moment WHERE chain = :chain",
+            hash=entry.hash, moment=moment, chain=agent,
+        )  # fmt: skip
         return entry
 
     def record(self, type: str, data: JsonObject, agent: str = "") -> JournalEntry:
@@ -93,15 +96,16 @@ class Journal:
     ) -> tuple[JournalEntry, ...]:
         """The newest entries (older than a place), oldest first; in `type`, `*` stands for anything."""
         pattern = type.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_").replace("*", "%")
-        at, chain, number = before or END
         with self._database.reading() as transaction:
+            moment, chain, number = _moment(transaction, before or END)
             rows = transaction.all(
                 "SELECT chain, number, at, type, data, hash FROM journal"
                 " WHERE (:any_agent = 1 OR chain = :chain) AND type LIKE :pattern ESCAPE '\\'"
-                " AND at <= :at AND (at < :at OR chain < :below OR (chain = :below AND number < :number))"
-                " ORDER BY at DESC, chain DESC, number DESC LIMIT :limit",
+                " AND moment <= :at AND"
+                " (moment < :at OR chain < :below OR (chain = :below AND number < :number))"
+                " ORDER BY moment DESC, chain DESC, number DESC LIMIT :limit",
                 any_agent=int(agent is None), chain=agent or "", pattern=pattern, limit=limit,
-                at=at, below=chain, number=number,
+                at=moment, below=chain, number=number,
             )  # fmt: skip
         return tuple(_entry(row) for row in reversed(rows))
 
@@ -118,33 +122,74 @@ class Journal:
     def after(self, seen: Iterable[Head], most: int | None = None) -> tuple[JournalEntry, ...]:
         """What is beyond these heads (at most so much of each chain), in order of time."""
         count = {head.chain: head.count for head in seen}
-        found: list[JournalEntry] = []
+        found: list[tuple[Place, JournalEntry]] = []
         with self._database.reading() as transaction:
             for head in _heads(transaction):
                 known = count.get(head.chain, 0)
                 if head.count > known:
-                    found += (_entry(row) for row in islice(_rows(transaction, head.chain, known), most))
-        return tuple(sorted(found, key=lambda e: (e.at, e.chain, e.number)))
+                    rows = islice(_rows(transaction, head.chain, known), most)
+                    found += ((Place(row[6], row[0], row[1]), _entry(row[:6])) for row in rows)
+        return tuple(entry for _, entry in sorted(found, key=lambda each: each[0]))
+
+    def portion(self, seen: Iterable[Head], until: Iterable[Head], most: int) -> tuple[JournalEntry, ...]:
+        """The next entries between these heads in the order of all, at most so many; empty at the end."""
+        known = {head.chain: head.count for head in seen}
+        ahead = [head for head in until if head.count > known.get(head.chain, 0)]
+        each = max(FEWEST_OF_A_CHAIN, most // max(1, len(ahead)))
+        found: list[tuple[Place, JournalEntry]] = []
+        bound = END
+        with self._database.reading() as transaction:
+            for head in ahead:
+                start = known.get(head.chain, 0)
+                placed = _placed(islice(_rows(transaction, head.chain, start), min(each, head.count - start)))
+                found += placed
+                if start + len(placed) < head.count:
+                    bound = min(bound, placed[-1][0])  # what comes after this is not known here
+        return tuple(entry for place, entry in sorted(found, key=lambda one: one[0]) if place <= bound)[:most]
 
     def verify(self, exported: Iterable[Head] = ()) -> tuple[Head, ...]:
         """Walk every chain to its head; raise `JournalBroken` at the first thing that is wrong."""
-        expected = {head.chain: head for head in exported}
         with self._database.reading() as transaction:
-            heads = _heads(transaction)
-            for (chain,) in transaction.all("SELECT DISTINCT chain FROM journal"):
-                if chain not in {head.chain for head in heads}:
-                    raise JournalBroken(chain, 1, "its head is missing")
-            for head in heads:
-                _verify_chain(transaction, head, expected.pop(head.chain, None))
-        for lost in expected.values():
-            if lost.count:
-                raise JournalBroken(lost.chain, lost.count, "the chain was exported and is gone")
-        return heads
+            return verified(transaction, exported)
 
 
-def _next(transaction: Transaction, chain: str) -> tuple[int, str]:
+def verified(transaction: Transaction, exported: Iterable[Head] = ()) -> tuple[Head, ...]:
+    """Walk every chain as one transaction sees it."""
+    expected = {head.chain: head for head in exported}
+    heads = _heads(transaction)
+    for (chain,) in transaction.all("SELECT DISTINCT chain FROM journal"):
+        if chain not in {head.chain for head in heads}:
+            raise JournalBroken(chain, 1, "its head is missing")
+    for head in heads:
+        _verify_chain(transaction, head, expected.pop(head.chain, None))
+    for lost in expected.values():
+        if lost.count:
+            raise JournalBroken(lost.chain, lost.count, "the chain was exported and is gone")
+    return heads
+
+
+def _moment(transaction: Transaction, place: Place) -> Place:
+    """Where an entry stands in the order that `latest` goes by; one that is not there, by its time."""
+    row = transaction.one(
+        "SELECT moment FROM journal WHERE chain = :chain AND number = :number",
+        chain=place.chain, number=place.number,
+    )  # fmt: skip
+    return place._replace(at=row[0]) if row else place
+
+
+def _placed(rows: Iterable[Row]) -> list[tuple[Place, JournalEntry]]:
+    """Entries of one chain, each with a place that is never before the one before it."""
+    found: list[tuple[Place, JournalEntry]] = []
+    last = ""
+    for row in rows:
+        last = max(last, row[6])
+        found.append((Place(last, row[0], row[1]), _entry(row[:6])))
+    return found
+
+
+def _next(transaction: Transaction, chain: str) -> tuple[int, str, str]:
     """Take the next number of a chain; its head stays locked until the transaction ends."""
-    take = "UPDATE journal_head SET count = count + 1 WHERE chain = :chain RETURNING count, hash"
+    take = "UPDATE journal_head SET count = count + 1 WHERE chain = :chain RETURNING count, hash, moment"
     row = transaction.one(take, chain=chain)
     if row is None:
         transaction.run(
@@ -153,7 +198,7 @@ def _next(transaction: Transaction, chain: str) -> tuple[int, str]:
         )
         row = transaction.one(take, chain=chain)
     assert row is not None, "the head was inserted above"
-    return row[0], row[1]
+    return row[0], row[1], row[2]
 
 
 def _heads(transaction: Transaction) -> tuple[Head, ...]:
@@ -166,7 +211,7 @@ def _rows(transaction: Transaction, chain: str, after: int) -> Iterator[Row]:
     """The entries of one chain beyond a number, a batch at a time."""
     while True:
         rows = transaction.all(
-            "SELECT chain, number, at, type, data, hash FROM journal"
+            "SELECT chain, number, at, type, data, hash, moment FROM journal"
             " WHERE chain = :chain AND number > :after ORDER BY number LIMIT :limit",
             chain=chain, after=after, limit=BATCH,
         )  # fmt: skip
@@ -187,7 +232,7 @@ def _verify_chain(transaction: Transaction, head: Head, exported: Head | None) -
     previous, number = "", 0
     for row in _rows(transaction, head.chain, 0):
         number += 1
-        chain, found, at, type, data, stored = row
+        chain, found, at, type, data, stored = row[:6]
         if found != number:
             raise JournalBroken(head.chain, number, "it is missing")
         entry = JournalEntry(chain=chain, number=number, at=at, type=type, data={}, hash=stored)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from prowess.discovery import embedders
 from prowess.engine.engine import Engine
 from prowess.engine.ways import Ways
 from prowess.journal import Clock
-from prowess.sources.configured import configured_sources
+from prowess.sources.configured import configured_sources, definitions, owner
 from prowess.sources.source import Source
 from prowess.store.opening import open_database
 
@@ -45,10 +46,16 @@ def open(
     file = Path(config) if config else configuration.find(environment, Path.cwd())
     settings = configuration.load(file, Path.cwd())
     url = store or environment.get("PROWESS_STORE") or settings.config.store
+    ways = ways_of(settings, environment, discovery, embedder)
     if sources is None:
         sources = configured_sources(settings, {**environment, "PROWESS_STORE": url})
-    ways = ways_of(settings, environment, discovery, embedder)
+        ways = owned(ways, settings, sources)
     return Engine(open_database(url, settings.root), sources, clock, environment, ways)
+
+
+def owned(ways: Ways, settings: Settings, sources: Sequence[Source]) -> Ways:
+    """The same ways, for sources that a configuration names: what they bring belongs to it."""
+    return replace(ways, owner=owner(settings), definitions=definitions(settings, sources))
 
 
 def ways_of(

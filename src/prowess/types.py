@@ -131,8 +131,9 @@ class Reading:
     """Why the whole source could not be read; what it offered before is then kept as unavailable."""
 
 
-Trust: TypeAlias = Literal["full", "pinned", "none"]
-"""How far a source is trusted: always; what it offers at first sight; only what a person approved."""
+Trust: TypeAlias = Literal["full", "growing", "pinned", "none"]
+"""How far a source is trusted: always; what it offers at first sight and what it adds; what it offers at
+first sight; only what a person approved."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,18 +6,19 @@ exactly what the sources offer, remembers every text a capability ever had, and 
 change, so that an open process learns of another's sync by reading one number.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 import msgspec
 
-from prowess.catalogue import quarantine
-from prowess.catalogue.merge import Row, Wanted, compare, merge, moved_only
+from prowess.catalogue import ownership, quarantine, writing
+from prowess.catalogue.merge import Arrival
+from prowess.catalogue.planning import Plan, Step, plan_of
 from prowess.catalogue.view import View
+from prowess.catalogue.writing import Written
 from prowess.errors import NotFound
-from prowess.journal import canonical
 from prowess.store.database import Database, Transaction
-from prowess.types import Capability, Changes, Detail, Held, Problem, Provider, Reading, Trust
+from prowess.types import Capability, Detail, Held, Problem
 
 DecodeAll = msgspec.json.Decoder(list[Capability])
 DecodeDetail = msgspec.json.Decoder(Detail)
@@ -52,7 +53,7 @@ class Catalogue:
         return View(
             version=version,
             capabilities=_capabilities(transaction, known),
-            providers=_providers(transaction),
+            providers={name: each for name, (each, _) in writing.providers(transaction).items()},
             quarantined=quarantine.held(transaction),
             switched_off={
                 (provider, agent): reason
@@ -93,45 +94,64 @@ class Catalogue:
             for d, since, at, c, t in rows
         )
 
-    def known(self) -> dict[str, dict[str, str]]:
-        """Source -> place -> stamp of everything that need not be read again."""
+    def known(self, definitions: Mapping[str, str]) -> dict[str, dict[str, str]]:
+        """Source -> place -> stamp of everything that need not be read again, as these are defined."""
+        stamps: dict[str, dict[str, str]] = {}
         with self._database.reading() as transaction:
-            stamps: dict[str, dict[str, str]] = {}
-            for source, place, stamp in transaction.all("SELECT source, place, stamp FROM source_entry"):
+            rows = transaction.all("SELECT source, place, stamp, definition FROM source_entry")
+        for source, place, stamp, definition in rows:
+            if definitions.get(source, "") == definition:
                 stamps.setdefault(source, {})[place] = stamp
-            return stamps
+        return stamps
 
     def problems(self) -> tuple[Problem, ...]:
         with self._database.reading() as transaction:
             rows = transaction.all("SELECT problem FROM problem ORDER BY source, number")
         return tuple(DecodeProblem.decode(row[0]) for row in rows)
 
+    def plan(self, arrival: Arrival) -> Plan:
+        """What a sync would change, as the catalogue is now; nothing is written."""
+        with self._database.reading() as transaction:
+            return plan_of(transaction, arrival, _version(transaction))
+
+    def keep_texts(self, rows: Mapping[str, Written]) -> frozenset[str]:
+        """Write new texts beforehand, in short transactions, where there are many; returns whose."""
+        if len(rows) <= writing.PORTION:
+            return frozenset()
+        with self._database.reading() as transaction:
+            known = writing.known_texts(transaction, rows.values())
+        new = {id: row for id, row in rows.items() if id not in known}
+        for portion in writing.portions(new.values()):
+            with self._database.writing() as transaction:
+                writing.write_texts(transaction, portion)
+        return frozenset(new)
+
+    def confirm(self, transaction: Transaction, arrival: Arrival, plan: Plan) -> Plan:
+        """The plan as it is now that nobody else can change the catalogue: mostly the same one."""
+        version = _lock(transaction)
+        return plan if version == plan.version else plan_of(transaction, arrival, version)
+
     def apply(
-        self,
-        transaction: Transaction,
-        readings: Mapping[str, Reading],
-        configured: Mapping[str, Trust],
-        now: str,
-    ) -> Changes:
+        self, transaction: Transaction, arrival: Arrival, step: Step, has_text: Collection[str]
+    ) -> None:
         """Make the catalogue hold exactly what these sources offer now.
 
-        Sources that are configured but were not read keep what they have; sources that are no
-        longer configured lose everything. What a source that is not fully trusted changes is held back.
+        Sources that are configured but were not read keep what they have; sources that this configuration
+        no longer has lose everything, unless another one has them too. What others configured stays. What a
+        source that is not fully trusted adds or changes is held back.
         """
-        version = _lock(transaction)
-        current = _rows(transaction)
-        wanted = merge(current, readings, configured)
-        changes = compare(current, wanted.rows)
-        moved = moved_only(current, wanted)
-        _write_capabilities(transaction, wanted, [*changes.added, *changes.changed, *moved], version + 1, now)
-        transaction.many("DELETE FROM capability WHERE id = :id", ({"id": id} for id in changes.removed))
-        held = quarantine.update(transaction, changes, current, wanted, configured, now)
-        _write_stamps(transaction, wanted.stamps, readings, configured)
-        touched = _write_providers(transaction, readings, wanted, configured)
-        _write_problems(transaction, wanted.problems, readings, configured)
-        if changes or touched or moved or held:
+        plan = step.plan
+        writing.write_capabilities(transaction, step.rows, has_text)
+        writing.redefine(transaction, plan.wanted.rows, plan.redefined)
+        writing.remove_capabilities(transaction, plan.changes.removed)
+        quarantine.update(transaction, step.standing, plan.changes.removed)
+        quarantine.see(transaction, step.first_seen, step.now)
+        claimed = ownership.claim(transaction, arrival.owner, arrival.claimed)
+        writing.write_stamps(transaction, plan.wanted.stamps, arrival, plan.ownership)
+        touched = writing.write_providers(transaction, arrival, plan.wanted.rows, plan.ownership)
+        writing.write_problems(transaction, plan.wanted.problems, arrival, plan.ownership)
+        if step.changes_anything or touched or claimed:
             _changed(transaction)
-        return changes
 
     def approve(self, transaction: Transaction, id: str, by: str, now: str, digest: str = "") -> Held:
         """A person lets a held capability go, with exactly the content it has now."""
@@ -144,13 +164,6 @@ class Catalogue:
         found = quarantine.reject(transaction, id, digest)
         _changed(transaction)
         return found
-
-    def hold(self, transaction: Transaction, id: str, digest: str, reason: str, now: str) -> bool:
-        """Hold a capability back for a reason that reading alone does not show."""
-        done = quarantine.hold(transaction, id, digest, reason, now)
-        if done:
-            _changed(transaction)
-        return done
 
     def approved_version(self, id: str) -> Version | None:
         """The text that was approved last, to compare a changed one with."""
@@ -176,7 +189,7 @@ class Catalogue:
     ) -> bool:
         """Switch a provider off (with the reason, and who decided it) or on, for one agent or all (empty)."""
         _lock(transaction)
-        known = _providers(transaction)
+        known = writing.providers(transaction)
         if provider not in known:
             raise NotFound("provider", provider, known, "see: prowess provider list")
         where = {"provider": provider, "agent": agent}
@@ -224,150 +237,3 @@ def _lock(transaction: Transaction) -> int:
     """Let one sync at a time through; the next one waits here."""
     row = transaction.one("UPDATE catalogue_version SET version = version WHERE one = 1 RETURNING version")
     return int(row[0]) if row else 0
-
-
-def _rows(transaction: Transaction) -> dict[str, Row]:
-    rows = transaction.all("SELECT id, source, place, provider, digest FROM capability")
-    return {row[0]: Row(*row[1:]) for row in rows}
-
-
-def _providers(transaction: Transaction) -> dict[str, Provider]:
-    return {
-        name: Provider(
-            name=name,
-            source=source,
-            description=description,
-            faculties=tuple(msgspec.json.decode(faculties)),
-            down=down,
-        )
-        for name, source, description, faculties, down in transaction.all(
-            "SELECT name, source, description, faculties, down FROM provider ORDER BY name"
-        )
-    }
-
-
-def _write_capabilities(
-    transaction: Transaction, wanted: Wanted, ids: Iterable[str], version: int, now: str
-) -> None:
-    rows = []
-    for id in ids:
-        row, draft = wanted.rows[id], wanted.drafts[id]
-        capability = replace(
-            draft.capability, source=row.source, provider=row.provider, digest=row.digest, unavailable=()
-        )
-        rows.append(
-            {
-                "id": id,
-                "source": row.source,
-                "place": row.place,
-                "provider": row.provider,
-                "digest": row.digest,
-                "capability": canonical(capability),
-                "detail": canonical(draft.detail),
-                "since": version,
-                "seen_at": now,
-            }
-        )
-    transaction.many(
-        "INSERT INTO capability_text (id, digest, since, seen_at, capability, detail)"
-        " VALUES (:id, :digest, :since, :seen_at, :capability, :detail)"
-        " ON CONFLICT (id, digest) DO UPDATE SET capability = excluded.capability",
-        rows,
-    )
-    transaction.many(
-        "INSERT INTO capability (id, source, place, provider, digest, version)"
-        " VALUES (:id, :source, :place, :provider, :digest, :since)"
-        " ON CONFLICT (id) DO UPDATE SET source = excluded.source, place = excluded.place,"
-        " provider = excluded.provider, digest = excluded.digest, version = excluded.version",
-        rows,
-    )
-
-
-def _write_stamps(
-    transaction: Transaction,
-    stamps: Mapping[tuple[str, str], str],
-    readings: Mapping[str, Reading],
-    configured: Collection[str],
-) -> None:
-    held = {
-        (source, place): stamp
-        for source, place, stamp in transaction.all("SELECT source, place, stamp FROM source_entry")
-    }
-    untouched = {name for name in configured if name not in readings or readings[name].down}
-    gone = [key for key in held if key[0] not in untouched and stamps.get(key) != held[key]]
-    new = [key for key, stamp in stamps.items() if held.get(key) != stamp]
-    transaction.many(
-        "DELETE FROM source_entry WHERE source = :source AND place = :place",
-        ({"source": source, "place": place} for source, place in gone),
-    )
-    transaction.many(
-        "INSERT INTO source_entry (source, place, stamp) VALUES (:source, :place, :stamp)"
-        " ON CONFLICT (source, place) DO UPDATE SET stamp = excluded.stamp",
-        ({"source": key[0], "place": key[1], "stamp": stamps[key]} for key in new),
-    )
-
-
-def _write_providers(
-    transaction: Transaction, readings: Mapping[str, Reading], wanted: Wanted, configured: Collection[str]
-) -> bool:
-    """Bring the providers in line; true when any of them changed."""
-    held = _providers(transaction)
-    now: dict[str, Provider] = {}
-    for source in configured:
-        reading = readings.get(source)
-        found = _providers_of(source, reading, [p for p in held.values() if p.source == source])
-        now |= {p.name: p for p in found if p.name not in now}
-    for row in wanted.rows.values():
-        now.setdefault(row.provider, Provider(name=row.provider, source=row.source))
-    if now == held:
-        return False
-    transaction.many(
-        "DELETE FROM provider WHERE name = :name", ({"name": n} for n in held.keys() - now.keys())
-    )
-    transaction.many(
-        "INSERT INTO provider (name, source, description, faculties, down)"
-        " VALUES (:name, :source, :description, :faculties, :down)"
-        " ON CONFLICT (name) DO UPDATE SET source = excluded.source,"
-        " description = excluded.description, faculties = excluded.faculties, down = excluded.down",
-        (
-            {
-                "name": p.name,
-                "source": p.source,
-                "description": p.description,
-                "faculties": canonical(p.faculties),
-                "down": p.down,
-            }
-            for p in now.values()
-            if held.get(p.name) != p
-        ),
-    )
-    return True
-
-
-def _providers_of(source: str, reading: Reading | None, held: Sequence[Provider]) -> Sequence[Provider]:
-    if reading is None:
-        return held
-    if reading.down:
-        known = held or reading.providers or [Provider(name=source, source=source)]
-        return [replace(p, source=source, down=reading.down) for p in known]
-    return [replace(p, source=source) for p in reading.providers]
-
-
-def _write_problems(
-    transaction: Transaction,
-    problems: Mapping[str, Sequence[Problem]],
-    readings: Mapping[str, Reading],
-    configured: Collection[str],
-) -> None:
-    for (source,) in transaction.all("SELECT DISTINCT source FROM problem"):
-        if source in readings or source not in configured:
-            transaction.run("DELETE FROM problem WHERE source = :source", source=source)
-    transaction.many(
-        "INSERT INTO problem (source, number, problem) VALUES (:source, :number, :problem)",
-        (
-            {"source": source, "number": number, "problem": canonical(problem)}
-            for source, found in problems.items()
-            if source in readings
-            for number, problem in enumerate(found)
-        ),
-    )

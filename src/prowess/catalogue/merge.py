@@ -3,9 +3,11 @@
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Self
 
+from prowess.catalogue.ownership import Ownership
 from prowess.journal import canonical
-from prowess.types import Changes, Draft, Problem, Reading, SourceRef
+from prowess.types import Changes, Draft, Problem, Reading, SourceRef, Trust
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +18,41 @@ class Row:
     place: str
     provider: str
     digest: str
+    definition: str = ""
+    """How the source that offers it is defined, where several configurations have one of that name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """What sources offer now, who configured them, and how far each is trusted."""
+
+    readings: Mapping[str, Reading]
+    trust: Mapping[str, Trust]
+    """Of every source that is configured, in the order in which they count."""
+    owner: str
+    definitions: Mapping[str, str]
+    digests: Mapping[int, str]
+    """The digest of each draft by its identity: made once, before any lock is held."""
+
+    @classmethod
+    def of(
+        cls,
+        readings: Mapping[str, Reading],
+        trust: Mapping[str, Trust],
+        owner: str = "",
+        definitions: Mapping[str, str] | None = None,
+    ) -> Self:
+        entries = [entry for reading in readings.values() for entry in reading.entries]
+        drafts = [draft for entry in entries for draft in entry.drafts or ()]
+        return cls(readings, trust, owner, definitions or {}, {id(draft): digest(draft) for draft in drafts})
+
+    @property
+    def claimed(self) -> dict[str, str]:
+        return {source: self.definitions.get(source, "") for source in self.trust}
+
+    def was_read(self, source: str) -> bool:
+        reading = self.readings.get(source)
+        return reading is not None and not reading.down
 
 
 @dataclass(slots=True)
@@ -56,19 +93,23 @@ def digest(draft: Draft) -> str:
     return hashlib.sha256(canonical([content, draft.detail]).encode()).hexdigest()
 
 
-def merge(current: Mapping[str, Row], readings: Mapping[str, Reading], configured: Iterable[str]) -> Wanted:
-    """Go through the sources in order; of two that define one id, the first wins."""
+def merge(current: Mapping[str, Row], arrival: Arrival, ownership: Ownership) -> Wanted:
+    """What others configured stays; then our sources in order: of two that define one id, the first wins."""
     held: dict[str, dict[str, list[str]]] = {}
-    for id, row in current.items():
-        held.setdefault(row.source, {}).setdefault(row.place, []).append(id)
     wanted = Wanted()
-    for source in configured:
-        reading = readings.get(source)
+    for id, row in current.items():
+        if ownership.is_foreign(row.source, row.definition):
+            wanted.rows[id] = row
+        elif ownership.is_ours(row.source, row.definition):
+            held.setdefault(row.source, {}).setdefault(row.place, []).append(id)
+    ours = {id: replace(row, definition=arrival.claimed.get(row.source, "")) for id, row in current.items()}
+    for source in arrival.trust:
+        reading = arrival.readings.get(source)
         mine = held.get(source, {})
         if reading is None or reading.down:
-            wanted.keep(current, [id for ids in mine.values() for id in ids])
+            wanted.keep(ours, [id for ids in mine.values() for id in ids])
         else:
-            _take(wanted, source, reading, current, mine)
+            _take(wanted, source, arrival, ours, mine)
         if reading is not None:
             wanted.problems.setdefault(source, []).extend(reading.problems)
     return wanted
@@ -77,18 +118,19 @@ def merge(current: Mapping[str, Row], readings: Mapping[str, Reading], configure
 def _take(
     wanted: Wanted,
     source: str,
-    reading: Reading,
+    arrival: Arrival,
     current: Mapping[str, Row],
     held: Mapping[str, Sequence[str]],
 ) -> None:
-    for entry in reading.entries:
+    for entry in arrival.readings[source].entries:
         if entry.stamp:
             wanted.stamps[source, entry.place] = entry.stamp
         if entry.drafts is None:
             wanted.keep(current, held.get(entry.place, ()))
         for draft in entry.drafts or ():
             provider = draft.capability.provider or source
-            wanted.add(draft.capability.id, Row(source, entry.place, provider, digest(draft)), draft)
+            content, definition = arrival.digests[id(draft)], arrival.claimed[source]
+            wanted.add(draft.capability.id, Row(source, entry.place, provider, content, definition), draft)
 
 
 def compare(current: Mapping[str, Row], wanted: Mapping[str, Row]) -> Changes:
@@ -107,4 +149,13 @@ def moved_only(current: Mapping[str, Row], wanted: Wanted) -> list[str]:
         id
         for id in wanted.drafts
         if id in current and wanted.rows[id] != current[id] and wanted.rows[id].digest == current[id].digest
+    ]
+
+
+def redefined(current: Mapping[str, Row], wanted: Wanted) -> list[str]:
+    """Kept without being read, while the definition of its source changed."""
+    return [
+        id
+        for id, row in wanted.rows.items()
+        if id in current and id not in wanted.drafts and row.definition != current[id].definition
     ]

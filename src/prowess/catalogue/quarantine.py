@@ -1,110 +1,167 @@
 """What is held back until a person has looked at it.
 
-A source is trusted fully, pinned (what it offers at first sight is approved, what changes later is
-held back) or not at all. An approval is for exactly one content of one id. A capability that appears
-while another of its provider vanishes is taken for a renamed one: approved if its content is the
-vanished one's, held back if it is not, because a new name must not get around a pin.
+A source is trusted fully, pinned or not at all. An approval is for exactly one content of one id. One rule
+decides, at each sync and whatever came before it: of a source that is not fully trusted, what is not approved
+with exactly the content it has is held back. Being pinned approves once, when a source is first seen to offer
+something; after that only a person does. One that may grow also has ids approved that were never there.
 """
 
-import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-import msgspec
-
-from prowess.catalogue.merge import Row, Wanted
+from prowess.catalogue.merge import Row
 from prowess.errors import NotFound, Outdated
-from prowess.journal import canonical
 from prowess.store.database import Transaction
-from prowess.types import Capability, Changes, Detail, Draft, Held, Trust
+from prowess.types import Held, Trust
 
 FIRST_SIGHT = "first sight"
+GROWTH = "growth"
+BY_TRUST = frozenset({FIRST_SIGHT, GROWTH})
+"""Approvals that no person gave: the guard may still hold such content back."""
+
+NEW = "it is new and nobody has approved it"
+ADDED = "it is new since its server was first seen, and nobody has approved it"
+UNJUDGED = "the guard could not judge it"
+CHANGED = "it changed since it was approved"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What was decided before a sync."""
+
+    approved: Mapping[str, Mapping[str, str]]
+    """Id -> digest -> who approved that content."""
+    held: Mapping[str, Held]
+    seen: Collection[str]
+    """Sources that have offered something before."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """What a sync approves and what it holds back, with the reason."""
+    """What a sync approves, by whom, and what it holds back, with the reason."""
 
-    approved: tuple[str, ...]
+    approved: Mapping[str, str]
     held: Mapping[str, str]
 
 
-def content_key(capability: Capability, detail: Detail) -> str:
-    """What a capability says, whatever it is called."""
-    said = [capability.description, capability.parameters, detail]
-    return hashlib.sha256(canonical(said).encode()).hexdigest()
-
-
 def judge(
-    changes: Changes, wanted: Wanted, trust: Mapping[str, Trust], gone: Mapping[str, Sequence[str]]
-) -> Verdicts:
-    """Decide about what a sync adds and changes; `gone` has the content keys that left, by provider."""
-    approved: list[str] = []
-    held: dict[str, str] = {}
-    for id in changes.added:
-        row = wanted.rows[id]
-        level = trust.get(row.source, "full")
-        if level == "none":
-            held[id] = "it is new and nobody has approved it"
-        elif level == "pinned":
-            known = gone.get(row.provider)
-            if known and _key(wanted.drafts[id]) not in known:
-                held[id] = "it appeared when another of its provider vanished: perhaps renamed, and changed"
-            else:
-                approved.append(id)
-    for id in changes.changed:
-        if trust.get(wanted.rows[id].source, "full") != "full":
-            held[id] = "it changed since it was approved"
-    return Verdicts(tuple(approved), held)
-
-
-def _key(draft: Draft) -> str:
-    return content_key(draft.capability, draft.detail)
-
-
-# --- the two tables --------------------------------------------------------------------------
-
-
-def update(
-    transaction: Transaction,
-    changes: Changes,
-    current: Mapping[str, Row],
-    wanted: Wanted,
+    rows: Mapping[str, Row],
+    present: Collection[str],
     trust: Mapping[str, Trust],
-    now: str,
-) -> bool:
-    """Carry out what a sync means for the quarantine; true when anything in it changed."""
-    verdicts = judge(changes, wanted, trust, _gone(transaction, changes, current))
-    known = {(id, digest) for id, digest in transaction.all("SELECT id, digest FROM approved_content")}
-    held = {id: reason for id, reason in verdicts.held.items() if (id, wanted.rows[id].digest) not in known}
-    now_trusted = [id for id, row in wanted.rows.items() if trust.get(row.source, "full") == "full"]
-    stays = {row[0] for row in transaction.all("SELECT id FROM quarantine")}
-    leaving = stays & {*changes.removed, *changes.added, *changes.changed, *now_trusted}
-    _release(transaction, leaving)
-    _approve(transaction, {id: wanted.rows[id].digest for id in verdicts.approved}, FIRST_SIGHT, now)
+    known: Known,
+    unsafe: Mapping[str, str],
+) -> Verdicts:
+    """Decide about everything these sources offer; `present` has the ids that were there before the sync."""
+    approved: dict[str, str] = {}
+    held: dict[str, str] = {}
+    for id, row in rows.items():
+        level = trust[row.source]
+        if level == "full":
+            continue
+        said = known.approved.get(id, {}).get(row.digest, "")
+        waits = id in known.held and known.held[id].digest == row.digest and not _judged_anew(id, row, known)
+        if said and said not in BY_TRUST:
+            continue
+        if id in unsafe:
+            held[id] = unsafe[id]
+        elif waits:
+            held[id] = known.held[id].reason
+        elif not said:
+            by = _approving(id, row, level, present, known)
+            if by:
+                approved[id] = by
+            else:
+                held[id] = _reason(id, level, known)
+    return Verdicts(approved, held)
+
+
+def _judged_anew(id: str, row: Row, known: Known) -> bool:
+    """What waits only because the guard was broken at first sight, which does not count as one."""
+    held = known.held[id]
+    return row.source not in known.seen and held.state == "waiting" and held.reason.startswith(UNJUDGED)
+
+
+def _approving(id: str, row: Row, level: Trust, present: Collection[str], known: Known) -> str:
+    """What approves content that nobody has approved yet, if anything does."""
+    if level == "none":
+        return ""
+    if row.source not in known.seen:
+        return FIRST_SIGHT
+    was_never_there = id not in present and id not in known.approved
+    return GROWTH if level == "growing" and was_never_there else ""
+
+
+def _reason(id: str, level: Trust, known: Known) -> str:
+    if id in known.approved:
+        return CHANGED
+    return NEW if level == "none" else ADDED
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a sync changes about what is approved and what is held back."""
+
+    now: str
+    approved: Mapping[str, Mapping[str, str]]
+    """By whom -> id -> digest."""
+    stale: tuple[str, ...]
+    """Ids that no longer wait, or wait with other content."""
+    fresh: Mapping[str, tuple[str, str]]
+    """Ids that wait from now on: digest and reason."""
+
+    def __bool__(self) -> bool:
+        return bool(self.stale or self.fresh)
+
+
+def standing(rows: Mapping[str, Row], before: Known, verdicts: Verdicts, now: str) -> Standing:
+    stale = {
+        id
+        for id, waiting in before.held.items()
+        if id in rows and (id not in verdicts.held or waiting.digest != rows[id].digest)
+    }
+    approved: dict[str, dict[str, str]] = {}
+    for id, by in verdicts.approved.items():
+        approved.setdefault(by, {})[id] = rows[id].digest
+    fresh = {
+        id: (rows[id].digest, why)
+        for id, why in verdicts.held.items()
+        if id in stale or id not in before.held
+    }
+    return Standing(now, approved, tuple(sorted(stale)), fresh)
+
+
+# --- the three tables ------------------------------------------------------------------------
+
+
+def known(transaction: Transaction) -> Known:
+    approved: dict[str, dict[str, str]] = {}
+    for id, digest, by in transaction.all("SELECT id, digest, approved_by FROM approved_content"):
+        approved.setdefault(id, {})[digest] = by
+    seen = {row[0] for row in transaction.all("SELECT source FROM first_sight")}
+    return Known(approved, held(transaction), seen)
+
+
+def update(transaction: Transaction, standing: Standing, removed: Iterable[str]) -> None:
+    """Carry out what a sync means; what is gone waits for nobody."""
+    for by, digests in standing.approved.items():
+        _approve(transaction, digests, by, standing.now)
+    _release(transaction, [*standing.stale, *removed])
     transaction.many(
         "INSERT INTO quarantine (id, digest, reason, state, since)"
         " VALUES (:id, :digest, :reason, 'waiting', :since)",
         (
-            {"id": id, "digest": wanted.rows[id].digest, "reason": reason, "since": now}
-            for id, reason in held.items()
+            {"id": id, "digest": digest, "reason": reason, "since": standing.now}
+            for id, (digest, reason) in standing.fresh.items()
         ),
     )
-    return bool(leaving or held)
 
 
-def hold(transaction: Transaction, id: str, digest: str, reason: str, now: str) -> bool:
-    """Hold one back for a reason found elsewhere, unless exactly this content was approved."""
-    if transaction.one("SELECT 1 FROM approved_content WHERE id = :id AND digest = :digest"
-                       " AND approved_by <> :first", id=id, digest=digest, first=FIRST_SIGHT):  # fmt: skip
-        return False
-    _release(transaction, [id])
-    transaction.run(
-        "INSERT INTO quarantine (id, digest, reason, state, since)"
-        " VALUES (:id, :digest, :reason, 'waiting', :since)",
-        id=id, digest=digest, reason=reason, since=now,
-    )  # fmt: skip
-    return True
+def see(transaction: Transaction, sources: Iterable[str], now: str) -> None:
+    """These have now been seen; what they add from here on is no first sight."""
+    transaction.many(
+        "INSERT INTO first_sight (source, at) VALUES (:source, :at) ON CONFLICT DO NOTHING",
+        ({"source": source, "at": now} for source in sources),
+    )
 
 
 def held(transaction: Transaction) -> dict[str, Held]:
@@ -113,7 +170,7 @@ def held(transaction: Transaction) -> dict[str, Held]:
 
 
 def approve(transaction: Transaction, id: str, by: str, now: str, digest: str = "") -> Held:
-    """Let one go: exactly this content is approved from now on."""
+    """Let one go, with exactly the content it has now."""
     found = _waiting(transaction, id, digest)
     _approve(transaction, {id: found.digest}, by, now)
     _release(transaction, [id])
@@ -124,6 +181,9 @@ def reject(transaction: Transaction, id: str, digest: str = "") -> Held:
     """Hold one back for good; it is looked at again only when its content changes."""
     found = _waiting(transaction, id, digest)
     transaction.run("UPDATE quarantine SET state = 'rejected' WHERE id = :id", id=id)
+    transaction.run(
+        "DELETE FROM approved_content WHERE id = :id AND digest = :digest", id=id, digest=found.digest
+    )
     return found
 
 
@@ -160,18 +220,3 @@ def _approve(transaction: Transaction, digests: Mapping[str, str], by: str, now:
 
 def _release(transaction: Transaction, ids: Iterable[str]) -> None:
     transaction.many("DELETE FROM quarantine WHERE id = :id", ({"id": id} for id in ids))
-
-
-def _gone(transaction: Transaction, changes: Changes, current: Mapping[str, Row]) -> dict[str, list[str]]:
-    """The content that vanished with this sync, by provider."""
-    keys: dict[str, list[str]] = {}
-    for id in changes.removed:
-        row = transaction.one(
-            "SELECT capability, detail FROM capability_text WHERE id = :id AND digest = :digest",
-            id=id, digest=current[id].digest,
-        )  # fmt: skip
-        if row:
-            capability = msgspec.json.decode(row[0], type=Capability)
-            key = content_key(capability, msgspec.json.decode(row[1], type=Detail))
-            keys.setdefault(current[id].provider, []).append(key)
-    return keys

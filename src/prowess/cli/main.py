@@ -38,6 +38,8 @@ COMMANDS = {
     "provider": "Switch providers on and off.",
     "import": "Take over the MCP servers of another client's configuration.",
     "log": "What happened, and whether the record is intact.",
+    "backup": "Write the whole store into one file.",
+    "restore": "Make the store what a backup holds.",
     "doctor": "Everything that is wrong, and what to do about it.",
     "version": "Which prowess this is.",
 }

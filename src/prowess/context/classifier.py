@@ -24,6 +24,7 @@ from prowess.context.characters import fold
 from prowess.context.concepts import Sentence, lexicon, pieces, sentence
 from prowess.context.quoting import Spans
 from prowess.context.reader import Reader, runs_of
+from prowess.context.shipped import fault
 
 SHIPPED = Path(__file__).parent / "model" / "guard.npz"
 
@@ -100,8 +101,8 @@ class Classifier:
 
     @classmethod
     def open(cls, file: Path = SHIPPED, reader: bool = True) -> Self | None:
-        """The shipped head, or none when it is not there: the guard then works by its rules alone."""
-        if not file.exists():
+        """The shipped head, or none when it is not there or damaged: the guard then has its rules alone."""
+        if not file.exists() or (file == SHIPPED and fault()):
             return None
         with np.load(file, allow_pickle=False) as kept:
             rows = [dict(zip(CHANNELS, row.tolist(), strict=True)) for row in kept["numbers"].astype(float)]

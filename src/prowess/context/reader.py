@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from prowess.context.characters import fold
 from prowess.context.concepts import pieces
+from prowess.context.shipped import fault
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -131,7 +132,7 @@ class Reader:
             from tokenizers import Tokenizer
         except ImportError:
             return None
-        if not (file.exists() and (encoder / "model.onnx").exists()):
+        if not (file.exists() and (encoder / "model.onnx").exists()) or (file == SHIPPED and fault()):
             return None
         content = (encoder / "model.onnx").read_bytes()
         with np.load(file, allow_pickle=False) as kept:

@@ -8,6 +8,7 @@ from prowess.engine.world import World
 from prowess.errors import JournalBroken
 from prowess.journal import Journal
 from prowess.policy.policy import Policy
+from prowess.store.database import Database
 from prowess.types import Held, Problem
 
 if TYPE_CHECKING:
@@ -17,14 +18,15 @@ if TYPE_CHECKING:
 Problems = tuple[Problem, ...]
 
 
-def stored(catalogue: Catalogue, journal: Journal, world: World, place: str) -> Problems:
+def stored(catalogue: Catalogue, journal: Journal, world: World, database: Database) -> Problems:
     """What syncs could not read, what the guard found, what is held back, and if the journal is whole."""
     waiting = (_waiting(held) for held in world.view.quarantined.values())
     found = [*catalogue.problems(), *flagged.standing(journal, world.view), *waiting]
+    found += [*flagged.broken_guard(), *database.problems()]
     try:
         journal.verify()
     except JournalBroken as broken:
-        found.append(Problem("journal", place, broken.message, broken.remedy))
+        found.append(Problem("journal", database.place, broken.message, broken.remedy))
     return tuple(found)
 
 

@@ -52,6 +52,7 @@ from prowess.types import (
     Problem,
     Provider,
     SyncReport,
+    Trust,
     Turn,
 )
 
@@ -79,10 +80,10 @@ class Engine:
         environment: Mapping[str, str],
         ways: Ways | None = None,
     ) -> None:
-        self._sources = Sources(sources)
         self.database = database
         """Where faces keep tables of their own, such as the one of people."""
         self.ways = ways or Ways()
+        self._sources = Sources(tuple(sources), self.ways.trust, self.ways.definitions, self.ways.owner)
         self.discovery = self.ways.discovery
         """What [discovery] says, where nobody says otherwise."""
         self.journal = Journal(database, clock)
@@ -101,9 +102,8 @@ class Engine:
         self.learning = Learning(database, self.journal, self._learning_config(), clock, self._trials())
         self._use = Use(database, self.journal, self.policy)
         self._sync = Sync(
-            database, self.journal, self.catalogue, self.policy, self._worlds, self._guard, self._now,
-            self.ways.trust,
-        )  # fmt: skip
+            database, self.journal, self.catalogue, self.policy, self._worlds, self._guard, clock
+        )
         # What people decide, by the verbs they use; each is said in full where it is done.
         people = Administration(
             database, self.journal, self.catalogue, self.policy, self.evolution, self._worlds, self._now
@@ -140,6 +140,13 @@ class Engine:
     @sources.setter
     def sources(self, sources: Sequence[Source]) -> None:
         self._sources.current = tuple(sources)
+
+    def configure(
+        self, sources: Sequence[Source], definitions: Mapping[str, str], trust: Mapping[str, Trust]
+    ) -> None:
+        """Other sources, or the same ones defined or trusted otherwise, from the next sync on."""
+        self._sources.current = tuple(sources)
+        self._sources.definitions, self._sources.trust = definitions, trust
 
     @property
     def store(self) -> str:
@@ -244,7 +251,7 @@ class Engine:
             self.learning.teach()
             if all(source.kind != "learnt" for source in self.sources):
                 self.sources = (*self.sources, Learnt(lambda: procedures_of(self.learning.taught())))
-        report = self._sync.run(self.sources, names, progress)
+        report = self._sync.run(self._sources, names, progress)
         if vectors:
             self._parts.searching.make_vectors(lambda done, total: progress("vectors", done, total))
         return report
@@ -314,7 +321,7 @@ class Engine:
     def diagnose(self) -> tuple[Problem, ...]:
         """Everything that is wrong with this installation, for `prowess doctor`."""
         world = self.world()
-        found = diagnose.stored(self.catalogue, self.journal, world, self.store)
+        found = diagnose.stored(self.catalogue, self.journal, world, self.database)
         if world.view.capabilities:
             found += diagnose.searchable(self.search(world), self._parts.searching.index)
         return (*found, *diagnose.ruled(self.policy, world), *self.evolution.problems())

@@ -5,12 +5,13 @@ is the memory: each finding and each acceptance is for exactly one content of on
 so that nothing is judged twice and an acceptance ends with the next change.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from prowess.catalogue.merge import digest
+from prowess.catalogue.quarantine import UNJUDGED
 from prowess.catalogue.view import View
+from prowess.context.shipped import REINSTALL, fault
 from prowess.errors import NotFound
 from prowess.journal import Journal
 from prowess.store.database import Transaction
@@ -18,6 +19,7 @@ from prowess.types import Draft, Problem
 
 if TYPE_CHECKING:
     from prowess.context.classifier import Classifier
+    from prowess.context.sanitise import Provenance
 
 FOUND, ACCEPTED = "guard.found", "guard.accepted"
 
@@ -26,19 +28,31 @@ MOST_JUDGED = 300
 REMEMBERED = 10_000
 
 
-def note(
-    journal: Journal, transaction: Transaction, drafts: Sequence[Draft], classifier: "Classifier | None"
-) -> None:
-    """Judge what is new, and write down what speaks against it."""
+Judge = Callable[[Draft, bool, bool], str]
+"""Why a text may not be shown, given whether it is of this machine and whether it was another before."""
+
+
+def guard(classifier: "Classifier | None") -> Judge:
+    """The guard as a sync asks it: quicker about the many fields of one's own schemas."""
     from prowess.context.classifier import no_reader
     from prowess.engine.guarding import unsafe
 
+    broken = fault()
     quick = replace(classifier, reader=no_reader) if classifier else None
-    for draft in drafts[:MOST_JUDGED]:
-        reason = unsafe(draft, classifier, quick)
-        if reason:
-            data = {"capability": draft.capability.id, "digest": digest(draft), "reason": reason}
-            journal.append(transaction, FOUND, data)
+
+    def judge(draft: Draft, is_own: bool, changed: bool) -> str:
+        if broken and not is_own:
+            return f"{UNJUDGED}: {broken}"
+        provenance: Provenance = "changed" if changed and not is_own else "unapproved"
+        return unsafe(draft, classifier, quick if is_own else None, provenance)
+
+    return judge
+
+
+def note(journal: Journal, transaction: Transaction, found: Sequence[tuple[str, str, str]]) -> None:
+    """Write down what speaks against texts of this machine: id, digest and reason of each."""
+    for id, content, reason in found:
+        journal.append(transaction, FOUND, {"capability": id, "digest": content, "reason": reason})
 
 
 def standing(journal: Journal, view: View) -> tuple[Problem, ...]:
@@ -50,6 +64,14 @@ def standing(journal: Journal, view: View) -> tuple[Problem, ...]:
         for (id, content), reason in found.items()
         if (id, content) not in accepted and _digest(view, id) == content
     )
+
+
+def broken_guard() -> tuple[Problem, ...]:
+    """That the guard cannot judge, where it cannot."""
+    what = fault()
+    if not what:
+        return ()
+    return (Problem("guard", "model", f"{what}; what servers say anew is held back", REINSTALL),)
 
 
 def accept(journal: Journal, view: View, id: str, by: str) -> Problem:

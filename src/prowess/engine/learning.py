@@ -4,14 +4,15 @@ Above: the engine and the faces. Below: the parts of learning. Every change is o
 entry in the journal; nothing is promoted by itself.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from prowess.config import LearningConfig
 from prowess.engine.gating import Court, Progress, gate
-from prowess.engine.lessons import Learnt, ledger_of, take_in
+from prowess.engine.lessons import Learnt, count_due, give_up, ledger_of, take_in, together
 from prowess.engine.replay import Trials
 from prowess.errors import LearningError, NotFound
 from prowess.journal import Journal, canonical, stamp
@@ -27,9 +28,12 @@ from prowess.learning.skills import Skill
 from prowess.measure import read_set, sampled
 from prowess.sources.source import silent
 from prowess.store.database import Database, Transaction
-from prowess.types import DEFAULT_AGENT
+from prowess.types import DEFAULT_AGENT, Head
 
 ABANDONED_AFTER = timedelta(hours=1)
+PORTION = 200
+COUNTED_AT_ONCE = 10
+"""How many entries of the journal, and how many skills and gaps, one transaction deals with."""
 MOST_JUDGES = 2000
 MOST_LABELLED = 5000
 GATE_COMMAND = "prowess skills gate {}"
@@ -55,16 +59,50 @@ class Learning:
         if not self.on:
             return Learnt()
         before = stamp(self._clock() - ABANDONED_AFTER)
+        if by:
+            self._journal.record("learning.ordered", {"by": by})
+        until = self._journal.heads()  # what learning itself writes down is for the next time
+        return together(self._portions(until, before))
+
+    def _portions(self, until: Sequence[Head], before: str) -> Iterator[Learnt]:
+        """One short transaction each, so that others may write in between; interrupted, the next goes on."""
+        while (learnt := self._read_portion(until)) is not None:
+            yield learnt
+        given_up = 1
+        while given_up:
+            with self._learning() as transaction:
+                given_up, ledgers = give_up(transaction, before, PORTION)
+                learnt = self._noted(transaction, ledgers)
+            yield learnt
+        counted: Learnt | None = Learnt()
+        while counted is not None:
+            with self._learning() as transaction:
+                counted = count_due(transaction, COUNTED_AT_ONCE)
+            yield counted or Learnt()
+
+    def _read_portion(self, until: Sequence[Head]) -> Learnt | None:
+        """Take in the next entries of the journal; they are read before anything is locked."""
+        with self._database.reading() as transaction:
+            seen = memory.heads(transaction)
+        entries = self._journal.portion(seen, until, PORTION)
+        if not entries:
+            return None
+        with self._learning() as transaction:
+            if memory.heads(transaction) != seen:
+                return Learnt()  # another process has just learnt from them
+            return self._noted(transaction, take_in(transaction, entries))
+
+    @contextmanager
+    def _learning(self) -> Iterator[Transaction]:
         with self._database.writing() as transaction:
-            if by:
-                self._journal.append(transaction, "learning.ordered", {"by": by})
             memory.lock(transaction)
-            entries = self._journal.after(memory.heads(transaction))
-            learnt = take_in(transaction, entries, before)
-            for ledger in learnt.ledgers:
-                for event in ledger_events(ledger):
-                    self._journal.append(transaction, event.kind, {"id": event.id, "payload": event.payload})
-        return learnt
+            yield transaction
+
+    def _noted(self, transaction: Transaction, ledgers: Sequence[SkillLedger]) -> Learnt:
+        for ledger in ledgers:
+            for event in ledger_events(ledger):
+                self._journal.append(transaction, event.kind, {"id": event.id, "payload": event.payload})
+        return Learnt(tuple(ledgers))
 
     def ledger(self, offer: str) -> SkillLedger:
         """What one request demonstrated."""

@@ -1,10 +1,12 @@
-"""From the journal to skills and gaps: one reading, in one transaction.
+"""From the journal to skills and gaps, in portions that each are one short transaction.
 
 Above: learning in the engine. Below: the parts of learning, none of which knows the journal or the clock.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+
+import msgspec
 
 from prowess.learning import curriculum, memory, skills
 from prowess.learning.curriculum import Gap, gap_id
@@ -15,6 +17,8 @@ from prowess.learning.skills import FEWEST_OF_STEPS, Skill, skill_for, skill_of_
 from prowess.learning.use import Asked, Tried, use_of
 from prowess.store.database import Transaction
 from prowess.types import Head, JournalEntry
+
+SKILL, GAP = "skill", "gap"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,23 +36,61 @@ class _Changed:
     gaps: dict[str, str] = field(default_factory=dict)
 
 
-def take_in(transaction: Transaction, entries: Sequence[JournalEntry], abandoned_before: str) -> Learnt:
-    """Read what happened since; what was asked long ago and came to nothing is given up."""
-    touched = _remember(transaction, entries)
-    given_up = memory.abandoned(transaction, abandoned_before)
+def take_in(transaction: Transaction, entries: Sequence[JournalEntry]) -> tuple[SkillLedger, ...]:
+    """Remember what happened, a portion of it; what it means is counted afterwards, by `count_due`."""
+    found = _settle_all(transaction, _remember(transaction, entries), "")
+    memory.advance(transaction, _reached(entries))
+    memory.forget_the_oldest(transaction)
+    return found
+
+
+def give_up(transaction: Transaction, before: str, most: int) -> tuple[int, tuple[SkillLedger, ...]]:
+    """Give up some of what was asked before this and came to nothing; how many, and their ledgers."""
+    offers = memory.abandoned(transaction, before, most)
+    return len(offers), _settle_all(transaction, offers, before)
+
+
+def count_due(transaction: Transaction, most: int) -> Learnt | None:
+    """Count some of the skills and gaps anew that something was learnt about; nothing when none is left."""
+    due = memory.due(transaction, most)
+    if not due:
+        return None
+    kept = [
+        _count_skill(transaction, msgspec.json.decode(record, type=Skill))
+        for kind, _, record in due
+        if kind == SKILL
+    ]
+    turned = _supersede(transaction, [skill for skill in kept if skill])
+    gaps = tuple(_count_gap(transaction, id, span) for kind, id, span in due if kind == GAP)
+    memory.done(transaction, due)
+    latest = {skill.id: skill for skill in (*kept, *turned) if skill}
+    return Learnt((), tuple(latest.values()), gaps)
+
+
+def together(parts: Iterable[Learnt]) -> Learnt:
+    """What several portions changed, each skill and gap as the last one left it."""
+    ledgers: dict[str, SkillLedger] = {}
+    skills: dict[str, Skill] = {}
+    gaps: dict[str, Gap] = {}
+    for part in parts:
+        ledgers |= {ledger.frame_id: ledger for ledger in part.ledgers}
+        skills |= {skill.id: skill for skill in part.skills}
+        gaps |= {gap.id: gap for gap in part.gaps}
+    return Learnt(tuple(ledgers.values()), tuple(skills.values()), tuple(gaps.values()))
+
+
+def _settle_all(
+    transaction: Transaction, offers: Iterable[str], abandoned_before: str
+) -> tuple[SkillLedger, ...]:
     changed = _Changed()
     ledgers = []
-    for offer in dict.fromkeys([*touched, *given_up]):
+    for offer in dict.fromkeys(offers):
         known = memory.requested(transaction, offer)
         if known is not None:  # an outcome may come before its offer; it waits
             ledgers.append(_settle(transaction, offer, known, known.at < abandoned_before, changed))
-    kept = tuple(_count_skill(transaction, skill) for skill in changed.skills.values())
-    turned = _supersede(transaction, [skill for skill in kept if skill])
-    gaps = tuple(_count_gap(transaction, id, span) for id, span in changed.gaps.items())
-    memory.advance(transaction, _reached(entries))
-    memory.forget_the_oldest(transaction)
-    latest = {skill.id: skill for skill in (*kept, *turned) if skill}
-    return Learnt(tuple(each for each in ledgers if each), tuple(latest.values()), gaps)
+    owed = [(SKILL, id, msgspec.json.encode(skill).decode()) for id, skill in changed.skills.items()]
+    memory.owe(transaction, [*owed, *((GAP, id, span) for id, span in changed.gaps.items())])
+    return tuple(each for each in ledgers if each)
 
 
 def ledger_of(transaction: Transaction, offer: str) -> SkillLedger | None:

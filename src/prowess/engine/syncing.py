@@ -1,29 +1,29 @@
 """Sync: the sources are read, judged and written into the catalogue, and everybody is told what changed.
 
-Above: the engine. Below: the sources, the guard and the catalogue.
+Above: the engine. Below: the sources, and the intake, which judges before it writes.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from prowess.catalogue.catalogue import Catalogue
-from prowess.catalogue.merge import digest
+from prowess.catalogue.merge import Arrival
 from prowess.engine import flagged
+from prowess.engine.flagged import Judge
+from prowess.engine.intake import Intake
 from prowess.engine.reading import SyncProgress, read_all
-from prowess.engine.records import sync_data
-from prowess.engine.world import Worlds
+from prowess.engine.world import Sources, Worlds
 from prowess.errors import NotFound
-from prowess.journal import Journal
+from prowess.journal import Clock, Journal
 from prowess.policy.policy import Policy
 from prowess.sources.source import Source
-from prowess.store.database import Database, Transaction
-from prowess.types import Draft, Reading, SyncReport, Trust
+from prowess.store.database import Database
+from prowess.types import Problem, SyncReport, Trust
 
 if TYPE_CHECKING:
     from prowess.context.classifier import Classifier
-    from prowess.context.sanitise import Provenance
 
 SERVED = ("mcp", "openapi")
 
@@ -37,8 +37,15 @@ class OpenedGuard:
 
         return Classifier.open()
 
+    @cached_property
+    def _judge(self) -> Judge:
+        return flagged.guard(self.classifier)
+
+    def judge(self) -> Judge:
+        return self._judge
+
     def close(self) -> None:
-        self.__dict__.pop("classifier", None)
+        self.__dict__.clear()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,68 +58,37 @@ class Sync:
     policy: Policy
     worlds: Worlds
     guard: OpenedGuard
-    now: Callable[[], str]
-    trust: Mapping[str, Trust]
+    clock: Clock
 
-    def run(self, sources: Sequence[Source], names: Sequence[str], progress: SyncProgress) -> SyncReport:
+    def run(self, sources: Sources, names: Sequence[str], progress: SyncProgress) -> SyncReport:
         """Read the sources, or some of them, and make the catalogue hold exactly what they offer."""
         before = self.worlds.now()
-        chosen = [_named(name, sources) for name in names] or sources
-        readings = read_all(chosen, self.catalogue.known(), progress)
-        configured = {source.name: self._trust(source) for source in sources}
-        with self.database.writing() as transaction:
-            changes = self.catalogue.apply(transaction, readings, configured, self.now())
-            if changes:
-                self.journal.append(transaction, "catalogue.synced", sync_data(changes))
-                new = {*changes.added, *changes.changed}
-                self._hold_unsafe(transaction, _drafts(readings, new, configured, False), changes.changed)
-                if own := _drafts(readings, new, configured, True):
-                    flagged.note(self.journal, transaction, own, self.guard.classifier)
+        chosen = [_named(name, sources.current) for name in names] or sources.current
+        readings = read_all(chosen, self.catalogue.known(sources.definitions), progress)
+        trust = {source.name: _trust(source, sources.trust) for source in sources.current}
+        arrival = Arrival.of(readings, trust, sources.owner, sources.definitions)
+        intake = Intake(self.database, self.catalogue, self.journal, self.clock, self.guard.judge)
+        changes = intake.take_in(arrival)
         after = self.worlds.now()
         for shift in self.policy.shifts(before.view, after.view) if changes else ():
             data = {"profile": shift.profile, "gained": shift.gained, "lost": shift.lost}
             self.journal.record("policy.shifted", data)
-        problems = [p for p in self.catalogue.problems() if not names or p.source in names]
         return SyncReport(
             changes=changes,
-            problems=(*problems, *flagged.standing(self.journal, after.view)),
+            problems=(*self._problems(names), *flagged.standing(self.journal, after.view)),
             version=after.view.version,
             total=len(after.view.capabilities),
         )
 
-    def _hold_unsafe(
-        self, transaction: Transaction, suspects: Sequence[Draft], changed: Collection[str]
-    ) -> None:
-        """Judge what servers now say, in the transaction that would show it."""
-        if not suspects:
-            return
-        from prowess.engine.guarding import unsafe
-
-        for draft in suspects:
-            id, now = draft.capability.id, self.now()
-            provenance: Provenance = "changed" if id in changed else "unapproved"
-            reason = unsafe(draft, self.guard.classifier, provenance=provenance)
-            if reason and self.catalogue.hold(transaction, id, digest(draft), reason, now):
-                self.journal.append(transaction, "quarantine.held", {"capability": id, "reason": reason})
-
-    def _trust(self, source: Source) -> Trust:
-        """What is read from this machine is trusted; what others serve is pinned, unless told otherwise."""
-        usual: Trust = "pinned" if source.kind in SERVED else "full"
-        return self.trust.get(source.name, usual)
+    def _problems(self, names: Sequence[str]) -> tuple[Problem, ...]:
+        found = [p for p in self.catalogue.problems() if not names or p.source in names]
+        return (*found, *flagged.broken_guard())
 
 
-def _drafts(
-    readings: Mapping[str, Reading], new: Collection[str], configured: Mapping[str, Trust], trusted: bool
-) -> list[Draft]:
-    """What is new, of the sources that are trusted fully or of the others."""
-    return [
-        draft
-        for name, trust in configured.items()
-        if name in readings and (trust == "full") == trusted
-        for entry in readings[name].entries
-        for draft in entry.drafts or ()
-        if draft.capability.id in new
-    ]
+def _trust(source: Source, told: Mapping[str, Trust]) -> Trust:
+    """What is read from this machine is trusted; what others serve is pinned, unless told otherwise."""
+    usual: Trust = "pinned" if source.kind in SERVED else "full"
+    return told.get(source.name, usual)
 
 
 def _named(name: str, sources: Sequence[Source]) -> Source:

@@ -24,6 +24,10 @@ class Ways:
     discovery: DiscoveryConfig = field(default_factory=DiscoveryConfig)
     presets: Mapping[str, Sequence[str]] = field(default_factory=dict)
     trust: Mapping[str, Trust] = field(default_factory=dict)
+    owner: str = ""
+    """Which configuration the sources are of, where several share a store."""
+    definitions: Mapping[str, str] = field(default_factory=dict)
+    """How each source is defined there, as a digest; two configurations that define one alike share it."""
     policy_files: tuple[Path, ...] = ()
     embedder: "OpenEmbedder | None" = None
     exact_tokens: bool = True

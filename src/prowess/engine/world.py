@@ -6,7 +6,7 @@ that is opened here. What would happen in another world is the same turn on `rep
 """
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -21,7 +21,7 @@ from prowess.policy.policy import Policy
 from prowess.sources.learnt import NAME as LEARNT
 from prowess.sources.source import Source
 from prowess.store.database import Database, Transaction
-from prowess.types import Capability
+from prowess.types import Capability, Trust
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +51,16 @@ class World:
         return replace(self, view=view, policy=policy, lessons=lessons)
 
 
+@dataclass(slots=True)
 class Sources:
     """The sources an engine reads now; a changed configuration puts others in their place."""
 
-    def __init__(self, current: Sequence[Source]) -> None:
-        self.current = tuple(current)
+    current: tuple[Source, ...]
+    trust: Mapping[str, Trust] = field(default_factory=dict)
+    definitions: Mapping[str, str] = field(default_factory=dict)
+    """Source -> how it is configured: the same definition elsewhere is the same source."""
+    owner: str = ""
+    """The configuration that these sources are of."""
 
     @property
     def connected(self) -> frozenset[str]:

@@ -4,6 +4,7 @@ Above: the server, which speaks the protocol. Below: the engine for every decisi
 doing. Policy is asked here and not at the list: whatever a client knows or guesses, this is the door.
 """
 
+import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
@@ -16,11 +17,12 @@ from anyio import to_thread
 from prowess.config import GatewayConfig
 from prowess.engine.engine import Engine
 from prowess.engine.records import outcome_data
-from prowess.errors import ApprovalNeeded, Denied, SourceError
+from prowess.errors import ApprovalNeeded, Denied, SourceError, StoreError
 from prowess.gateway.arguments import Schemas, as_arguments, misfit
 from prowess.gateway.caller import Caller
 from prowess.gateway.clerk import Clerk
 from prowess.gateway.client import Client
+from prowess.gateway.recording import Recording
 from prowess.gateway.results import Answer, Remainders, failed, neutral, shortened, size
 from prowess.gateway.routes import Routes
 from prowess.gateway.showing import EFFECTS, READ, REJECTED, Way, clean_schema, is_rejected, unknown
@@ -31,6 +33,10 @@ from prowess.types import Capability, Decision, JsonObject, Outcome, Verdict
 Ending = Literal["ok", "failed", "refused", "misfit", "denied", "asked", "unavailable", "cancelled"]
 
 LONGEST_DETAIL = 300
+
+BUSY = "The store of prowess cannot be written to right now, so this call was not made. Try again soon."
+
+logger = logging.getLogger("prowess")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +82,7 @@ class Calls:
         self._config = config
         self._clerk = clerk
         self._schemas = Schemas()
+        self.recording = Recording(engine.journal)
 
     async def call(self, wish: Wish, client: Client, do: Do | None = None) -> Answer:
         """Carry a wish out by the route its capability has, or as the caller of this would `do` it."""
@@ -124,6 +131,16 @@ class Calls:
     # --- before: in a worker thread --------------------------------------------------------------
 
     def _prepare(self, wish: Wish, caller: Caller) -> Ready | Ended | ApprovalNeeded:
+        """Whether it may be carried out; what could not be remembered afterwards is not begun."""
+        if self.recording.is_behind:
+            return Ended(failed(BUSY), "unavailable", detail="the store is busy")
+        try:
+            return self._decided(wish, caller)
+        except StoreError as error:
+            logger.warning("a call was refused: %s", error)
+            return Ended(failed(BUSY), "unavailable", detail="the store is busy")
+
+    def _decided(self, wish: Wish, caller: Caller) -> Ready | Ended | ApprovalNeeded:
         fitting = self._fitting(wish, caller)
         if isinstance(fitting, Ended):
             return fitting
@@ -215,10 +232,13 @@ class Calls:
             )
             entries.append(("outcome", outcome_data(outcome)))
         # One transaction: a call and what came of it are remembered together.
-        self._engine.journal.record_all(entries, caller.agent)
+        self.recording.record(entries, caller.agent, made=ended.how in ("ok", "failed", "cancelled"))
 
     def _redacted(self, text: str) -> str:
-        return self._routes.redacted(text, self._engine.view().secret_names) if text else ""
+        try:
+            return self._routes.redacted(text, self._engine.view().secret_names) if text else ""
+        except StoreError:  # which texts are secret is not known then, so none is kept
+            return ""
 
 
 def first_text(answer: Answer) -> str:

@@ -14,6 +14,7 @@ from prowess.gateway.calling import Calls
 from prowess.gateway.clerk import Clerk
 from prowess.gateway.following import Following
 from prowess.gateway.listeners import Listeners
+from prowess.gateway.reloading import Reloading
 from prowess.gateway.results import Remainders
 from prowess.gateway.routes import Routes
 from prowess.gateway.upstreams import Upstreams
@@ -24,8 +25,9 @@ FIRST_SYNC = 8.0
 
 class Gateway:
     def __init__(
-        self, engine: Engine, upstreams: Upstreams, environment: Mapping[str, str], config: GatewayConfig
-    ) -> None:
+        self, engine: Engine, upstreams: Upstreams, environment: Mapping[str, str], config: GatewayConfig,
+        reloading: Reloading | None = None,
+    ) -> None:  # fmt: skip
         self.engine = engine
         self.config = config
         self.upstreams = upstreams
@@ -35,14 +37,14 @@ class Gateway:
         self._clerk = Clerk(8 if engine.store.startswith("postgres") else 1)
         self.calls = Calls(engine, self.routes, self.remainders, config, self._clerk)
         self.bus = Listeners()
-        self._following = Following(engine, upstreams.names, self.bus, config.poll)
+        self._following = Following(engine, upstreams, self.bus, config.poll, reloading)
         self._ready = False
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Servers are kept and the catalogue is current while this lasts."""
         self.upstreams.changed = self._following.changed
-        with self._clerk.working():
+        with self.calls.recording.running(), self._clerk.working():
             async with (
                 self.upstreams.running() as portal,
                 self._following.running(portal),

@@ -8,12 +8,16 @@ from typing import Any
 from prowess import config as configuration
 from prowess.engine.engine import Engine
 from prowess.gateway.gateway import Gateway
+from prowess.gateway.reloading import Reloading
 from prowess.gateway.upstreams import Upstreams
-from prowess.opening import now, ways_of
+from prowess.opening import now, owned, ways_of
 from prowess.sources.configured import configured_sources
 from prowess.store.database import Database
 from prowess.store.opening import driver
 from prowess.store.sqlite import SQLite
+
+PATIENCE = 5.0
+"""Seconds a call waits while others write to the store, before it is refused."""
 
 
 class Unhurried(SQLite):
@@ -24,7 +28,7 @@ class Unhurried(SQLite):
     """
 
     def __init__(self, inner: SQLite) -> None:
-        super().__init__(inner.path)
+        super().__init__(inner.path, inner.patience)
 
     def connect(self) -> Any:
         connection = super().connect()
@@ -35,9 +39,12 @@ class Unhurried(SQLite):
 @contextmanager
 def opened(file: Path | None, store: str | None, environment: Mapping[str, str]) -> Iterator[Gateway]:
     settings = configuration.load(file, Path.cwd())
-    upstreams = Upstreams(configured_sources(settings, environment), settings.config.gateway)
-    chosen = driver(store or environment.get("PROWESS_STORE") or settings.config.store, settings.root)
+    url = store or environment.get("PROWESS_STORE") or settings.config.store
+    sources = configured_sources(settings, environment)
+    upstreams = Upstreams(sources, settings.config.gateway)
+    chosen = driver(url, settings.root, PATIENCE)
     database = Database(Unhurried(chosen) if isinstance(chosen, SQLite) else chosen)
-    ways = ways_of(settings, environment, {})
+    ways = owned(ways_of(settings, environment, {}), settings, sources)
     with Engine(database, upstreams.sources, now, environment, ways) as engine:
-        yield Gateway(engine, upstreams, environment, settings.config.gateway)
+        reloading = Reloading(file, environment) if file else None
+        yield Gateway(engine, upstreams, environment, settings.config.gateway, reloading)

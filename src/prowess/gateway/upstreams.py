@@ -1,13 +1,14 @@
 """All the MCP servers behind the gateway, and the sources that read over their connections."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import CancelledError
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields
 from threading import Event
 
 import anyio
+from anyio.abc import TaskGroup
 from anyio.from_thread import BlockingPortal
 
 from prowess.config import GatewayConfig
@@ -55,12 +56,27 @@ class Upstreams:
         self._stopping = anyio.Event()
         self._ended = anyio.Event()
         self.changed: Callable[[str], None] = lambda name: None
-        self._servers: Mapping[str, Upstream] = {
-            source.name: Upstream(source, config, self._heard)
-            for source in sources
-            if isinstance(source, McpSource)
-        }
-        self.sources = tuple(map(self._warmed, sources))
+        self._config = config
+        self._servers: dict[str, Upstream] = {}
+        self._scopes: dict[str, anyio.CancelScope] = {}
+        self._tasks: TaskGroup | None = None
+        self.sources: tuple[Source, ...] = ()
+        self.use(sources)
+
+    def use(self, sources: Iterable[Source]) -> None:
+        """These sources from now on: servers that are not among them any more end, new ones are kept."""
+        chosen = tuple(sources)
+        wanted = {source.name: source for source in chosen if isinstance(source, McpSource)}
+        for name in [name for name, server in self._servers.items() if wanted.get(name) != server.source]:
+            del self._servers[name]
+            if scope := self._scopes.pop(name, None):
+                scope.cancel()
+        for name, source in wanted.items():
+            if name not in self._servers:
+                server = self._servers[name] = Upstream(source, self._config, self._heard)
+                if self._tasks is not None:
+                    self._tasks.start_soon(self._keep, server)
+        self.sources = tuple(map(self._warmed, chosen))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -91,11 +107,17 @@ class Upstreams:
 
     async def _keep_all(self) -> None:
         async with anyio.create_task_group() as servers:
+            self._tasks = servers
             for server in self._servers.values():
-                servers.start_soon(server.keep)
+                servers.start_soon(self._keep, server)
             await self._stopping.wait()
             servers.cancel_scope.cancel()
         self._ended.set()
+
+    async def _keep(self, server: Upstream) -> None:
+        with anyio.CancelScope() as scope:
+            self._scopes[server.source.name] = scope
+            await server.keep()
 
     def _heard(self, name: str) -> None:
         self.changed(name)

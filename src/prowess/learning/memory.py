@@ -158,12 +158,37 @@ def attempts(transaction: Transaction, offer: str) -> tuple[Attempt, ...]:
     return tuple(Attempt(id, bool(ok), denied, detail, at) for id, ok, denied, detail, at in rows)
 
 
-def abandoned(transaction: Transaction, before: str) -> tuple[str, ...]:
-    """Offers of which nothing was reported for so long that nothing will be."""
+def abandoned(transaction: Transaction, before: str, most: int) -> tuple[str, ...]:
+    """Some of the offers of which nothing was reported for so long that nothing will be."""
     rows = transaction.all(
-        "SELECT DISTINCT offer FROM learning_need WHERE status = 'pending' AND at < :before", before=before
+        "SELECT DISTINCT offer FROM learning_need WHERE status = 'pending' AND at < :before"
+        " ORDER BY offer LIMIT :most",
+        before=before, most=most,
+    )  # fmt: skip
+    return tuple(offer for (offer,) in rows)
+
+
+def owe(transaction: Transaction, found: Iterable[tuple[str, str, str]]) -> None:
+    """Note what is to be counted anew: whether it is a skill or a gap, its id, and what is known of it."""
+    transaction.many(
+        "INSERT INTO learning_due (kind, id, record) VALUES (:kind, :id, :record)"
+        " ON CONFLICT (kind, id) DO NOTHING",
+        ({"kind": kind, "id": id, "record": record} for kind, id, record in found),
     )
-    return tuple(sorted(offer for (offer,) in rows))
+
+
+def due(transaction: Transaction, most: int) -> list[tuple[str, str, str]]:
+    rows = transaction.all(
+        "SELECT kind, id, record FROM learning_due ORDER BY kind DESC, id LIMIT :most", most=most
+    )
+    return [(kind, id, record) for kind, id, record in rows]
+
+
+def done(transaction: Transaction, counted: Iterable[tuple[str, str, str]]) -> None:
+    transaction.many(
+        "DELETE FROM learning_due WHERE kind = :kind AND id = :id",
+        ({"kind": kind, "id": id} for kind, id, _ in counted),
+    )
 
 
 def gap_of(transaction: Transaction, offer: str, number: int) -> str:

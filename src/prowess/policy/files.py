@@ -11,7 +11,7 @@ from prowess.types import Problem
 
 SOURCE = "policy"
 
-Stamp = tuple[tuple[int, int, int], ...]
+Stamp = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,10 @@ def stamp_files(files: Sequence[Path]) -> Stamp:
     return tuple(_stamp(file) for file in files)
 
 
-def _stamp(file: Path) -> tuple[int, int, int]:
+def _stamp(file: Path) -> tuple[int, ...]:
     try:
         found = file.stat()
     except OSError:
-        return (0, 0, 0)
-    return (found.st_mtime_ns, found.st_size, found.st_ino)
+        return ()
+    # The time of the last change to the file itself: unlike the others, nobody can put it back.
+    return (found.st_ctime_ns, found.st_mtime_ns, found.st_size, found.st_ino)

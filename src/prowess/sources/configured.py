@@ -4,8 +4,12 @@ Without any, the places where people already keep such things are read: capabili
 (user, workspace, PROWESS_CAPABILITY_DIRS), skills and cards of the workspace.
 """
 
-from collections.abc import Callable, Mapping
+import hashlib
+import os
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+
+import msgspec
 
 from prowess.config import Settings, SourceConfig
 from prowess.errors import ConfigError, nearest
@@ -50,6 +54,28 @@ def configured_sources(settings: Settings, environment: Environment) -> tuple[So
         names.add(made.name)
         sources.append(made)
     return (*sources, *workspace_cards(settings))
+
+
+def definitions(settings: Settings, sources: Sequence[Source]) -> dict[str, str]:
+    """How each of these is defined, as a digest: two configurations that define a source alike share it."""
+    chosen = settings.config.source or default_sources(settings.root)
+    further = [SourceConfig(type=source.kind) for source in sources[len(chosen) :]]
+    found = {}
+    for config, source in zip([*chosen, *further], sources, strict=True):
+        paths = [os.path.normpath(Path(path).absolute()) for path in getattr(source, "paths", ())]
+        # What has an address or a path means the same everywhere; anything else is about this folder.
+        folder = "" if paths or config.url else str(settings.root.resolve())
+        said = [
+            config.type, source.name, paths, folder, config.module, config.command, config.args,
+            sorted(config.env.items()), config.cwd, config.url, sorted(config.headers.items()),
+        ]  # fmt: skip
+        found[source.name] = hashlib.sha256(msgspec.json.encode(said)).hexdigest()[:32]
+    return found
+
+
+def owner(settings: Settings) -> str:
+    """Which configuration this is, among those that share a store: its name, or its place."""
+    return settings.config.owner or str((settings.file or settings.root).resolve())
 
 
 def default_sources(root: Path) -> list[SourceConfig]:

@@ -5,6 +5,8 @@ Above: the journal, the catalogue and every other owner of a table, who write li
 connection to one transaction at a time, so any thread may use it.
 """
 
+import re
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from importlib import resources
@@ -12,10 +14,12 @@ from threading import BoundedSemaphore
 from typing import Any, NamedTuple, Protocol
 
 from prowess.errors import StoreError
+from prowess.types import Problem
 
 Row = tuple[Any, ...]
 
 CONNECTIONS = 8
+PAUSE = 0.02
 
 
 class Driver(Protocol):
@@ -25,6 +29,8 @@ class Driver(Protocol):
     begin_writing: str
     lock_for_migration: str
     failures: tuple[type[Exception], ...]
+    patience: float
+    """Seconds after which waiting for others who write is given up."""
 
     @property
     def place(self) -> str: ...
@@ -33,10 +39,14 @@ class Driver(Protocol):
 
     def usable(self, connection: Any) -> bool: ...
 
+    def is_busy(self, failure: Exception) -> bool: ...
+
     @property
     def adapt(self) -> Callable[[str], str]: ...
 
     def explain(self, failure: Exception) -> StoreError: ...
+
+    def problems(self) -> tuple[Problem, ...]: ...
 
 
 class Transaction:
@@ -62,6 +72,15 @@ class Transaction:
         self._cursor.execute(self._adapt(sql), values)
         return int(self._cursor.rowcount)
 
+    def columns(self, table: str) -> list[str]:
+        self._cursor.execute(f"SELECT * FROM {table} LIMIT 0")
+        return [column[0] for column in self._cursor.description]
+
+    def each(self, sql: str) -> Iterator[Row]:
+        """Row after row; nothing else may be asked before the last."""
+        self._cursor.execute(self._adapt(sql))
+        yield from self._cursor
+
     def many(self, sql: str, rows: Iterable[Mapping[str, object]]) -> None:
         batch = list(rows)
         if batch:
@@ -86,6 +105,10 @@ class Database:
     def place(self) -> str:
         return self._driver.place
 
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong with where the store is kept."""
+        return self._driver.problems()
+
     def reading(self) -> AbstractContextManager[Transaction]:
         """One consistent view of the store; never waits for a writer."""
         return self._transaction(self._driver.begin_reading)
@@ -105,7 +128,7 @@ class Database:
             connection = self._borrow()
             try:
                 cursor = connection.cursor()
-                cursor.execute(begin)
+                self._begin(cursor, begin)
                 try:
                     yield Transaction(self._driver, cursor)
                     cursor.execute("COMMIT")
@@ -116,6 +139,18 @@ class Database:
                 raise self._driver.explain(failure) from failure
             finally:
                 self._give_back(connection)
+
+    def _begin(self, cursor: Any, begin: str) -> None:
+        """A database that is busy mostly waits by itself; where it refuses at once, wait here."""
+        deadline = time.monotonic() + self._driver.patience
+        while True:
+            try:
+                cursor.execute(begin)
+                return
+            except self._driver.failures as failure:
+                if not self._driver.is_busy(failure) or time.monotonic() >= deadline:
+                    raise
+                time.sleep(PAUSE)
 
     def _borrow(self) -> Any:
         if self._closed:
@@ -136,6 +171,21 @@ class Database:
             connection.close()
         else:
             self._idle.append(connection)
+
+    def rebuild(self, transaction: Transaction, schema: int) -> None:
+        """Throw everything away and make the tables as they were at a schema, all within a transaction."""
+        if self._driver.lock_for_migration:
+            transaction.run(self._driver.lock_for_migration)
+        for table in reversed(tables()):
+            transaction.run(f"DROP TABLE IF EXISTS {table}")
+        transaction.run("DELETE FROM migration")
+        self.advance(transaction, 0, schema)
+
+    def advance(self, transaction: Transaction, done: int, schema: int) -> None:
+        """Run the migrations after one number, up to another."""
+        for migration in migrations():
+            if done < migration.number <= schema:
+                migration.run(transaction)
 
     def _migrate(self) -> None:
         known = migrations()
@@ -190,6 +240,13 @@ def migrations() -> list[Migration]:
     folder = resources.files("prowess.store") / "migrations"
     files = sorted((f for f in folder.iterdir() if f.name.endswith(".sql")), key=lambda f: f.name)
     return [Migration(int(f.name.partition("_")[0]), f.name, f.read_text(encoding="utf-8")) for f in files]
+
+
+def tables() -> list[str]:
+    """Every table there is, but the one that counts migrations."""
+    made = [name for migration in migrations() for name in re.findall(r"CREATE TABLE (\w+)", migration.text)]
+    gone = {name for migration in migrations() for name in re.findall(r"DROP TABLE (\w+)", migration.text)}
+    return [name for name in dict.fromkeys(made) if name not in gone]
 
 
 def statements(text: str) -> list[str]:

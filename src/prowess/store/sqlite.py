@@ -1,13 +1,26 @@
 """The embedded store: one file in WAL mode, safe under many processes and kill -9."""
 
 import sqlite3
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from prowess.errors import StoreError
+from prowess.errors import StoreBusy, StoreError
+from prowess.store import modes
+from prowess.types import Problem
 
 BUSY_SECONDS = 30.0
+PAUSE = 0.02
+
+REMEDIES = (
+    ("not a database", "move the file away and run prowess sync, or restore it from a backup"),
+    ("malformed", "move the file away and run prowess sync, or restore it from a backup"),
+    ("readonly", "check the permissions of the file and its folder, or set PROWESS_STORE"),
+    ("unable to open", "check the permissions of the file and its folder, or set PROWESS_STORE"),
+    ("full", "free some disk space and try again; nothing was changed"),
+    ("disk I/O error", "check the disk, which may be full or failing, and try again; nothing was changed"),
+)
 
 
 class SQLite:
@@ -18,10 +31,11 @@ class SQLite:
     adapt: Callable[[str], str] = str  # it takes `:name` as it is written
     failures: tuple[type[Exception], ...] = (sqlite3.Error,)
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, patience: float = BUSY_SECONDS) -> None:
         self.path = path
+        self.patience = patience
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            modes.make_folder(path.parent)
         except OSError as failure:
             raise StoreError(
                 f"the store {path} cannot be made: {failure.strerror}",
@@ -33,11 +47,12 @@ class SQLite:
         return str(self.path)
 
     def connect(self) -> Any:
+        modes.make_file(self.path)
         try:
             connection = sqlite3.connect(
-                self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+                self.path, timeout=self.patience, isolation_level=None, check_same_thread=False
             )
-            connection.execute("PRAGMA journal_mode = WAL")
+            self._use_wal(connection)
             # FULL: what was acknowledged survives a power cut, not only a killed process.
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
@@ -46,18 +61,35 @@ class SQLite:
         return connection
 
     def usable(self, connection: Any) -> bool:
-        return not connection.in_transaction
+        try:
+            return not connection.in_transaction
+        except sqlite3.ProgrammingError:  # it was closed, since even giving up failed
+            return False
+
+    def is_busy(self, failure: Exception) -> bool:
+        return isinstance(failure, sqlite3.OperationalError) and (
+            "locked" in str(failure) or "busy" in str(failure)
+        )
 
     def explain(self, failure: Exception) -> StoreError:
+        if self.is_busy(failure):
+            return StoreBusy(self.patience)
         text = str(failure)
-        if "locked" in text or "busy" in text:
-            remedy = "another process holds it; wait for that one, or use PostgreSQL for many writers"
-        elif "not a database" in text or "malformed" in text:
-            remedy = "move the file away and run prowess sync, or restore it from a backup"
-        elif "readonly" in text or "unable to open" in text:
-            remedy = "check the permissions of the file and its folder, or set PROWESS_STORE"
-        elif "full" in text:
-            remedy = "free some disk space and try again; nothing was changed"
-        else:
-            remedy = "run prowess doctor"
+        remedy = next((remedy for sign, remedy in REMEDIES if sign in text), "run prowess doctor")
         return StoreError(f"the store {self.path}: {text}", remedy)
+
+    def problems(self) -> tuple[Problem, ...]:
+        return modes.problems(self.path)
+
+    def _use_wal(self, connection: sqlite3.Connection) -> None:
+        """Many may open a new store at once, and the change of mode itself does not wait for the others."""
+        deadline = time.monotonic() + self.patience
+        while True:
+            try:
+                if connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+                    connection.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as failure:
+                if not self.is_busy(failure) or time.monotonic() >= deadline:
+                    raise
+                time.sleep(PAUSE)

@@ -1,0 +1,18 @@
+"""`prowess restore`"""
+
+from pathlib import Path
+
+import click
+
+from prowess.backup import restore
+from prowess.cli.session import opened, say
+
+
+@click.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--replace", is_flag=True, help="Also where the store holds something, which is then gone.")
+def command(file: Path, replace: bool) -> None:
+    """Make the store what the backup FILE holds; it may be of the other kind of database."""
+    with opened() as engine:
+        contents = restore(engine.database, file, replace)
+        say(f"{sum(contents.rows.values())} rows of {file} are in {engine.store}; every chain verifies")

@@ -1,0 +1,88 @@
+"""Calls that were made are in the journal, also when the store is busy at that moment.
+
+Above: the calls. Below: the journal. What cannot be written at once waits here and is tried again until it is
+written, in the order in which it came; while anything waits, new calls are refused before they are made, so
+that little can wait. When the gateway ends, what waits gets a last chance and is then told to the log.
+"""
+
+import json
+import logging
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from threading import Event, Lock, Thread
+
+from prowess.errors import StoreError
+from prowess.journal import Journal
+from prowess.types import JsonObject
+
+logger = logging.getLogger("prowess")
+
+PAUSE = 0.2
+LAST_CHANCE = 3.0
+"""Seconds that the end of the gateway waits for a store that is busy."""
+MOST_WAITING = 10_000
+"""Refusals beyond this many are not remembered; calls that were made always are."""
+
+Entries = Sequence[tuple[str, JsonObject]]
+
+
+class Recording:
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._waiting: deque[tuple[str, Entries]] = deque()
+        self._lock = Lock()
+        self._ending = Event()
+        self._came = Event()
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether something that happened is not written down yet."""
+        return bool(self._waiting)
+
+    def record(self, entries: Entries, agent: str, made: bool) -> None:
+        """Write down what happened; where the store cannot be written to, it waits."""
+        if not self.is_behind:
+            try:
+                self._journal.record_all(entries, agent)
+                return
+            except StoreError as error:
+                logger.warning("a call waits to be written down: %s", error)
+        if made or len(self._waiting) < MOST_WAITING:
+            with self._lock:
+                self._waiting.append((agent, entries))
+            self._came.set()
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """While this lasts, what waits is tried again and again."""
+        self._ending.clear()
+        thread = Thread(target=self._write, name="recording", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._ending.set()
+            self._came.set()
+            thread.join(LAST_CHANCE)
+            for agent, entries in self._waiting:
+                logger.error("not in the journal of %s: %s", agent, json.dumps(entries, default=str))
+
+    def _write(self) -> None:
+        while not self._ending.is_set() or self._waiting:
+            if not self._waiting:
+                self._came.wait()
+                self._came.clear()
+            elif not self._wrote_first():
+                self._came.clear()
+                self._came.wait(PAUSE)
+
+    def _wrote_first(self) -> bool:
+        agent, entries = self._waiting[0]
+        try:
+            self._journal.record_all(entries, agent)
+        except StoreError:
+            return False
+        with self._lock:
+            self._waiting.popleft()
+        return True

@@ -1,0 +1,46 @@
+"""A gateway follows its prowess.toml: sources that are added, changed or removed there, while it runs.
+
+A file that cannot be used keeps what was there before, and says why. The other sections count from the next
+start on.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from prowess import config as configuration
+from prowess.errors import ProwessError
+from prowess.sources.configured import configured_sources, definitions
+from prowess.sources.source import Source
+from prowess.types import Trust
+
+logger = logging.getLogger("prowess")
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """The sources of a configuration as it is now."""
+
+    sources: tuple[Source, ...]
+    definitions: Mapping[str, str]
+    trust: Mapping[str, Trust]
+
+
+@dataclass(frozen=True, slots=True)
+class Reloading:
+    file: Path
+    environment: Mapping[str, str]
+
+    def read(self) -> Configured | None:
+        """What the file says now; nothing, with a word, where it cannot be used."""
+        try:
+            settings = configuration.load(self.file, Path.cwd())
+            sources = configured_sources(settings, self.environment)
+        except ProwessError as error:
+            logger.error(
+                "prowess.toml changed and cannot be used, so the sources stay as they were: %s", error
+            )
+            return None
+        trust: dict[str, Trust] = {s.name: s.trust for s in settings.config.source if s.trust}
+        return Configured(sources, definitions(settings, sources), trust)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from prowess.catalogue import quarantine
+from prowess.catalogue import claims, quarantine
 from prowess.catalogue.merge import Row, Wanted, compare, merge, moved_only
 from prowess.catalogue.view import View
 from prowess.errors import NotFound
@@ -51,6 +51,7 @@ class Catalogue:
                 capabilities=_capabilities(transaction, known),
                 providers=_providers(transaction),
                 quarantined=quarantine.held(transaction),
+                first=claims.owners(transaction),
                 switched_off={
                     (provider, agent): reason
                     for provider, agent, reason in transaction.all(
@@ -119,6 +120,8 @@ class Catalogue:
         _write_stamps(transaction, wanted.stamps, readings, configured)
         touched = _write_providers(transaction, readings, wanted, configured)
         _write_problems(transaction, wanted.problems, readings, configured)
+        if changes or touched or moved or held or not claims.are_known(transaction):
+            touched = claims.update(transaction) or touched
         if changes or touched or moved or held:
             _changed(transaction)
         return changes

@@ -5,17 +5,20 @@ from dataclasses import replace
 from functools import cached_property
 
 from prowess.catalogue.view import View
+from prowess.context.secrets import without_secrets
 from prowess.engine.exists import WhatExists
 from prowess.engine.reading import SyncProgress
 from prowess.errors import ApprovalNeeded, Denied
 from prowess.policy.agents import Agent
 from prowess.policy.approvals import Answer, Approval
-from prowess.policy.policy import Policy, Settled
+from prowess.policy.arguments import digest_of, shown
+from prowess.policy.policy import Policy, Settled, Use
 from prowess.policy.spawning import SPAWN
 from prowess.policy.tokens import Tokens
-from prowess.types import Capability, Decision, Problem, SyncReport
+from prowess.types import Capability, Decision, JsonObject, Problem, SyncReport
 
 REMEMBERED_AGENTS = 256
+SHORTEST_SECRET = 4
 
 
 class WhatIsAllowed(WhatExists):
@@ -54,16 +57,22 @@ class WhatIsAllowed(WhatExists):
         found = self.view().active("") if agent is None else self.visible(agent).capabilities
         return tuple(c for c in found.values() if not kind or c.kind == kind)
 
-    def check(self, agent: str, id: str, authenticated: bool = True) -> Decision:
-        """Policy at use: rules may have changed since the offer. Raises unless it is allowed."""
+    def check(
+        self, agent: str, id: str, authenticated: bool = True, arguments: JsonObject | None = None
+    ) -> Decision:
+        """Policy at use: rules may have changed since the offer. Raises unless it is allowed.
+
+        A person who is asked sees the arguments, and a yes holds for them alone unless the person says more.
+        """
         view = self.view()
         self.policy.refresh()
+        use = None if arguments is None else Use(shown(arguments, self.hidden), digest_of(arguments))
         with self._database.writing() as transaction:
             settled = _if_off(view, agent, id) or self.policy.settle(
-                transaction, agent, id, view, authenticated
+                transaction, agent, id, view, authenticated, use
             )
-            decision = settled.decision
             approval = settled.approval.id if settled.approval else ""
+            decision = replace(settled.decision, approval=approval)
             data = {"capability": id, "verdict": decision.verdict, "reason": decision.reason}
             more = {"revision": decision.revision or self.policy.revision, "approval": approval}
             self.journal.append(transaction, "decision", {**data, **more}, agent)
@@ -72,6 +81,22 @@ class WhatIsAllowed(WhatExists):
         if decision.verdict == "ask":
             raise ApprovalNeeded(agent, id, approval, decision)
         return decision
+
+    def not_used(self, agent: str, decision: Decision) -> None:
+        """What was allowed has not come about yet: a yes that holds for one use still holds."""
+        if decision.approval:
+            with self._database.writing() as transaction:
+                self.policy.give_back(transaction, decision.approval)
+                data = {"approval": decision.approval}
+                self.journal.append(transaction, "approval.unused", data, agent)
+
+    def hidden(self, text: str) -> str:
+        """A text without credentials: those of the environment, and what looks like one."""
+        for name in self.view().secret_names:
+            value = self._environment.get(name, "")
+            if len(value) >= SHORTEST_SECRET:
+                text = text.replace(value, f"${{{name}}}")
+        return without_secrets(text)
 
     def explain(self, agent: str, id: str, request: str = "") -> tuple[str, ...]:
         """Why an agent may use something, or not, step by step: for people."""
@@ -118,10 +143,11 @@ class WhatIsAllowed(WhatExists):
 
     def spawn(self, parent: str, name: str, profile: str) -> Agent:
         """Make a child of an agent, which never exceeds its parent."""
-        self.check(parent, SPAWN)
+        arguments = {"name": name, "profile": profile}
+        approval = self.check(parent, SPAWN, arguments=arguments).approval
         view = self.view()
         with self._database.writing() as transaction:
-            agent = self.policy.spawn(transaction, parent, name, profile, view)
+            agent = self.policy.spawn(transaction, parent, name, profile, view, approval)
             self.journal.append(transaction, "agent.spawned", {"parent": parent, "profile": profile}, name)
         return agent
 
@@ -147,7 +173,8 @@ class WhatIsAllowed(WhatExists):
         with self._database.writing() as transaction:
             answered = self.policy.answer(transaction, approval, said)
             data = {"approval": answered.id, "capability": answered.capability, "state": answered.state}
-            self.journal.append(transaction, "approval.answered", {**data, "by": said.by}, answered.agent)
+            more = {"by": said.by, "scope": said.scope}
+            self.journal.append(transaction, "approval.answered", {**data, **more}, answered.agent)
         return answered
 
     def review(self, grant: str, by: str, note: str = "") -> None:

@@ -11,7 +11,7 @@ from prowess.evolution.records import Evaluation
 from prowess.evolution.scores import Scores
 from prowess.evolution.snapshot import Snapshot
 from prowess.journal import stamp
-from prowess.types import Decision
+from prowess.types import Decision, JsonObject
 
 TRIGGER = "event:evolution:trigger"
 
@@ -36,7 +36,7 @@ class WhatChanged(WhatIsNeeded):
 
     def trigger(self, agent: str, trigger: str, reason: str, by: str) -> Evaluation:
         """A transition that a system outside asks for, if policy lets `by` use `evolution:trigger`."""
-        self.check(by, TRIGGER)
+        self.check(by, TRIGGER, arguments={"agent": agent, "trigger": trigger, "reason": reason})
         return self.evolution.trigger(agent, trigger, reason, by)
 
     def visible(self, agent: str, authenticated: bool = True) -> View:
@@ -45,11 +45,13 @@ class WhatChanged(WhatIsNeeded):
             return replace(self.view(), capabilities={})
         return super().visible(agent, authenticated)
 
-    def check(self, agent: str, id: str, authenticated: bool = True) -> Decision:
+    def check(
+        self, agent: str, id: str, authenticated: bool = True, arguments: JsonObject | None = None
+    ) -> Decision:
         """Policy at use; a stopped agent may use nothing."""
         stopped = self.evolution.stopped(agent)
         if not stopped:
-            return super().check(agent, id, authenticated)
+            return super().check(agent, id, authenticated, arguments)
         decision = Decision(verdict="deny", reason=f"the agent is stopped: {stopped}")
         data = {"capability": id, "verdict": "deny", "reason": decision.reason}
         self.journal.record("decision", data, agent)

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from prowess.catalogue.catalogue import Catalogue, Version
+from prowess.catalogue.claims import collisions
 from prowess.catalogue.difference import difference, readable
 from prowess.catalogue.merge import digest
 from prowess.catalogue.view import View, with_availability
@@ -87,7 +88,8 @@ class WhatExists:
 
     def diagnose(self) -> tuple[Problem, ...]:
         """Everything that is wrong with this installation, for `prowess doctor`."""
-        found = [*self.problems(), *self.flagged(), *(_waiting(held) for held in self.quarantined())]
+        found = [*self.problems(), *collisions(self.view()), *self.flagged()]
+        found += [_waiting(held) for held in self.quarantined()]
         try:
             self.journal.verify()
         except JournalBroken as broken:
@@ -179,7 +181,7 @@ class WhatExists:
         problems = [p for p in self.problems() if not names or p.source in names]
         return SyncReport(
             changes=changes,
-            problems=(*problems, *self.flagged()),
+            problems=(*problems, *collisions(view), *self.flagged()),
             version=view.version,
             total=len(view.capabilities),
         )

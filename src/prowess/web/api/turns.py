@@ -82,6 +82,8 @@ class InjectAsked(TurnAsked, frozen=True, kw_only=True):
 class Use(Asked, frozen=True, kw_only=True):
     capability: Name
     authenticated: bool = True
+    arguments: JsonObject | None = None
+    """What it is to be used with: a person who is asked sees it, and a yes holds for it."""
 
 
 class OutcomeAsked(Asked, frozen=True, kw_only=True):
@@ -185,7 +187,8 @@ def inject(call: Call) -> Injection:
 
 
 def check(call: Call) -> Decision:
-    decision = call.engine.check(call.path["agent"], call.body.capability, call.body.authenticated)
+    q: Use = call.body
+    decision = call.engine.check(call.path["agent"], q.capability, q.authenticated, q.arguments)
     return replace(decision, reason="allowed", chain=()) if call.is_agent else decision
 
 

@@ -52,6 +52,7 @@ from prowess.engine.card_rules import (
     variant_of,
     why_held_back,
 )
+from prowess.engine.ownership import owned
 from prowess.engine.reference import read_reference
 from prowess.engine.ways import new_id
 from prowess.errors import EncoderUnavailable, ProwessError
@@ -126,7 +127,9 @@ class Carding:
         if not self._config.enabled:
             return Injection(files=tuple(files))
         try:
-            return self._selected(self._completed(turn, session), session, files, id or self._ways.ids())
+            return self._selected(
+                self._completed(turn, session), session, files, id or owned(self._ways.ids(), turn.agent)
+            )
         except Exception as failure:  # a broken card system never stops an agent from starting
             logger.warning("cards could not be selected: %s", failure)
             self._remember_failure(turn, failure)

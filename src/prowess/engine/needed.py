@@ -12,9 +12,10 @@ from prowess.catalogue.view import View
 from prowess.config import DiscoveryConfig, with_arguments
 from prowess.engine.absence import NEAREST, Absence
 from prowess.engine.allowed import WhatIsAllowed
+from prowess.engine.ownership import is_of_another, owned
 from prowess.engine.reading import SyncProgress, no_progress
 from prowess.engine.records import PINNED, discovered, offer_data, outcome_data
-from prowess.errors import ConfigError, StoreError
+from prowess.errors import ConfigError, NotFound, StoreError
 from prowess.sources.source import silent
 from prowess.sources.watch import watch
 from prowess.tokens import counter
@@ -78,7 +79,7 @@ class WhatIsNeeded(WhatIsAllowed):
         hits = self._with_pinned(found, asked, visible, chosen)
         offering, failed = self._search, mode != DISCOVERY
         shown = offering.show(hits, visible, self._scope(asked), asked.budget, chosen, every_tool=failed)
-        id = self._ways.ids()
+        id = owned(self._ways.ids(), asked.agent)
         left = None if asked.budget is None else max(0, asked.budget - shown.tokens.total)
         cards = self.cards.select(replace(asked, budget=left), id=id)
         offer = Offer(
@@ -180,6 +181,9 @@ class WhatIsNeeded(WhatIsAllowed):
 
     def record(self, outcome: Outcome) -> None:
         """Remember what was done with an offer, and whether it worked."""
+        if is_of_another(outcome.offer, outcome.agent):
+            see = f"an outcome belongs to the agent that was offered it; this one is of {outcome.agent}"
+            raise NotFound("offer", outcome.offer, see=see)
         self.journal.record("outcome", outcome_data(outcome), outcome.agent)
 
     def explain(self, agent: str, id: str, request: str = "") -> tuple[str, ...]:

@@ -3,7 +3,8 @@
 import json
 import os
 import subprocess
-from collections.abc import AsyncIterator, Iterator
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,20 @@ from prowess.cli.main import prowess as prowess_command
 from prowess.errors import ApprovalNeeded
 from prowess.gateway.caller import issue_token
 from prowess.policy.approvals import Answer, Scope
-from tests.gateway_support import World, call, free_port, served, shelf, text_of, until, world, write_config
+from prowess.sources.mcp import McpSource
+from tests.gateway_support import (
+    SERVERS,
+    Person,
+    World,
+    call,
+    free_port,
+    served,
+    shelf,
+    text_of,
+    until,
+    world,
+    write_config,
+)
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 
@@ -47,9 +61,11 @@ class Eager:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
+        self.before: Callable[[], object] = lambda: None
 
     async def __call__(self, context: ClientRequestContext, params: types.ElicitRequestParams) -> Any:
         self.asked.append(params.message)
+        self.before()
         return types.ElicitResult(action="accept", content={})
 
 
@@ -201,6 +217,32 @@ async def test_of_many_uses_at_once_one_yes_lets_one_through(tmp_path: Path, sto
             for _ in range(8):
                 tasks.start_soon(one)
         assert sum("given" in text for text in said) == 1
+
+
+@BOTH
+@pytest.mark.parametrize("server", ["modern", "older"])
+async def test_a_call_in_which_the_server_asks_back_is_one_use(
+    tmp_path: Path, mode: str, server: str
+) -> None:
+    policy = 'profiles: {w: {agents: [wil], additional_tools: ["*"], ask: ["tool:oracle/person"]}}'
+    args = ("-S", str(SERVERS / "oracle.py"), server)
+    oracle = McpSource(name="oracle", command=sys.executable, args=args, timeout=20)
+    async with (
+        world(tmp_path, oracle, policy=policy) as here,
+        here.client("wil", mode=mode, **Person().abilities) as client,
+    ):
+        assert "waits for a person" in text_of(await call(client, "tool:oracle/person"))
+        (waiting,) = here.engine.approvals()
+        here.engine.answer(waiting.id, Answer(yes=True, by="ann"))
+        assert "Ada" in text_of(await call(client, "tool:oracle/person"))
+        assert "waits for a person" in text_of(await call(client, "tool:oracle/person"))
+
+
+async def test_what_somebody_answered_elsewhere_holds_over_the_clients_answer(tmp_path: Path) -> None:
+    async with bank(tmp_path, approvals="client") as (here, client, eager):
+        eager.before = lambda: here.engine.answer(here.engine.approvals()[0].id, Answer(yes=False, by="ann"))
+        assert "given" not in await pay(client, **SMALL)
+        assert [e.data["by"] for e in here.journal("approval.answered", "wil")] == ["ann"]
 
 
 @BOTH

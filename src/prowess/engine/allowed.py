@@ -86,9 +86,9 @@ class WhatIsAllowed(WhatExists):
         """What was allowed has not come about yet: a yes that holds for one use still holds."""
         if decision.approval:
             with self._database.writing() as transaction:
-                self.policy.give_back(transaction, decision.approval)
-                data = {"approval": decision.approval}
-                self.journal.append(transaction, "approval.unused", data, agent)
+                if self.policy.give_back(transaction, decision.approval):
+                    data = {"approval": decision.approval}
+                    self.journal.append(transaction, "approval.unused", data, agent)
 
     def hidden(self, text: str) -> str:
         """A text without credentials: those of the environment, and what looks like one."""

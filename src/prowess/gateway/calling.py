@@ -6,6 +6,7 @@ doing. Policy is asked here and not at the list: whatever a client knows or gues
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 from uuid import uuid4
@@ -16,7 +17,7 @@ from anyio import to_thread
 from prowess.config import GatewayConfig
 from prowess.engine.engine import Engine
 from prowess.engine.records import outcome_data
-from prowess.errors import ApprovalNeeded, Denied, SourceError
+from prowess.errors import ApprovalNeeded, Denied, NotFound, PolicyError, SourceError
 from prowess.gateway.addressing import NoPlace, placed
 from prowess.gateway.arguments import Schemas, as_arguments, misfit
 from prowess.gateway.caller import Caller
@@ -202,8 +203,9 @@ class Calls:
             return Ended(asked.answer, "asked", needed.decision.revision, decision="ask")
         if asked.yes is None:
             return Ended(failed(_waits(needed.id)), "asked", needed.decision.revision, decision="ask")
-        said = Said(yes=asked.yes, by=asked.by)
-        await self._clerk.do(self._engine.answer, needed.approval, said)
+        # Somebody may have answered elsewhere meanwhile: then that holds.
+        with suppress(PolicyError, NotFound):
+            await self._clerk.do(self._engine.answer, needed.approval, Said(yes=asked.yes, by=asked.by))
         if not asked.yes:
             text = f"The answer at the client was no: {needed.id} was not called."
             return Ended(failed(text), "refused", needed.decision.revision, decision="ask")

@@ -127,9 +127,11 @@ def use(transaction: Transaction, id: str) -> bool:
     )
 
 
-def give_back(transaction: Transaction, id: str) -> None:
-    """What it was taken up for has not come about yet."""
-    transaction.run("UPDATE approval SET state = 'approved' WHERE id = :id AND state = 'used'", id=id)
+def give_back(transaction: Transaction, id: str) -> bool:
+    """What it was taken up for has not come about yet; false where it was not taken up."""
+    return bool(
+        transaction.run("UPDATE approval SET state = 'approved' WHERE id = :id AND state = 'used'", id=id)
+    )
 
 
 def _asked_before(transaction: Transaction, question: Question) -> int:

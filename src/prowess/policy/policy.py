@@ -190,9 +190,9 @@ class Policy:
             decision = _answered(stated, approval)
         return Settled(decision, approval)
 
-    def give_back(self, transaction: Transaction, approval: str) -> None:
+    def give_back(self, transaction: Transaction, approval: str) -> bool:
         """A yes for one use was taken up, and the use has not come about yet."""
-        approval_table.give_back(transaction, approval)
+        return approval_table.give_back(transaction, approval)
 
     def _counted(
         self, transaction: Transaction, moment: Moment, agent: str, id: str, decision: Decision

@@ -47,6 +47,17 @@ def workshop(way: str = "", name: str = "shop", **more: Any) -> McpSource:
     )
 
 
+def shelf(folder: Path, name: str, **offered: Any) -> McpSource:
+    """A server that offers this; `put` changes it."""
+    put(folder, name, **offered)
+    args = ("-S", str(SERVERS / "shelf.py"), str(folder / f"{name}.json"))
+    return McpSource(name=name, command=sys.executable, args=args)
+
+
+def put(folder: Path, name: str, **offered: Any) -> None:
+    (folder / f"{name}.json").write_text(json.dumps({"name": name, **offered}))
+
+
 def library() -> McpSource:
     return McpSource(name="library", command=sys.executable, args=(str(SERVERS / "library.py"),))
 
@@ -60,7 +71,8 @@ class World:
 
     @asynccontextmanager
     async def client(self, agent: str = "default", mode: str = "auto", **more: Any) -> AsyncIterator[Client]:
-        server = build(self.gateway, lambda context: Caller(agent))
+        trusted = self.gateway.config.approvals == "client"
+        server = build(self.gateway, lambda context: Caller(agent), may_answer=trusted)
         async with Client(server, mode=mode, cache=None, **more) as client:
             yield client
 

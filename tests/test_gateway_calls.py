@@ -18,6 +18,7 @@ from mcp import Client
 from mcp.client.session import ClientRequestContext
 
 import prowess
+from prowess.policy.approvals import Answer
 from prowess.sources.cards import Cards
 from prowess.sources.events import Events
 from prowess.sources.functions import Functions
@@ -358,37 +359,39 @@ async def engrave(client: Client) -> types.CallToolResult:
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_a_person_at_the_client_is_asked_and_a_yes_holds(tmp_path: Path, mode: str) -> None:
+async def test_a_client_that_may_answer_is_asked_about_each_use(tmp_path: Path, mode: str) -> None:
     asked: list[str] = []
-    async with world(tmp_path, workshop(), policy=CAREFUL) as here:
+    async with world(tmp_path, workshop(), policy=CAREFUL, approvals="client") as here:
         async with here.client(mode=mode, elicitation_callback=person("accept", asked)) as client:
             assert text_of(await engrave(client)) == "for Ada"
             assert text_of(await engrave(client)) == "for Ada"
-        assert len(asked) == 1 and "for Ada" in asked[0] and "tool:shop/engrave" in asked[0]
-        assert [entry.data["state"] for entry in here.journal("approval.answered")] == ["approved"]
+        assert len(asked) == 2 and "for Ada" in asked[0] and "tool:shop/engrave" in asked[0]
+        assert [entry.data["state"] for entry in here.journal("approval.answered")] == ["approved"] * 2
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_a_no_of_the_person_is_a_no(tmp_path: Path, mode: str) -> None:
-    async with world(tmp_path, workshop(), policy=CAREFUL) as here:
+    async with world(tmp_path, workshop(), policy=CAREFUL, approvals="client") as here:
         async with here.client(mode=mode, elicitation_callback=person("decline", [])) as client:
             refused = await engrave(client)
-            assert refused.is_error and "A person said no" in text_of(refused)
+            assert refused.is_error and "was no" in text_of(refused)
             assert (await engrave(client)).is_error
         assert "refused" in [entry.data["outcome"] for entry in here.journal("call")]
 
 
-async def test_where_nobody_can_be_asked_the_answer_says_how_a_person_approves(tmp_path: Path) -> None:
+async def test_where_nobody_can_be_asked_the_answer_says_that_a_person_will_be(tmp_path: Path) -> None:
     async with world(tmp_path, workshop(), policy=CAREFUL) as here, here.client() as client:
         waiting = text_of(await engrave(client))
         (approval,) = here.engine.approvals()
-        assert f"prowess approval answer {approval.id} --yes" in waiting
+        assert "waits for a person" in waiting
+        here.engine.answer(approval.id, Answer(yes=True, by="ann"))
+        assert text_of(await engrave(client)) == "for Ada"
 
 
 async def test_an_answer_nobody_asked_for_counts_for_nothing(tmp_path: Path) -> None:
     decline = person("decline", [])
     async with (
-        world(tmp_path, workshop(), policy=CAREFUL) as here,
+        world(tmp_path, workshop(), policy=CAREFUL, approvals="client") as here,
         here.client(elicitation_callback=decline) as client,
     ):
         forged = await client.session.call_tool(

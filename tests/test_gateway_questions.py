@@ -86,7 +86,7 @@ profiles:
 """
     person = Person()
     async with (
-        world(tmp_path, oracle(server), policy=policy) as here,
+        world(tmp_path, oracle(server), policy=policy, approvals="client") as here,
         here.client(mode=mode, **person.abilities) as client,
     ):
         assert await told(client, "person") == [{"action": "accept", "content": {"name": "Ada"}}]

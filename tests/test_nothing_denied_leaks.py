@@ -59,7 +59,7 @@ FOR_PEOPLE = {
     *("agents", "bind", "spawn", "retire", "approvals", "answer", "review", "evaluate", "trigger"),
     *("learn", "usage", "what_would_close", "closing"),
     *("quarantined", "approve", "reject", "approved_version", "difference", "findings"),
-    *("flagged", "accept_finding"),
+    *("flagged", "accept_finding", "hidden", "not_used"),
 }
 
 COMMANDS_AS_AGENT = {

@@ -75,22 +75,24 @@ def test_a_person_answers_what_an_agent_asks_and_the_agent_may_go_on(tmp_path: P
     with dashboard(tmp_path) as engine:
         for agent in ("ada", "default"):
             with pytest.raises(ApprovalNeeded):
-                engine.check(agent, "tool:pay")
+                engine.check(agent, "tool:pay", arguments={"to": "bob", "amount": 5})
         page = visit(engine, role="operator")
         page.goto("/policy")
         page.get_by_role("link", name="2 approvals to answer").click()
         card = page.locator("section.card", has_text="ada wants to use")
         assert "profile 'owner' asks a person about 'tool:pay'" in card.inner_text()
+        assert 'to: "bob"' in card.inner_text() and "amount: 5" in card.inner_text()
         look(page, "approvals")
         card.get_by_label("The answer holds for").select_option("1 day")
+        card.get_by_label("The answer is for").select_option("as often as wanted, with any arguments")
         card.get_by_label("Note, if you like").fill("Only this month")
         card.get_by_role("button", name="Yes, allow it").click()
         expect(page.get_by_role("status")).to_contain_text("Yes: ada, tool:pay")
         page.get_by_role("button", name="No, refuse it").click()
         expect(page.get_by_text("Nobody waits for an answer")).to_be_visible()
-        assert engine.check("ada", "tool:pay").verdict == "allow"
+        assert engine.check("ada", "tool:pay", arguments={"to": "eve"}).verdict == "allow"
         with pytest.raises(Denied, match="refused by Ada"):
-            engine.check("default", "tool:pay")
+            engine.check("default", "tool:pay", arguments={"to": "bob", "amount": 5})
         told = [e.data for e in engine.journal.latest(type="approval.answered")]
         assert [(one["state"], one["by"]) for one in told] == [("approved", "Ada"), ("refused", "Ada")]
 

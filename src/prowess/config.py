@@ -118,6 +118,7 @@ class GatewayConfig(_Section, frozen=True):
     poll: Annotated[float, msgspec.Meta(ge=0)] = 300.0
     rate: Whole = 1200
     hosts: list[str] = []
+    approvals: Literal["people", "client"] = "people"
 
 
 class WebConfig(_Section, frozen=True):

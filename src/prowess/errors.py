@@ -131,7 +131,8 @@ class ApprovalNeeded(ProwessError):
     def __init__(self, agent: str, id: str, approval: str, decision: Decision) -> None:
         super().__init__(
             f"{agent} may use {id} only after a person approves it: {decision.reason}",
-            f"run: prowess approval answer {approval} --yes",
+            # A model may read this: it says what to do, and no command that would answer the question.
+            "wait until a person has answered, then try again with the same arguments",
         )
         self.agent = agent
         self.id = id

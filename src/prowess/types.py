@@ -180,6 +180,8 @@ class Decision:
     reason: str
     chain: tuple[str, ...] = ()
     revision: str = ""
+    approval: str = ""
+    """What a person was asked, where it rests on that."""
 
 
 # --- what is needed now ----------------------------------------------------------------------

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from prowess.catalogue import ownership, quarantine, writing
+from prowess.catalogue import claims, ownership, quarantine, writing
 from prowess.catalogue.merge import Arrival
 from prowess.catalogue.planning import Plan, Step, plan_of
 from prowess.catalogue.view import View
@@ -55,6 +55,7 @@ class Catalogue:
             capabilities=_capabilities(transaction, known),
             providers={name: each for name, (each, _) in writing.providers(transaction).items()},
             quarantined=quarantine.held(transaction),
+            first=claims.owners(transaction),
             switched_off={
                 (provider, agent): reason
                 for provider, agent, reason in transaction.all(
@@ -150,7 +151,10 @@ class Catalogue:
         writing.write_stamps(transaction, plan.wanted.stamps, arrival, plan.ownership)
         touched = writing.write_providers(transaction, arrival, plan.wanted.rows, plan.ownership)
         writing.write_problems(transaction, plan.wanted.problems, arrival, plan.ownership)
-        if step.changes_anything or touched or claimed:
+        touched = touched or step.changes_anything or claimed
+        if touched or not claims.are_known(transaction):
+            touched = claims.update(transaction) or touched
+        if touched:
             _changed(transaction)
 
     def approve(self, transaction: Transaction, id: str, by: str, now: str, digest: str = "") -> Held:

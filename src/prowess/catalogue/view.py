@@ -4,8 +4,47 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from prowess.catalogue.uris import Address, Template, address, template
 from prowess.errors import NotFound
 from prowess.types import Capability, Held, Provider
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A resource and its URI, or its template."""
+
+    capability: Capability
+    text: str
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What servers list under a URI, and their templates."""
+
+    all: tuple[Listed, ...]
+    templated: tuple[Listed, ...]
+
+    @cached_property
+    def _by_path(self) -> Mapping[str, list[tuple[Address, Capability]]]:
+        found: dict[str, list[tuple[Address, Capability]]] = {}
+        for one in self.all:
+            place = address(one.text)
+            found.setdefault(place.path, []).append((place, one.capability))
+        return found
+
+    def meant_by(self, uri: str) -> tuple[Capability, ...]:
+        """Every resource that a server could read this URI for."""
+        asked = address(uri)
+        return tuple(one for place, one in self._by_path.get(asked.path, ()) if asked.may_mean(place))
+
+    def templates_for(self, uri: str) -> tuple[tuple[Capability, Template], ...]:
+        """Every template that can become this URI, the most specific first."""
+        found = [
+            (one.capability, ready)
+            for one in self.templated
+            if (ready := template(one.text)) is not None and ready.matches(uri)
+        ]
+        return tuple(sorted(found, key=lambda pair: pair[1].specificity, reverse=True))
 
 
 @dataclass(frozen=True)
@@ -18,6 +57,27 @@ class View:
     switched_off: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """(provider, agent) -> why; the agent is empty where it holds for everybody."""
     quarantined: Mapping[str, Held] = field(default_factory=dict)
+    first: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What several servers offer -> who offered it first; more than one where they came at once."""
+
+    @cached_property
+    def resources(self) -> Resources:
+        found = [c for c in self.capabilities.values() if c.kind == "resource"]
+        return Resources(
+            tuple(Listed(c, str(uri)) for c in found if (uri := c.metadata.get("uri"))),
+            tuple(
+                Listed(c, str(text))
+                for c in found
+                if not c.metadata.get("uri") and (text := c.metadata.get("uri_template"))
+            ),
+        )
+
+    def owner(self, claim: str, providers: Collection[str]) -> str:
+        """Whose it is, of those who offer it; nobody's where several came first at once."""
+        first = self.first.get(claim) or tuple(providers)
+        # Somebody who switched all but one of them off has decided.
+        on = [name for name in first if not self.off(name, "")] if len(first) > 1 else first
+        return on[0] if len(on) == 1 else ""
 
     def off(self, provider: str, agent: str) -> bool:
         return (provider, "") in self.switched_off or (provider, agent) in self.switched_off

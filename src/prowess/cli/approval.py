@@ -2,11 +2,12 @@
 
 import getpass
 from datetime import timedelta
+from typing import get_args
 
 import click
 
 from prowess.cli.session import emit, json_option, opened, say, table
-from prowess.policy.approvals import Answer
+from prowess.policy.approvals import Answer, Approval, Scope
 
 
 @click.group()
@@ -24,8 +25,14 @@ def show(every: bool, as_json: bool) -> None:
     if as_json:
         emit(found)
         return
-    rows = [(a.id, a.agent, a.capability, a.state, a.expires_at, a.reason) for a in found]
-    table(("ID", "AGENT", "CAPABILITY", "STATE", "UNTIL", "REASON"), rows)
+    rows = [(a.id, a.agent, a.capability, _with(a), a.state, a.expires_at, a.reason) for a in found]
+    table(("ID", "AGENT", "CAPABILITY", "ARGUMENTS", "STATE", "UNTIL", "REASON"), rows)
+
+
+def _with(approval: Approval) -> str:
+    if not approval.arguments:
+        return "none" if approval.arguments_digest else "not stated"
+    return ", ".join(f"{name}: {value}" for name, value in approval.arguments.items())
 
 
 @command.command()
@@ -34,14 +41,24 @@ def show(every: bool, as_json: bool) -> None:
 @click.option("--by", default="", help="Who answers; otherwise the user of this terminal.")
 @click.option("--note", default="", help="Why.")
 @click.option("--minutes", default=60, type=click.IntRange(1), show_default=True, help="How long it holds.")
+@click.option(
+    "--scope",
+    type=click.Choice(get_args(Scope)),
+    default="once",
+    show_default=True,
+    help="once: one use with these arguments; repeat: any number of uses with them; any: any arguments.",
+)
 @json_option
-def answer(id: str, yes: bool | None, by: str, note: str, minutes: int, as_json: bool) -> None:
+def answer(id: str, yes: bool | None, by: str, note: str, minutes: int, scope: Scope, as_json: bool) -> None:
     """Answer the question ID."""
     if yes is None:  # a flag of two names is never missing to click
         raise click.UsageError("Say --yes or --no.")
-    said = Answer(yes=yes, by=by or getpass.getuser(), note=note, holds=timedelta(minutes=minutes))
+    holds = timedelta(minutes=minutes)
+    said = Answer(yes=yes, by=by or getpass.getuser(), note=note, holds=holds, scope=scope)
     with opened() as engine:
         approval = engine.answer(id, said)
     if as_json:
         emit(approval)
-    say(f"{approval.agent} may{'' if yes else ' not'} use {approval.capability} until {approval.expires_at}")
+    how = {"once": "once with these arguments", "repeat": "with these arguments", "any": "with any arguments"}
+    may = f"{approval.agent} may{'' if yes else ' not'} use {approval.capability}"
+    say(f"{may} {how['repeat' if scope == 'once' and not yes else scope]} until {approval.expires_at}")

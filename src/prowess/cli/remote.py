@@ -206,7 +206,7 @@ class Remote(Part):
 
     def answer(self, approval: str, said: Answer) -> Approval:
         minutes = max(1, round(said.holds.total_seconds() / 60))
-        body = {"yes": said.yes, "note": said.note, "minutes": minutes}
+        body = {"yes": said.yes, "note": said.note, "minutes": minutes, "scope": said.scope}
         return self._server.send(f"/approvals/{_path(approval)}/answer", body, Approval)
 
     def providers(self, agent: str | None = None) -> tuple[Provider, ...]:

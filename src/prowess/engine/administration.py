@@ -6,17 +6,23 @@ transaction with its journal entry.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from prowess.catalogue.catalogue import Catalogue, Version
 from prowess.catalogue.difference import difference, readable
+from prowess.engine import flagged
 from prowess.engine.evolving import Evolving
+from prowess.engine.syncing import OpenedGuard
 from prowess.engine.world import Worlds
 from prowess.journal import Journal
 from prowess.policy.agents import Agent
 from prowess.policy.approvals import Answer, Approval
 from prowess.policy.policy import Policy
 from prowess.store.database import Database
-from prowess.types import Held
+from prowess.types import Held, Problem
+
+if TYPE_CHECKING:
+    from prowess.engine.guarding import Judged
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +33,7 @@ class Administration:
     policy: Policy
     evolution: Evolving
     worlds: Worlds
+    guard: OpenedGuard
     now: Callable[[], str]
 
     # --- providers ---------------------------------------------------------------------------
@@ -90,6 +97,23 @@ class Administration:
         now = self.worlds.now().view.get(id)
         return difference(before, readable(now, self.catalogue.detail(id)), ("approved", "now"))
 
+    # --- what the guard found ----------------------------------------------------------------
+
+    def flagged(self) -> tuple[Problem, ...]:
+        """What the guard found in texts of this machine and nobody has accepted."""
+        return flagged.standing(self.journal, self.worlds.now().view)
+
+    def accept(self, id: str, by: str) -> Problem:
+        """A person takes what the guard found in a capability, for exactly the content it has now."""
+        return flagged.accept(self.journal, self.worlds.now().view, id, by)
+
+    def findings(self, id: str) -> "tuple[Judged, ...]":
+        """What the guard finds in each text of a capability as it is now."""
+        from prowess.engine.guarding import found_in  # numpy, at the first look
+
+        now, approved = self.worlds.now().view.get(id), self.approved_version(id)
+        return found_in(now, self.catalogue.detail(id), self.guard.classifier, approved)
+
     # --- agents ------------------------------------------------------------------------------
 
     def agents(self) -> tuple[Agent, ...]:
@@ -105,11 +129,11 @@ class Administration:
             self.journal.append(transaction, "agent.bound", {"profile": profile}, name)
         return agent
 
-    def spawn(self, parent: str, name: str, profile: str) -> Agent:
-        """Make a child of an agent that may have one."""
+    def spawn(self, parent: str, name: str, profile: str, approval: str = "") -> Agent:
+        """Make a child of an agent that may have one; `approval` is what lets it."""
         view = self.worlds.now(parent).view
         with self.database.writing() as transaction:
-            agent = self.policy.spawn(transaction, parent, name, profile, view)
+            agent = self.policy.spawn(transaction, parent, name, profile, view, approval)
             self.journal.append(transaction, "agent.spawned", {"parent": parent, "profile": profile}, name)
         return agent
 
@@ -137,7 +161,8 @@ class Administration:
         with self.database.writing() as transaction:
             answered = self.policy.answer(transaction, approval, said)
             data = {"approval": answered.id, "capability": answered.capability, "state": answered.state}
-            self.journal.append(transaction, "approval.answered", {**data, "by": said.by}, answered.agent)
+            more = {"by": said.by, "scope": said.scope}
+            self.journal.append(transaction, "approval.answered", {**data, **more}, answered.agent)
         return answered
 
     def review(self, grant: str, by: str, note: str = "") -> None:

@@ -45,6 +45,7 @@ from prowess.engine.card_rules import (
     variant_of,
     why_held_back,
 )
+from prowess.engine.ownership import owned
 from prowess.engine.reference import read_reference
 from prowess.engine.ways import new_id
 from prowess.engine.world import World, Worlds
@@ -133,7 +134,11 @@ class Carding:
             return Selected(Injection(files=tuple(files)))
         try:
             return self._selected(
-                self._completed(turn, session), world, session, files, id or self._ways.ids()
+                self._completed(turn, session),
+                world,
+                session,
+                files,
+                id or owned(self._ways.ids(), turn.agent),
             )
         except Exception as failure:  # a broken card system never stops an agent from starting
             logger.warning("cards could not be selected: %s", failure)

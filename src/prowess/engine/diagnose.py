@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from prowess.catalogue.catalogue import Catalogue
+from prowess.catalogue.claims import collisions
 from prowess.engine import flagged
 from prowess.engine.world import World
 from prowess.errors import JournalBroken
@@ -21,7 +22,7 @@ Problems = tuple[Problem, ...]
 def stored(catalogue: Catalogue, journal: Journal, world: World, database: Database) -> Problems:
     """What syncs could not read, what the guard found, what is held back, and if the journal is whole."""
     waiting = (_waiting(held) for held in world.view.quarantined.values())
-    found = [*catalogue.problems(), *flagged.standing(journal, world.view), *waiting]
+    found = [*catalogue.problems(), *collisions(world.view), *flagged.standing(journal, world.view), *waiting]
     found += [*flagged.broken_guard(), *database.problems()]
     try:
         journal.verify()

@@ -16,10 +16,11 @@ import msgspec
 from prowess.catalogue.catalogue import Catalogue
 from prowess.catalogue.view import View
 from prowess.config import DiscoveryConfig, LearningConfig, with_arguments
-from prowess.engine import diagnose, flagged
+from prowess.engine import diagnose
 from prowess.engine.administration import Administration
 from prowess.engine.evolving import Evolving
 from prowess.engine.learning import Learning
+from prowess.engine.ownership import owned, refuse_of_another
 from prowess.engine.reading import SyncProgress, no_progress
 from prowess.engine.records import discovered, offer_data, outcome_data
 from prowess.engine.replay import Trials
@@ -62,11 +63,11 @@ if TYPE_CHECKING:
     from prowess.discovery.lint import Finding
     from prowess.discovery.search import Search
     from prowess.engine.carding import Carding
-    from prowess.engine.guarding import Judged
     from prowess.engine.preview import Preview
     from prowess.engine.turn import Parts, TurnOptions
 
 TRIGGER = "event:evolution:trigger"
+OnFailure = Literal["open", "closed"]
 
 
 class Engine:
@@ -100,17 +101,20 @@ class Engine:
         )  # fmt: skip
         self.evolution = Evolving(database, self.journal, self.catalogue, self._now, self._worlds)
         self.learning = Learning(database, self.journal, self._learning_config(), clock, self._trials())
-        self._use = Use(database, self.journal, self.policy)
+        self._use = Use(database, self.journal, self.policy, self._worlds, environment)
+        self.not_used, self.hidden = self._use.not_used, self._use.hidden
         self._sync = Sync(
             database, self.journal, self.catalogue, self.policy, self._worlds, self._guard, clock
         )
         # What people decide, by the verbs they use; each is said in full where it is done.
         people = Administration(
-            database, self.journal, self.catalogue, self.policy, self.evolution, self._worlds, self._now
-        )
+            database, self.journal, self.catalogue, self.policy, self.evolution, self._worlds, self._guard,
+            self._now,
+        )  # fmt: skip
         self.activate, self.deactivate = people.activate, people.deactivate
         self.quarantined, self.approve, self.reject = people.quarantined, people.approve, people.reject
         self.approved_version, self.difference = people.approved_version, people.difference
+        self.flagged, self.accept_finding, self.findings = people.flagged, people.accept, people.findings
         self.agents, self.bind, self.retire = people.agents, people.bind, people.retire
         self.approvals, self.answer, self.review = people.approvals, people.answer, people.review
         self._spawn = people.spawn
@@ -159,14 +163,12 @@ class Engine:
         """Everything a turn of these agents depends on, as it is now."""
         return self._worlds.now(*agents)
 
-    def offer(
-        self, turn: Turn | str, on_failure: Literal["open", "closed"] = "open", **settings: Any
-    ) -> Offer:
+    def offer(self, turn: Turn | str, on_failure: OnFailure = "open", **settings: Any) -> Offer:
         """One turn: what exists, what is allowed, what fits, within the budgets; recorded."""
         from prowess.engine import turn as turns  # numpy, at the first turn
 
         asked = turns.as_turn(turn)
-        options = self._turn_options(settings, on_failure)
+        options = self._turn_options(settings, on_failure, asked.agent)
         made = turns.offer(asked, self.world(asked.agent), self._parts, options)
         with self.database.writing() as transaction:
             self.cards.record(transaction, made.cards, asked)
@@ -182,12 +184,18 @@ class Engine:
             world, agent = with_profile(world, profile)
         return Preview(world, agent, self._parts, self._turn_options)
 
-    def check(self, agent: str, id: str, authenticated: bool = True) -> Decision:
-        """Policy at use: rules may have changed since the offer. Raises unless it is allowed."""
-        return self._use.check(self.world(agent), agent, id, authenticated)
+    def check(
+        self, agent: str, id: str, authenticated: bool = True, arguments: JsonObject | None = None
+    ) -> Decision:
+        """Policy at use: rules may have changed since the offer. Raises unless it is allowed.
+
+        A person who is asked sees the arguments, and a yes holds for them alone unless the person says more.
+        """
+        return self._use.check(self.world(agent), agent, id, authenticated, arguments)
 
     def record(self, outcome: Outcome) -> None:
         """Remember what was done with an offer, and whether it worked."""
+        refuse_of_another(outcome)
         self.journal.record("outcome", outcome_data(outcome), outcome.agent)
 
     def find(self, request: str, agent: str = DEFAULT_AGENT, **settings: Any) -> tuple[Hit, ...]:
@@ -326,32 +334,16 @@ class Engine:
             found += diagnose.searchable(self.search(world), self._parts.searching.index)
         return (*found, *diagnose.ruled(self.policy, world), *self.evolution.problems())
 
-    def flagged(self) -> tuple[Problem, ...]:
-        """What the guard found in texts of this machine and nobody has accepted."""
-        return flagged.standing(self.journal, self.view())
-
-    def accept_finding(self, id: str, by: str) -> Problem:
-        """A person takes what the guard found in a capability, for exactly the content it has now."""
-        return flagged.accept(self.journal, self.view(), id, by)
-
-    def findings(self, id: str) -> "tuple[Judged, ...]":
-        """What the guard finds in each text of a capability as it is now."""
-        from prowess.engine.guarding import found_in  # numpy, at the first look
-
-        return found_in(
-            self.capability(id), self.detail(id), self._guard.classifier, self.approved_version(id)
-        )
-
     # --- between turns -----------------------------------------------------------------------
 
     def spawn(self, parent: str, name: str, profile: str) -> Agent:
         """Make a child of an agent, which never exceeds its parent."""
-        self.check(parent, SPAWN)
-        return self._spawn(parent, name, profile)
+        approval = self.check(parent, SPAWN, arguments={"name": name, "profile": profile}).approval
+        return self._spawn(parent, name, profile, approval)
 
     def trigger(self, agent: str, trigger: str, reason: str, by: str) -> Evaluation:
         """A transition that a system outside asks for, if policy lets `by` use `evolution:trigger`."""
-        self.check(by, TRIGGER)
+        self.check(by, TRIGGER, arguments={"agent": agent, "trigger": trigger, "reason": reason})
         return self.evolution.trigger(agent, trigger, reason, by)
 
     def usage(self) -> tuple[UsageLine, ...]:
@@ -401,11 +393,12 @@ class Engine:
         return Trials(self._worlds, self.discovery, own_parts)
 
     def _turn_options(
-        self, settings: Mapping[str, Any], on_failure: Literal["open", "closed"] = "open"
+        self, settings: Mapping[str, Any], on_failure: OnFailure = "open", agent: str = DEFAULT_AGENT
     ) -> "TurnOptions":
         from prowess.engine.turn import TurnOptions  # numpy, at the first turn
 
-        return TurnOptions(settings=self.settings(settings), id=self.ways.ids(), on_failure=on_failure)
+        id = owned(self.ways.ids(), agent)
+        return TurnOptions(settings=self.settings(settings), id=id, on_failure=on_failure)
 
     def _learning_config(self) -> LearningConfig:
         chosen = self.ways.learning

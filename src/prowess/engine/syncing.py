@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from prowess.catalogue.catalogue import Catalogue
+from prowess.catalogue.claims import collisions
 from prowess.catalogue.merge import Arrival
 from prowess.engine import flagged
 from prowess.engine.flagged import Judge
@@ -75,7 +76,11 @@ class Sync:
             self.journal.record("policy.shifted", data)
         return SyncReport(
             changes=changes,
-            problems=(*self._problems(names), *flagged.standing(self.journal, after.view)),
+            problems=(
+                *self._problems(names),
+                *collisions(after.view),
+                *flagged.standing(self.journal, after.view),
+            ),
             version=after.view.version,
             total=len(after.view.capabilities),
         )

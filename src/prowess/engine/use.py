@@ -1,14 +1,20 @@
 """Policy at use: the decision that counts, with its approval and its limits, and recorded."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from prowess.catalogue.view import View
-from prowess.engine.world import World
+from prowess.context.secrets import without_secrets
+from prowess.engine.world import World, Worlds
 from prowess.errors import ApprovalNeeded, Denied
 from prowess.journal import Journal
+from prowess.policy.arguments import digest_of, shown
 from prowess.policy.policy import Policy, Settled
+from prowess.policy.policy import Use as Given
 from prowess.store.database import Database, Transaction
-from prowess.types import Decision
+from prowess.types import Decision, JsonObject
+
+SHORTEST_SECRET = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,15 +22,20 @@ class Use:
     database: Database
     journal: Journal
     policy: Policy
+    worlds: Worlds
+    environment: Mapping[str, str]
 
-    def check(self, world: World, agent: str, id: str, authenticated: bool) -> Decision:
+    def check(
+        self, world: World, agent: str, id: str, authenticated: bool, arguments: JsonObject | None = None
+    ) -> Decision:
         """Raises unless the agent may use it now; a stopped agent may use nothing."""
         meant = world.policy.meant(agent, id, authenticated)
         used = next((one for one in meant if _shut(world, agent, one)), meant[0])
+        given = None if arguments is None else Given(shown(arguments, self.hidden), digest_of(arguments))
         with self.database.writing() as transaction:
-            settled = self._settled(transaction, world, agent, used, authenticated)
-            decision = settled.decision
+            settled = self._settled(transaction, world, agent, used, authenticated, given)
             approval = settled.approval.id if settled.approval else ""
+            decision = replace(settled.decision, approval=approval)
             data = {"capability": used, "verdict": decision.verdict, "reason": decision.reason}
             more = {"revision": decision.revision or world.policy.revision, "approval": approval}
             self.journal.append(transaction, "decision", {**data, **more}, agent)
@@ -34,13 +45,30 @@ class Use:
             raise ApprovalNeeded(agent, used, approval, decision)
         return decision
 
+    def not_used(self, agent: str, decision: Decision) -> None:
+        """What was allowed has not come about yet: a yes that holds for one use still holds."""
+        if decision.approval:
+            with self.database.writing() as transaction:
+                if self.policy.give_back(transaction, decision.approval):
+                    data = {"approval": decision.approval}
+                    self.journal.append(transaction, "approval.unused", data, agent)
+
+    def hidden(self, text: str) -> str:
+        """A text without credentials: those of the environment, and what looks like one."""
+        for name in self.worlds.now().view.secret_names:
+            value = self.environment.get(name, "")
+            if len(value) >= SHORTEST_SECRET:
+                text = text.replace(value, f"${{{name}}}")
+        return without_secrets(text)
+
     def _settled(
-        self, transaction: Transaction, world: World, agent: str, id: str, authenticated: bool
-    ) -> Settled:
+        self, transaction: Transaction, world: World, agent: str, id: str, authenticated: bool,
+        given: Given | None,
+    ) -> Settled:  # fmt: skip
         shut = _shut(world, agent, id)
         if shut:
             return Settled(Decision(verdict="deny", reason=shut))
-        return self.policy.settle(transaction, agent, id, world.view, authenticated)
+        return self.policy.settle(transaction, agent, id, world.view, authenticated, given)
 
 
 def _shut(world: World, agent: str, id: str) -> str:

@@ -13,7 +13,7 @@ from prowess.gateway.caller import Caller
 from prowess.gateway.calling import Do, Wish, first_text
 from prowess.gateway.client import Client
 from prowess.gateway.gateway import Gateway
-from prowess.gateway.passing import MARKDOWN, prompt_names, resource_at
+from prowess.gateway.passing import MARKDOWN, prompt_names, resource_named
 from prowess.gateway.results import REFERENCE, Answer, data, failed, said
 from prowess.gateway.showing import (
     EFFECTS,
@@ -121,10 +121,9 @@ class Answering:
     # --- resources and prompts -----------------------------------------------------------------
 
     async def resource(self, uri: str, client: Client) -> dict[str, Any]:
-        visible = await to_thread.run_sync(self._visible, client.caller)
-        capability = resource_at(visible, uri)
-        if capability is None:
-            raise _no("resource", uri)
+        capability = await to_thread.run_sync(self._resource_named, uri, client.caller)
+        # What is not there, or not for this caller, is refused and remembered like everything else.
+        id = capability.id if capability else ""
 
         async def do(capability: Capability, arguments: Given) -> Answer:
             if capability.kind in TEXT_KINDS:
@@ -133,7 +132,10 @@ class Answering:
             place = str(capability.metadata.get("uri") or uri)
             return await self._gateway.routes.resource(capability, place, client)
 
-        return await self._used(Wish(capability.id, {}, "resource"), client, do, _no("resource", uri))
+        return await self._used(Wish(id, {"uri": uri}, "resource"), client, do, _no("resource", uri))
+
+    def _resource_named(self, uri: str, caller: Caller) -> Capability | None:
+        return resource_named(self._engine.view(), self._visible(caller), uri)
 
     async def prompt(self, name: str, arguments: Mapping[str, str], client: Client) -> dict[str, Any]:
         visible = await to_thread.run_sync(self._visible, client.caller)

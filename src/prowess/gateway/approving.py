@@ -1,6 +1,9 @@
-"""Asking the person at the client, in whichever way the agreed revision has for it."""
+"""Asking the person at the client, in whichever way the agreed revision has for it.
 
-import json
+Nobody proves that a person is there: a client that is a program answers just as well. So it is asked only
+where `[gateway] approvals` says that it may answer, and only over the pipes of whoever started it.
+"""
+
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,11 +22,11 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from prowess.errors import ApprovalNeeded
 from prowess.gateway.audience import Brought
 from prowess.gateway.client import Asked
+from prowess.policy.arguments import folded
 from prowess.types import Capability
 
 KEY = "approval"
-BY = "the person at the client"
-LONGEST_ARGUMENTS = 600
+LONGEST_NAME = 80
 CONFIRM: dict[str, Any] = {"type": "object", "properties": {}}
 
 
@@ -32,27 +35,33 @@ async def ask_person(
     brought: Brought,
     needed: ApprovalNeeded,
     capability: Capability,
-    arguments: Mapping[str, Any],
+    arguments: Mapping[str, str],
 ) -> Asked:
+    """Put a question to the client; `arguments` are as a person is shown them."""
     if not context.session.check_client_capability(ClientCapabilities(elicitation=ElicitationCapability())):
         return Asked()
     question = _question(needed, capability, arguments)
     if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
-        return _by_return(brought, needed, question)
+        return _by_return(brought, needed, question, _name_of(context))
     if not context.session.can_send_request:
         return Asked()
     try:
         answer = await context.session.elicit_form(question, CONFIRM, related_request_id=context.request_id)
     except MCPError:
         return Asked()
-    return _said(answer)
+    return _said(answer, _name_of(context))
 
 
-def _by_return(brought: Brought, needed: ApprovalNeeded, question: str) -> Asked:
+async def ask_nobody(needed: ApprovalNeeded, capability: Capability, arguments: Mapping[str, str]) -> Asked:
+    """The client is not the one to answer: the question waits for a person elsewhere."""
+    return Asked()
+
+
+def _by_return(brought: Brought, needed: ApprovalNeeded, question: str, by: str) -> Asked:
     """The newest revision has no requests to clients: the question is a result, the answer a new call."""
     answer = (brought.responses or {}).get(KEY)
     if isinstance(answer, ElicitResult) and brought.state == needed.approval:
-        return _said(answer)
+        return _said(answer, by)
     form = ElicitRequestFormParams(message=question, requested_schema=CONFIRM)
     required = InputRequiredResult(
         input_requests={KEY: ElicitRequest(params=form)}, request_state=needed.approval
@@ -60,15 +69,19 @@ def _by_return(brought: Brought, needed: ApprovalNeeded, question: str) -> Asked
     return Asked(answer=required.model_dump(by_alias=True, mode="json", exclude_none=True))
 
 
-def _said(answer: ElicitResult) -> Asked:
-    return Asked(yes=answer.action == "accept", by=BY) if answer.action != "cancel" else Asked()
+def _said(answer: ElicitResult, by: str) -> Asked:
+    return Asked(yes=answer.action == "accept", by=by) if answer.action != "cancel" else Asked()
 
 
-def _question(needed: ApprovalNeeded, capability: Capability, arguments: Mapping[str, Any]) -> str:
-    shown = json.dumps(arguments, ensure_ascii=False)
-    if len(shown) > LONGEST_ARGUMENTS:
-        shown = f"{shown[:LONGEST_ARGUMENTS]}…"
-    return (
-        f"Agent {needed.agent} wants to use {needed.id} of {capability.provider or capability.source}"
-        f" with {shown}. Allow it for the next hour? ({needed.decision.reason})"
-    )
+def _name_of(context: ServerRequestContext[Any]) -> str:
+    """The client by the name it gave itself; who sat there nobody has proved."""
+    params = context.session.client_params
+    name = folded(params.client_info.name)[:LONGEST_NAME] if params and params.client_info else ""
+    return f"client {name!r}" if name else "a client without a name"
+
+
+def _question(needed: ApprovalNeeded, capability: Capability, arguments: Mapping[str, str]) -> str:
+    of = capability.provider or capability.source
+    lines = [f"Agent {needed.agent} wants to use {needed.id} of {of} once, with"]
+    lines += [f"- {name}: {value}" for name, value in arguments.items()] or ["- no arguments"]
+    return "\n".join([*lines, f"Allow this one use? ({needed.decision.reason})"])

@@ -7,6 +7,7 @@ doing. Policy is asked here and not at the list: whatever a client knows or gues
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 from uuid import uuid4
@@ -17,17 +18,20 @@ from anyio import to_thread
 from prowess.config import GatewayConfig
 from prowess.engine.engine import Engine
 from prowess.engine.records import outcome_data
-from prowess.errors import ApprovalNeeded, Denied, SourceError, StoreError
+from prowess.errors import ApprovalNeeded, Denied, NotFound, PolicyError, SourceError, StoreError
+from prowess.gateway.addressing import NoPlace, placed
 from prowess.gateway.arguments import Schemas, as_arguments, misfit
 from prowess.gateway.caller import Caller
 from prowess.gateway.clerk import Clerk
 from prowess.gateway.client import Client
+from prowess.gateway.discretion import fault_without_values, without_values
 from prowess.gateway.recording import Recording
 from prowess.gateway.results import Answer, Remainders, failed, neutral, shortened, size
 from prowess.gateway.routes import Routes
 from prowess.gateway.showing import EFFECTS, READ, REJECTED, Way, clean_schema, is_rejected, unknown
 from prowess.gateway.telemetry import note_call
 from prowess.policy.approvals import Answer as Said
+from prowess.policy.arguments import shown
 from prowess.types import Capability, Decision, JsonObject, Outcome, Verdict
 
 Ending = Literal["ok", "failed", "refused", "misfit", "denied", "asked", "unavailable", "cancelled"]
@@ -58,6 +62,8 @@ class Ready:
     capability: Capability
     arguments: Mapping[str, Any]
     decision: Decision
+    also: tuple[str, ...] = ()
+    """Other ids that must be allowed with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +101,7 @@ class Calls:
             milliseconds = (time.perf_counter() - started) * 1000
             # Also what was cancelled was called, and must be in the journal.
             with anyio.CancelScope(shield=True):
-                await self._clerk.do(self._remember, wish, client.caller, ended, milliseconds)
+                await self._clerk.do(self._remember, wish, client, ended, milliseconds)
 
     async def _ended(self, wish: Wish, client: Client, do: Do) -> Ended:
         ready = await self._clerk.do(self._prepare, wish, client.caller)
@@ -120,6 +126,8 @@ class Calls:
             text = f"{ready.capability.id}: {error.what}{f'; {error.remedy}' if error.remedy else ''}"
             return Ended(failed(text), "failed", revision, error.what, verdict)
         if answer.get("resultType") == "input_required":
+            # The client comes again with its answer: that is the same use, and needs no second yes.
+            await self._clerk.do(self._engine.not_used, caller.agent, ready.decision)
             return Ended(answer, "asked", revision, "the server asks", verdict)
         if self._config.neutralise_results:
             answer = await to_thread.run_sync(neutral, answer)
@@ -144,14 +152,19 @@ class Calls:
         fitting = self._fitting(wish, caller)
         if isinstance(fitting, Ended):
             return fitting
+        settled: list[Decision] = []
         try:
-            decision = self._engine.check(caller.agent, fitting.capability.id, caller.authenticated)
-        except ApprovalNeeded as needed:
-            return needed
-        except Denied as denied:
-            said = denied.decision
+            for id in (*fitting.also, fitting.capability.id):
+                checked = self._engine.check(caller.agent, id, caller.authenticated, fitting.arguments)
+                settled.append(checked)
+        except (ApprovalNeeded, Denied) as refusal:
+            for decision in settled:
+                self._engine.not_used(caller.agent, decision)
+            if isinstance(refusal, ApprovalNeeded):
+                return refusal
+            said = refusal.decision
             return Ended(failed(unknown(wish.id)), "denied", said.revision, said.reason, "deny")
-        return replace(fitting, decision=decision)
+        return replace(fitting, decision=settled[-1])
 
     def _fitting(self, wish: Wish, caller: Caller) -> Ready | Ended:
         """The capability and its arguments, if there is one and they fit."""
@@ -171,13 +184,30 @@ class Calls:
         faults = self._schemas.faults((capability.id, capability.digest), schema, arguments)
         if faults:
             text = misfit(wish.id, faults, clean_schema(schema or {}))
-            return Ended(failed(text), "misfit", detail="; ".join(faults))
+            detail = "; ".join(fault_without_values(fault, schema) for fault in faults)
+            return Ended(failed(text), "misfit", detail=detail)
         # A server that was down at the last look may be up again: calling it is how to find out.
         reasons = [why for why in capability.unavailable if not why.startswith("provider ")]
         if reasons:
             text = f"{wish.id} cannot be used now: {'; '.join(reasons)}. A person can change that."
             return Ended(failed(text), "unavailable", detail="; ".join(reasons))
-        return Ready(capability, arguments, Decision(verdict="deny", reason="not asked yet"))
+        ready = Ready(capability, arguments, Decision(verdict="deny", reason="not asked yet"))
+        of_server = capability.kind == "resource" and capability.source_ref.kind == "mcp"
+        return self._placed(ready, wish, caller) if of_server else ready
+
+    def _placed(self, ready: Ready, wish: Wish, caller: Caller) -> Ready | Ended:
+        """A resource is what its URI says: one that a server lists is that one, not the template named."""
+        place = placed(self._engine.view(), ready.capability, ready.arguments.get("uri"))
+        if isinstance(place, NoPlace):
+            text = f"{wish.id} was not read: {place.why}."
+            return Ended(failed(text), "misfit", detail=place.why)
+        visible = self._engine.visible(caller.agent, caller.authenticated).capabilities
+        if not {place.capability.id, *place.also} <= visible.keys():
+            text = unknown(wish.id) if wish.way == "resource" else f"There is no resource {place.uri!r} here."
+            revision = self._engine.policy.revision
+            return Ended(failed(text), "denied", revision, "the uri is not visible", "deny")
+        # What a person is asked, and a yes holds for, is this URI, whichever way it was named.
+        return Ready(visible[place.capability.id], {"uri": place.uri}, ready.decision, place.also)
 
     # --- when a person must be asked -------------------------------------------------------------
 
@@ -185,29 +215,32 @@ class Calls:
         self, needed: ApprovalNeeded, wish: Wish, client: Client
     ) -> Ready | Ended | ApprovalNeeded:
         view = await self._clerk.do(self._engine.view)
-        asked = await client.ask(needed, view.get(needed.id), as_arguments(wish.arguments) or {})
+        asked = await client.ask(needed, view.get(needed.id), await self._clerk.do(self._shown, needed))
         if asked.answer is not None:
             return Ended(asked.answer, "asked", needed.decision.revision, decision="ask")
         if asked.yes is None:
-            text = (
-                f"{needed.id} waits for a person. They can approve it with: {needed.remedy}. Then call again."
-            )
-            return Ended(failed(text), "asked", needed.decision.revision, decision="ask")
-        said = Said(yes=asked.yes, by=asked.by)
-        await self._clerk.do(self._engine.answer, needed.approval, said)
+            return Ended(failed(_waits(needed.id)), "asked", needed.decision.revision, decision="ask")
+        # Somebody may have answered elsewhere meanwhile: then that holds.
+        with suppress(PolicyError, NotFound):
+            await self._clerk.do(self._engine.answer, needed.approval, Said(yes=asked.yes, by=asked.by))
         if not asked.yes:
-            text = f"A person said no to {needed.id}."
+            text = f"The answer at the client was no: {needed.id} was not called."
             return Ended(failed(text), "refused", needed.decision.revision, decision="ask")
         ready = await self._clerk.do(self._prepare, wish, client.caller)
         if isinstance(ready, ApprovalNeeded):
-            text = f"{needed.id} waits for a person."
-            return Ended(failed(text), "asked", needed.decision.revision, decision="ask")
+            return Ended(failed(_waits(needed.id)), "asked", needed.decision.revision, decision="ask")
         return ready
+
+    def _shown(self, needed: ApprovalNeeded) -> Mapping[str, str]:
+        """The arguments as they stand in the question itself."""
+        waiting = [one for one in self._engine.policy.approvals() if one.id == needed.approval]
+        return waiting[0].arguments if waiting else {}
 
     # --- after: in a worker thread ---------------------------------------------------------------
 
-    def _remember(self, wish: Wish, caller: Caller, ended: Ended, milliseconds: float) -> None:
-        detail = self._redacted(ended.detail)[:LONGEST_DETAIL]
+    def _remember(self, wish: Wish, client: Client, ended: Ended, milliseconds: float) -> None:
+        caller = client.caller
+        detail = self._discreet(wish, client, ended)[:LONGEST_DETAIL]
         data = {
             "capability": wish.id[:200],
             "way": wish.way,
@@ -217,6 +250,7 @@ class Calls:
             "revision": ended.revision,
             "milliseconds": round(milliseconds, 3),
             "characters": size(ended.answer),
+            **self._address(wish),
         }
         note_call(data, caller.agent)
         entries: list[tuple[str, JsonObject]] = [("call", data)]
@@ -234,11 +268,38 @@ class Calls:
         # One transaction: a call and what came of it are remembered together.
         self.recording.record(entries, caller.agent, made=ended.how in ("ok", "failed", "cancelled"))
 
-    def _redacted(self, text: str) -> str:
+    def _discreet(self, wish: Wish, client: Client, ended: Ended) -> str:
+        """What went wrong, without any value that was given; what we say ourselves has none."""
+        if ended.how != "failed" or not ended.detail:
+            return ended.detail
+        brought = client.audience.brought.responses if client.audience else None
+        answers = [one.model_dump(mode="json") for one in (brought or {}).values()]
+        given = as_arguments(wish.arguments) or {"": wish.arguments}
         try:
-            return self._routes.redacted(text, self._engine.view().secret_names) if text else ""
+            return without_values(self._engine.hidden(ended.detail), given, answers)
         except StoreError:  # which texts are secret is not known then, so none is kept
             return ""
+
+    def _address(self, wish: Wish) -> Mapping[str, str]:
+        """What was read, where it has a URI: a template alone says little."""
+        try:
+            return self._uri(wish)
+        except StoreError:  # what is secret in it is not known then
+            return {}
+
+    def _uri(self, wish: Wish) -> Mapping[str, str]:
+        named = self._engine.view().capabilities.get(wish.id)
+        if wish.way != "resource" and (named is None or named.kind != "resource"):
+            return {}
+        given = (as_arguments(wish.arguments) or {}).get("uri")
+        own = named.metadata.get("uri") if named else None
+        uri = shown({"uri": own or given or ""}, self._engine.hidden)["uri"]
+        return {"uri": uri.removeprefix('"').removesuffix('"')}
+
+
+def _waits(id: str) -> str:
+    """For a model: nothing that it, or a shell it has, could answer the question with."""
+    return f"{id} waits for a person, who has been asked. Call it again later, with the same arguments."
 
 
 def first_text(answer: Answer) -> str:

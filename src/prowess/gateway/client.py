@@ -15,14 +15,14 @@ from prowess.types import Capability
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a person at the client said to a question; `answer` is for the client where nobody spoke yet."""
+    """What was said at the client to a question; `answer` is for the client where nobody spoke yet."""
 
     yes: bool | None = None
     by: str = ""
     answer: Answer | None = None
 
 
-AskPerson = Callable[[ApprovalNeeded, Capability, Mapping[str, Any]], Awaitable[Asked]]
+AskPerson = Callable[[ApprovalNeeded, Capability, Mapping[str, str]], Awaitable[Asked]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
-from mcp.shared.uri_template import InvalidUriTemplate, UriTemplate
 from mcp_types import Prompt, PromptArgument, Resource, ResourceTemplate
 
 from prowess.catalogue.view import View
 from prowess.engine.engine import Engine
+from prowess.gateway.addressing import has_own_uri, resource_at
 from prowess.gateway.showing import TEXT_KINDS, clean, is_rejected
 from prowess.types import Capability
 
@@ -42,7 +42,7 @@ def resources(engine: Engine, visible: View) -> list[Resource]:
             description=clean(capability.description),
             mime_type=MARKDOWN if capability.kind in TEXT_KINDS else capability.metadata.get("mime_type"),
         )
-        for uri, capability in _by_uri(visible).items()
+        for uri, capability in _by_uri(engine.view(), visible).items()
         if not is_rejected(engine, capability)
     ]
 
@@ -60,21 +60,28 @@ def templates(visible: View) -> list[ResourceTemplate]:
     ]
 
 
-def resource_at(visible: View, uri: str) -> Capability | None:
-    """What a URI means to somebody who sees this."""
-    exact = _by_uri(visible).get(uri)
-    return exact or next((one for one in _templated(visible) if _matches(one, uri)), None)
+def resource_named(view: View, visible: View, uri: str) -> Capability | None:
+    """What a URI means to somebody who sees this: one of our own names, or one of a server's."""
+    if not uri.startswith(OWN):
+        return resource_at(view, visible, uri)
+    kind, _, name = uri.removeprefix(OWN).partition("/")
+    found = visible.capabilities.get(f"{kind}:{unquote(name)}")
+    is_listed = found and (
+        found.kind in TEXT_KINDS or (found.kind == "resource" and found.metadata.get("uri"))
+    )
+    return found if found and is_listed and own_uri(found) == uri else None
 
 
-def _by_uri(visible: View) -> Mapping[str, Capability]:
-    """Of two servers with one URI the first has it; the other's is named after its provider."""
+def _by_uri(view: View, visible: View) -> Mapping[str, Capability]:
+    """A URI is the server's that offered it first; the others' resources are named after their providers."""
     found: dict[str, Capability] = {}
     for capability in visible.capabilities.values():
         if capability.kind in TEXT_KINDS:
             found[own_uri(capability)] = capability
         elif capability.kind == "resource" and capability.metadata.get("uri"):
             uri = str(capability.metadata["uri"])
-            found[uri if uri not in found else own_uri(capability)] = capability
+            ours = uri.startswith(OWN) or uri in found or not has_own_uri(view, capability)
+            found[own_uri(capability) if ours else uri] = capability
     return found
 
 
@@ -82,13 +89,6 @@ def _templated(visible: View) -> Iterator[Capability]:
     for capability in visible.capabilities.values():
         if capability.kind == "resource" and capability.metadata.get("uri_template"):
             yield capability
-
-
-def _matches(capability: Capability, uri: str) -> bool:
-    try:
-        return UriTemplate.parse(str(capability.metadata["uri_template"])).match(uri) is not None
-    except (InvalidUriTemplate, ValueError):
-        return False
 
 
 # --- prompts -----------------------------------------------------------------------------------

@@ -112,11 +112,9 @@ class Routes:
             given = {k: str(v) for k, v in arguments.items()}
             return _as_answer(await self.prompt(capability, given, client))
         if capability.kind == "resource":
-            uri = capability.metadata.get("uri") or arguments.get("uri")
-            if not uri:
-                template = capability.metadata.get("uri_template")
-                return failed(f'{capability.id} needs the argument "uri", like {template}')
-            return _as_answer(await self.resource(capability, str(uri), client))
+            # Before this, the uri was found to be one that the capability stands for.
+            uri = str(capability.metadata.get("uri") or arguments["uri"])
+            return _as_answer(await self.resource(capability, uri, client))
 
         def make(brought: Brought) -> CallToolRequest:
             params = CallToolRequestParams(

@@ -32,7 +32,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from prowess.errors import ProwessError
 from prowess.gateway.answering import Answering
-from prowess.gateway.approving import ask_person
+from prowess.gateway.approving import ask_nobody, ask_person
 from prowess.gateway.audience import Brought, ClientAudience
 from prowess.gateway.caller import Caller
 from prowess.gateway.client import Client
@@ -61,8 +61,9 @@ INSTRUCTIONS = (
 )
 
 
-def build(gateway: Gateway, caller_of: CallerOf) -> Server[Any]:
-    return _Face(gateway, caller_of).server()
+def build(gateway: Gateway, caller_of: CallerOf, may_answer: bool = False) -> Server[Any]:
+    """`may_answer` trusts the client with what policy asks a person."""
+    return _Face(gateway, caller_of, may_answer).server()
 
 
 class _Telling(Server[Any]):
@@ -80,8 +81,9 @@ class _Telling(Server[Any]):
 
 
 class _Face:
-    def __init__(self, gateway: Gateway, caller_of: CallerOf) -> None:
+    def __init__(self, gateway: Gateway, caller_of: CallerOf, may_answer: bool) -> None:
         self._gateway = gateway
+        self._may_answer = may_answer
         self._who = caller_of
         self._answering = Answering(gateway)
 
@@ -167,7 +169,7 @@ class _Face:
         brought = Brought(params.input_responses, params.request_state or "")
         return Client(
             caller=caller,
-            ask=partial(ask_person, context, brought),
+            ask=partial(ask_person, context, brought) if self._may_answer else ask_nobody,
             progress=context.session.report_progress if asks_for_progress else None,
             meta=meta,
             audience=ClientAudience(context, brought, self._of(context, caller)),

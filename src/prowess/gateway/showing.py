@@ -138,7 +138,8 @@ def _held_back(engine: Engine, caller: Caller, query: str) -> Sequence[JsonObjec
         for one in held
         if one.id in reach.allow | reach.ask and words & set(re.findall(r"[a-z0-9]{3,}", one.id.lower()))
     ]
-    return [{"id": one.id, "approve": f"prowess quarantine show {one.id}"} for one in names[:MOST_NAMED]]
+    # No command: whoever can run one must not be told how to let something in.
+    return [{"id": one.id, "why": "a person has to look at it first"} for one in names[:MOST_NAMED]]
 
 
 def described(engine: Engine, capability: Capability) -> JsonObject:

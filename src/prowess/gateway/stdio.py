@@ -22,7 +22,8 @@ def serve_stdio(gateway: Gateway, agent: str) -> None:
 
 
 async def _serve(gateway: Gateway, caller: Caller) -> None:
-    server = build(gateway, lambda context: caller)
+    # Whoever started this process holds its pipes; whether they are the person to ask, the config says.
+    server = build(gateway, lambda context: caller, may_answer=gateway.config.approvals == "client")
     async with gateway.running(), anyio.create_task_group() as tasks:
         with _told_to_leave() as told:
             tasks.start_soon(_leave_when_told, gateway, told)

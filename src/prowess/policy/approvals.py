@@ -1,14 +1,17 @@
 """Approvals: what policy asks a person about, and what the person said. Owns the table `approval`.
 
-An answer holds for one agent, one id and exactly the content that was asked about, until it
-expires: yes is not for ever, no is not asked again at once, and a changed tool is asked about anew.
+An answer holds for one agent, one id, exactly the content that was asked about and, unless the person says
+more, one use with the arguments that were shown, until it expires: yes is not for ever, no is not asked
+again at once, and a changed tool or other arguments are asked about anew.
 """
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Literal
+
+import msgspec
 
 from prowess.errors import NotFound, PolicyError
 from prowess.journal import canonical, stamp
@@ -22,17 +25,23 @@ HOLDS = timedelta(hours=1)
 MOST_WAITING = 100
 """How many questions of one agent may wait: one that tries every name must not bury a person."""
 
-State = Literal["pending", "approved", "refused", "expired"]
+State = Literal["pending", "approved", "refused", "expired", "used"]
+Scope = Literal["once", "repeat", "any"]
+"""How far an answer goes: one use with these arguments, any number of them, or any arguments."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """Who wants to use what, and which content of it."""
+    """Who wants to use what, which content of it, and with which arguments."""
 
     agent: str
     capability: str
     digest: str = ""
     reason: str = ""
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    """As a person is shown them."""
+    arguments_digest: str = ""
+    """Which they are; nothing where the host did not say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,11 +56,16 @@ class Approval:
     expires_at: str
     answered_by: str = ""
     note: str = ""
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    """What it was asked for, as a person is shown it; empty where there are none or the host did not say."""
+    arguments_digest: str = ""
+    scope: Scope | Literal[""] = ""
+    """How far the answer goes; nothing while it waits."""
 
 
 SELECT = (
-    "SELECT id, agent, capability, digest, reason, state, asked_at, expires_at, answered_by, note"
-    " FROM approval"
+    "SELECT id, agent, capability, digest, reason, state, asked_at, expires_at, answered_by, note,"
+    " arguments, arguments_digest, scope FROM approval"
 )
 
 
@@ -59,8 +73,12 @@ def standing_answer(transaction: Transaction, question: Question, now: datetime)
     """The question's latest state that still counts: pending, approved or refused."""
     row = transaction.one(
         f"{SELECT} WHERE agent = :agent AND capability = :capability AND digest = :digest"
-        " AND state <> 'expired' AND expires_at > :now ORDER BY asked_at DESC, id DESC LIMIT 1",
-        agent=question.agent, capability=question.capability, digest=question.digest, now=stamp(now),
+        " AND (arguments_digest = :arguments OR scope = 'any')"
+        " AND state IN ('pending', 'approved', 'refused') AND expires_at > :now"
+        # What somebody said comes before what still waits, and of that the latest.
+        " ORDER BY CASE state WHEN 'pending' THEN 1 ELSE 0 END, asked_at DESC, id DESC LIMIT 1",
+        agent=question.agent, capability=question.capability, digest=question.digest,
+        arguments=question.arguments_digest, now=stamp(now),
     )  # fmt: skip
     return _approval(row) if row else None
 
@@ -71,7 +89,8 @@ def ask(transaction: Transaction, question: Question, now: datetime) -> Approval
     if held or _waiting(transaction, question.agent, now) >= MOST_WAITING:
         return held
     asked_at = stamp(now)
-    key = canonical([question.agent, question.capability, question.digest, asked_at])
+    parts = [question.agent, question.capability, question.digest, question.arguments_digest, asked_at]
+    key = canonical([*parts, _asked_before(transaction, question)])
     approval = Approval(
         id=hashlib.sha256(key.encode()).hexdigest()[:12],
         agent=question.agent,
@@ -81,15 +100,47 @@ def ask(transaction: Transaction, question: Question, now: datetime) -> Approval
         state="pending",
         asked_at=asked_at,
         expires_at=stamp(now + WAITS),
+        arguments=question.arguments,
+        arguments_digest=question.arguments_digest,
     )
     transaction.run(
         "INSERT INTO approval"
-        " (id, agent, capability, digest, reason, state, asked_at, expires_at, answered_by, note)"
-        " VALUES (:id, :agent, :capability, :digest, :reason, 'pending', :asked_at, :expires_at, '', '')",
+        " (id, agent, capability, digest, reason, state, asked_at, expires_at, answered_by, note,"
+        " arguments, arguments_digest, scope)"
+        " VALUES (:id, :agent, :capability, :digest, :reason, 'pending', :asked_at, :expires_at, '', '',"
+        " :arguments, :arguments_digest, '')",
         id=approval.id, agent=approval.agent, capability=approval.capability, digest=approval.digest,
         reason=approval.reason, asked_at=asked_at, expires_at=approval.expires_at,
+        arguments=msgspec.json.encode(question.arguments).decode(),
+        arguments_digest=approval.arguments_digest,
     )  # fmt: skip
     return approval
+
+
+def use(transaction: Transaction, id: str) -> bool:
+    """Take up a yes that holds for one use; false where another use was faster."""
+    return bool(
+        transaction.run(
+            "UPDATE approval SET state = 'used' WHERE id = :id AND state = 'approved' AND scope = 'once'",
+            id=id,
+        )
+    )
+
+
+def give_back(transaction: Transaction, id: str) -> bool:
+    """What it was taken up for has not come about yet; false where it was not taken up."""
+    return bool(
+        transaction.run("UPDATE approval SET state = 'approved' WHERE id = :id AND state = 'used'", id=id)
+    )
+
+
+def _asked_before(transaction: Transaction, question: Question) -> int:
+    row = transaction.one(
+        "SELECT COUNT(*) FROM approval"
+        " WHERE agent = :agent AND capability = :capability AND digest = :digest",
+        agent=question.agent, capability=question.capability, digest=question.digest,
+    )  # fmt: skip
+    return int(row[0]) if row else 0
 
 
 def _waiting(transaction: Transaction, agent: str, now: datetime) -> int:
@@ -114,10 +165,10 @@ def answer(transaction: Transaction, id: str, said: "Answer", now: datetime) -> 
         until = f" after {asked.expires_at}" if state == "refused" else ""
         raise PolicyError(f"approval {id}", f"is {state}, not pending", f"the agent may ask again{until}")
     transaction.run(
-        "UPDATE approval SET state = :state, expires_at = :expires_at, answered_by = :by, note = :note"
-        " WHERE id = :id",
+        "UPDATE approval SET state = :state, expires_at = :expires_at, answered_by = :by, note = :note,"
+        " scope = :scope WHERE id = :id",
         id=id, state="approved" if said.yes else "refused", expires_at=stamp(now + said.holds),
-        by=said.by, note=said.note,
+        by=said.by, note=said.note, scope=said.scope,
     )  # fmt: skip
     row = transaction.one(f"{SELECT} WHERE id = :id", id=id)
     assert row is not None, "it was updated above"
@@ -130,6 +181,7 @@ class Answer:
     by: str
     note: str = ""
     holds: timedelta = HOLDS
+    scope: Scope = "once"
 
 
 def approvals(transaction: Transaction, now: datetime, every: bool = False) -> tuple[Approval, ...]:
@@ -144,8 +196,10 @@ def approvals(transaction: Transaction, now: datetime, every: bool = False) -> t
 def expire(transaction: Transaction, now: datetime) -> tuple[Approval, ...]:
     """Close everything whose time has passed, and say what that was."""
     rows = transaction.all(
-        "UPDATE approval SET state = 'expired' WHERE state <> 'expired' AND expires_at <= :now"
-        " RETURNING id, agent, capability, digest, reason, state, asked_at, expires_at, answered_by, note",
+        "UPDATE approval SET state = 'expired'"
+        " WHERE state IN ('pending', 'approved', 'refused') AND expires_at <= :now"
+        " RETURNING id, agent, capability, digest, reason, state, asked_at, expires_at, answered_by, note,"
+        " arguments, arguments_digest, scope",
         now=stamp(now),
     )
     return tuple(sorted((_approval(row) for row in rows), key=lambda one: (one.asked_at, one.id)))
@@ -158,4 +212,5 @@ def forget(transaction: Transaction, agents: Sequence[str]) -> None:
 
 def _approval(row: Row) -> Approval:
     fields: Sequence[str] = Approval.__dataclass_fields__.keys()  # type: ignore[assignment]
-    return Approval(**dict(zip(fields, row, strict=True)))
+    values = dict(zip(fields, row, strict=True))
+    return Approval(**{**values, "arguments": msgspec.json.decode(values["arguments"])})

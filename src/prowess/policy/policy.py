@@ -6,7 +6,7 @@ the start of a turn or a use; everything after it answers from memory. Writers t
 open transaction, so that a change and its journal entry happen together.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -40,6 +40,14 @@ class Settled:
 
     decision: Decision
     approval: Approval | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What something is to be used with: as a person is shown it, and which arguments they are."""
+
+    shown: Mapping[str, str]
+    digest: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,18 +183,33 @@ class Policy:
     # --- at use --------------------------------------------------------------------------------
 
     def settle(
-        self, transaction: Transaction, agent: str, id: str, existing: Existing, authenticated: bool = True
+        self,
+        transaction: Transaction,
+        agent: str,
+        id: str,
+        existing: Existing,
+        authenticated: bool = True,
+        use: Use | None = None,
     ) -> Settled:
         """Decide a use for good: with what a person answered, and counted against its limits."""
         moment = self._within(transaction, existing)
-        decision = moment.use(agent, as_id(id), authenticated)
+        stated = decision = moment.use(agent, as_id(id), authenticated)
         approval = None
-        if decision.verdict == "ask":
-            approval = approval_table.ask(transaction, _question(moment, agent, id, decision), self._clock())
-            decision = _answered(decision, approval)
+        if stated.verdict == "ask":
+            question = _question(moment, agent, id, stated, use)
+            approval = approval_table.ask(transaction, question, self._clock())
+            decision = _answered(stated, approval)
         if decision.verdict == "allow":
             decision = self._counted(transaction, moment, agent, id, decision)
+        taken = decision.verdict == "allow" and approval is not None and approval.scope == "once"
+        if taken and approval and not approval_table.use(transaction, approval.id):
+            approval = approval_table.ask(transaction, question, self._clock())
+            decision = _answered(stated, approval)
         return Settled(decision, approval)
+
+    def give_back(self, transaction: Transaction, approval: str) -> bool:
+        """A yes for one use was taken up, and the use has not come about yet."""
+        return approval_table.give_back(transaction, approval)
 
     def _counted(
         self, transaction: Transaction, moment: Moment, agent: str, id: str, decision: Decision
@@ -232,9 +255,18 @@ class Policy:
         return self._add(transaction, Agent(name=name, profile=profile, since=stamp(self._clock())))
 
     def spawn(
-        self, transaction: Transaction, parent: str, name: str, profile: str, existing: Existing
+        self,
+        transaction: Transaction,
+        parent: str,
+        name: str,
+        profile: str,
+        existing: Existing,
+        approval: str = "",
     ) -> Agent:
-        """A child of an agent, refused when it would exceed its parent in anything."""
+        """A child of an agent, refused when it would exceed its parent in anything.
+
+        `approval` is the answer that was just taken up for it, where one was needed.
+        """
         standing_tables.lock(transaction)
         moment = self._within(transaction, existing)
         known = {*moment.standing.agents, *self.rules.bound}
@@ -243,7 +275,7 @@ class Policy:
         if name in self.rules.bound:
             raise PolicyError("agent", f"{name!r} is bound by a policy file", "choose another name")
         self._usable(profile)
-        self._refuse_non_spawner(transaction, moment, parent)
+        self._refuse_non_spawner(transaction, moment, parent, approval)
         refuse_too_many(moment, parent)
         refuse_excess(moment, parent, profile)
         child = Agent(name=name, profile=profile, parent=parent, since=stamp(self._clock()))
@@ -273,8 +305,12 @@ class Policy:
             raise NotFound("profile", profile, self.rules.profiles, "see: prowess policy check")
         self.rules.holding(profile)
 
-    def _refuse_non_spawner(self, transaction: Transaction, moment: Moment, parent: str) -> None:
+    def _refuse_non_spawner(
+        self, transaction: Transaction, moment: Moment, parent: str, approval: str
+    ) -> None:
         decision = moment.decision(parent, SPAWN, True)
+        if decision.verdict == "ask" and approval:
+            return
         if decision.verdict == "ask":
             question = _question(moment, parent, SPAWN, decision)
             held = approval_table.standing_answer(transaction, question, self._clock())
@@ -310,11 +346,17 @@ class Policy:
             return standing_tables.reviews(transaction)
 
 
-def _question(moment: Moment, agent: str, id: str, decision: Decision) -> Question:
+def _question(moment: Moment, agent: str, id: str, decision: Decision, use: Use | None = None) -> Question:
     id = as_id(id)
     capability = moment.capabilities.get(id)
-    digest = capability.digest if capability else ""
-    return Question(agent=agent, capability=id, digest=digest, reason=decision.reason)
+    return Question(
+        agent=agent,
+        capability=id,
+        digest=capability.digest if capability else "",
+        reason=decision.reason,
+        arguments=use.shown if use else {},
+        arguments_digest=use.digest if use else "",
+    )
 
 
 def _answered(decision: Decision, approval: Approval | None) -> Decision:

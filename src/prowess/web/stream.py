@@ -7,11 +7,14 @@ and never misses an entry.
 """
 
 import fnmatch
+import math
+import time
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import Lock
 
 import anyio
 import msgspec
@@ -25,33 +28,62 @@ from prowess.web.quoting import quoted
 BATCH = 500
 SECONDS_BETWEEN_LOOKS = 0.25
 SECONDS_BETWEEN_SIGNS = 15.0
-"""How often a stream says that it lives, and looks whether its reader still may read."""
+"""How often a stream says that it lives."""
+SECONDS_BETWEEN_CHECKS = 1.0
+"""How often it looks whether its reader still may read."""
+SECONDS_TO_BEGIN = 10.0
+"""How long a place is kept for a stream that was let in."""
 LARGEST_PLACE = 1_000_000
 
 Counts = dict[str, int]
 """How far each chain was read."""
 
 
+@dataclass(eq=False, slots=True)
+class Ticket:
+    """One stream that was let in."""
+
+    reader: str
+    until: float
+    """When the place is free again, unless the stream has begun by then."""
+
+
 @dataclass(slots=True)
 class Streams:
-    """How many may listen at once, and for how long until they must come again."""
+    """How many may listen at once, all and each, and for how long until they must come again."""
 
     most: int = 100
     seconds: float = 3600.0
-    open: int = 0
+    most_of_one: int = 20
+    now: Callable[[], float] = time.monotonic
+    _tickets: list[Ticket] = field(default_factory=list)
+    _lock: Lock = field(default_factory=Lock)
 
-    def refuse_when_full(self) -> None:
-        """Said before an answer begins: afterwards nothing can be refused any more."""
-        if self.open >= self.most:
-            raise Refused(429, f"{self.most} streams are open already", "close one, or poll the journal")
+    def admit(self, reader: str) -> Ticket:
+        """Take a place before an answer begins: afterwards nothing can be refused any more."""
+        with self._lock:
+            self._tickets = [one for one in self._tickets if one.until > self.now()]
+            if len(self._tickets) >= self.most:
+                raise Refused(429, f"{self.most} streams are open already", "close one, or poll the journal")
+            if sum(one.reader == reader for one in self._tickets) >= self.most_of_one:
+                what = f"{self.most_of_one} streams of yours are open already"
+                raise Refused(429, what, "close one, or poll the journal")
+            ticket = Ticket(reader, self.now() + SECONDS_TO_BEGIN)
+            self._tickets.append(ticket)
+            return ticket
+
+    @property
+    def open(self) -> int:
+        """How many listen now."""
+        return sum(one.until == math.inf for one in self._tickets)
 
     @contextmanager
-    def one_more(self) -> Iterator[None]:
-        self.open += 1
+    def listening(self, ticket: Ticket) -> Iterator[None]:
+        ticket.until = math.inf
         try:
             yield
         finally:
-            self.open -= 1
+            ticket.until = -math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,20 +106,22 @@ class Follower:
     may_go_on: Callable[[], bool]
     """Whether the reader's pass is still good."""
 
-    async def events(self, streams: Streams) -> AsyncIterator[bytes]:
-        with streams.one_more():
+    async def events(self, streams: Streams, ticket: Ticket) -> AsyncIterator[bytes]:
+        with streams.listening(ticket):
             seen = self.start
             yield f"retry: 1000\nid: {place_of(seen)}\n\n".encode()
-            sign, end = SECONDS_BETWEEN_SIGNS, streams.seconds
+            sign, check, end = SECONDS_BETWEEN_SIGNS, SECONDS_BETWEEN_CHECKS, streams.seconds
             began = anyio.current_time()
             while (passed := anyio.current_time() - began) < end:
+                if passed >= check:
+                    if not await to_thread.run_sync(self.may_go_on):
+                        return
+                    check = passed + SECONDS_BETWEEN_CHECKS
                 entries = await to_thread.run_sync(next_entries, self.journal, seen)
                 if entries:
                     seen = moved(seen, entries)
                     yield _events([e for e in entries if self.wanted.has(e)], place_of(seen))
                 if passed >= sign:
-                    if not await to_thread.run_sync(self.may_go_on):
-                        return
                     yield b": still here\n\n"
                     sign = passed + SECONDS_BETWEEN_SIGNS
                 await anyio.sleep(min(SECONDS_BETWEEN_LOOKS, end))

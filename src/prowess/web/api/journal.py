@@ -81,7 +81,6 @@ def export(call: Call) -> Iterator[bytes]:
 
 def stream(call: Call) -> AsyncIterator[bytes]:
     q: Listening = call.query
-    call.streams.refuse_when_full()
     journal = call.engine.journal
     place = call.last_event or q.since
     if place == "start":
@@ -89,7 +88,8 @@ def stream(call: Call) -> AsyncIterator[bytes]:
     else:
         start = counts_at(place) if place else {head.chain: head.count for head in journal.heads()}
     may_go_on = partial(call.people.is_valid, call.person.pass_id)
-    return Follower(journal, Wanted(q.agent, q.type), start, may_go_on).events(call.streams)
+    ticket = call.streams.admit(call.person.pass_id or call.person.name)
+    return Follower(journal, Wanted(q.agent, q.type), start, may_go_on).events(call.streams, ticket)
 
 
 OPERATIONS = (

@@ -8,7 +8,7 @@ import msgspec
 
 from prowess.engine.engine import Engine
 from prowess.policy.agents import Agent
-from prowess.policy.approvals import Answer, Approval
+from prowess.policy.approvals import Answer, Approval, Scope
 from prowess.policy.grants import Grant
 from prowess.policy.profiles import Profile, Rule
 from prowess.policy.resolve import Resolved
@@ -48,6 +48,8 @@ class Said(Asked, frozen=True, kw_only=True):
     note: Note = ""
     minutes: Minutes = 60
     """How long the answer holds."""
+    scope: Scope = "once"
+    """One use with the arguments shown, any number of uses with them (repeat), or any arguments."""
 
 
 class Review(Asked, frozen=True, kw_only=True):
@@ -138,7 +140,8 @@ def approvals(call: Call) -> tuple[Approval, ...]:
 def answer(call: Call) -> Approval:
     said: Said = call.body
     holds = timedelta(minutes=said.minutes)
-    return call.engine.answer(call.path["id"], Answer(yes=said.yes, by=call.by, note=said.note, holds=holds))
+    answer = Answer(yes=said.yes, by=call.by, note=said.note, holds=holds, scope=said.scope)
+    return call.engine.answer(call.path["id"], answer)
 
 
 def _rules(engine: Engine) -> Rules:

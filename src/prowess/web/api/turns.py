@@ -25,6 +25,7 @@ from prowess.types import (
     Message,
     Offer,
     Outcome,
+    SourceRef,
     Turn,
 )
 from prowess.web.api.values import CapabilityShown, CapabilityWhole, shown, whole
@@ -32,6 +33,7 @@ from prowess.web.operations import Asked, Call, Count, Done, Fraction, Limit, Na
 from prowess.web.paging import Page, page
 
 Few = Annotated[int, msgspec.Meta(ge=0, le=100)]
+ADDRESSES = ("uri", "uri_template", "mime_type")
 Milliseconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
 
 
@@ -82,6 +84,8 @@ class InjectAsked(TurnAsked, frozen=True, kw_only=True):
 class Use(Asked, frozen=True, kw_only=True):
     capability: Name
     authenticated: bool = True
+    arguments: JsonObject | None = None
+    """What it is to be used with: a person who is asked sees it, and a yes holds for it."""
 
 
 class OutcomeAsked(Asked, frozen=True, kw_only=True):
@@ -144,10 +148,19 @@ def _is_rejected(call: Call, capability: Capability) -> bool:
 
 
 def _for_a_prompt(capability: Capability) -> Capability:
-    """With what no prompt shows but this API does: why it cannot be used, and what else a file says of it."""
-    metadata = clean_detail(capability.kind, Detail(input_schema=capability.metadata)).input_schema
+    """With what no prompt shows but this API does: why it cannot be used, and where a resource is.
+
+    What else a file says of it may name what the agent may not know of, and where it lies is for people.
+    """
+    kept = {key: value for key, value in capability.metadata.items() if key in ADDRESSES}
+    metadata = clean_detail(capability.kind, Detail(input_schema=kept)).input_schema
     unavailable = tuple(str(admit(reason, "tool_description")) for reason in capability.unavailable)
-    return replace(clean_capability(capability), metadata=metadata or {}, unavailable=unavailable)
+    return replace(
+        clean_capability(capability),
+        metadata=metadata or {},
+        source_ref=SourceRef(kind=capability.source_ref.kind, place="", entry=""),
+        unavailable=unavailable,
+    )
 
 
 def find(call: Call) -> tuple[Hit, ...]:
@@ -185,7 +198,8 @@ def inject(call: Call) -> Injection:
 
 
 def check(call: Call) -> Decision:
-    decision = call.engine.check(call.path["agent"], call.body.capability, call.body.authenticated)
+    q: Use = call.body
+    decision = call.engine.check(call.path["agent"], q.capability, q.authenticated, q.arguments)
     return replace(decision, reason="allowed", chain=()) if call.is_agent else decision
 
 

@@ -8,7 +8,7 @@ from starlette.routing import Route
 
 from prowess.engine.engine import Engine
 from prowess.errors import Refused
-from prowess.policy.approvals import Answer, State
+from prowess.policy.approvals import Answer, Scope, State
 from prowess.web import identity, page
 from prowess.web.pages.form import Fields, address, form, note, said
 from prowess.web.pages.paged import paged
@@ -21,7 +21,15 @@ HOLDS = {
     "7 days": timedelta(days=7),
 }
 """How long an answer holds, as people choose it; the first is the usual."""
-TONES: dict[State, str] = {"approved": "good", "refused": "bad", "expired": "", "pending": "warn"}
+SCOPES: dict[str, Scope] = {
+    "once, with these arguments": "once",
+    "as often as wanted, with these arguments": "repeat",
+    "as often as wanted, with any arguments": "any",
+}
+"""How far an answer goes, as people choose it; the first is the usual."""
+TONES: dict[State, str] = {
+    "approved": "good", "used": "good", "refused": "bad", "expired": "", "pending": "warn",
+}  # fmt: skip
 DONE = {
     "approved": "Yes: {}. The agent may go on, as long as the answer holds.",
     "refused": "No: {}. The agent is not asked about again as long as the answer holds.",
@@ -41,6 +49,7 @@ def listed(request: Request) -> Response:
         settled=settled[:100],
         capabilities=engine.view().capabilities,
         choices=tuple(HOLDS),
+        scopes=tuple(SCOPES),
         tones=TONES,
         notice=said(request, DONE),
     )
@@ -49,10 +58,12 @@ def listed(request: Request) -> Response:
 def answer(engine: Engine, person: Person, fields: Fields) -> str:
     said_yes = {"yes": True, "no": False}.get(fields.get("answer", ""))
     holds = HOLDS.get(fields.get("holds", next(iter(HOLDS))))
-    if said_yes is None or holds is None:
-        raise Refused(422, "the answer says neither yes nor no, or not for how long", "use the form")
+    scope = SCOPES.get(fields.get("scope", next(iter(SCOPES))))
+    if said_yes is None or holds is None or scope is None:
+        raise Refused(422, "the answer says neither yes nor no, or not how far it goes", "use the form")
     answered = engine.answer(
-        fields.get("id", ""), Answer(yes=said_yes, by=person.name, note=note(fields), holds=holds)
+        fields.get("id", ""),
+        Answer(yes=said_yes, by=person.name, note=note(fields), holds=holds, scope=scope),
     )
     return address("/approvals", done=answered.state, what=f"{answered.agent}, {answered.capability}")
 

@@ -53,7 +53,6 @@ from prowess.types import (
     Problem,
     Provider,
     SyncReport,
-    Trust,
     Turn,
 )
 
@@ -84,7 +83,10 @@ class Engine:
         self.database = database
         """Where faces keep tables of their own, such as the one of people."""
         self.ways = ways or Ways()
+        self.store = database.place
+        """Where the store is, without any password."""
         self._sources = Sources(tuple(sources), self.ways.trust, self.ways.definitions, self.ways.owner)
+        self.configure = self._sources.configure
         self.discovery = self.ways.discovery
         """What [discovery] says, where nobody says otherwise."""
         self.journal = Journal(database, clock)
@@ -144,18 +146,6 @@ class Engine:
     @sources.setter
     def sources(self, sources: Sequence[Source]) -> None:
         self._sources.current = tuple(sources)
-
-    def configure(
-        self, sources: Sequence[Source], definitions: Mapping[str, str], trust: Mapping[str, Trust]
-    ) -> None:
-        """Other sources, or the same ones defined or trusted otherwise, from the next sync on."""
-        self._sources.current = tuple(sources)
-        self._sources.definitions, self._sources.trust = definitions, trust
-
-    @property
-    def store(self) -> str:
-        """Where the store is, without any password."""
-        return self.database.place
 
     # --- a turn ------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ that is opened here. What would happen in another world is the same turn on `rep
 """
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -61,6 +61,12 @@ class Sources:
     """Source -> how it is configured: the same definition elsewhere is the same source."""
     owner: str = ""
     """The configuration that these sources are of."""
+
+    def configure(
+        self, sources: Sequence[Source], definitions: Mapping[str, str], trust: Mapping[str, Trust]
+    ) -> None:
+        """Other sources, or the same ones defined or trusted otherwise, from the next sync on."""
+        self.current, self.definitions, self.trust = tuple(sources), definitions, trust
 
     @property
     def connected(self) -> frozenset[str]:

@@ -114,5 +114,6 @@ def plain(engine: Engine, turn: Turn, settings: dict[str, Any]) -> dict[str, Any
     offer: dict[str, Any] = msgspec.to_builtins(engine.offer(turn, **settings), enc_hook=str)
     offer["hits"] = [{**hit, "score": round(hit["score"], 5)} for hit in offer["hits"]]
     offer.pop("policy_revision")
+    offer["id"] = offer["id"].partition("~")[0]  # behind it stands whose the offer is
     read: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(offer))
     return read

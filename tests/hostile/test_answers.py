@@ -14,7 +14,7 @@ from prowess.sources.mcp import McpSource
 from tests.gateway_support import call, text_of, world
 from tests.hostile_support import Answer, HttpServer, memory, result, told, tool
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
 
 MIB = 1024 * 1024
 
@@ -68,7 +68,7 @@ def streamed(coding: str, text: str, times: int = 1) -> Callable[[object], Answe
 async def test_an_answer_that_is_small_until_it_is_decoded_is_stopped_at_the_limit(
     tmp_path: Path, how: How, coding: str
 ) -> None:
-    bomb, small = how(coding, "x" * MIB, 400 if coding else 80), how(coding, "small", 1)
+    bomb, small = how(coding, "x" * MIB, 100 if coding else 80), how(coding, "small", 1)
     with HttpServer({"bomb": bomb, "small": small}) as server:
         source = McpSource(name="web", url=server.url)
         async with world(tmp_path, source) as here, here.client() as client:

@@ -105,13 +105,15 @@ class Engine:
         self.learning = Learning(database, self.journal, self._learning_config(), clock, self._trials())
         self._use = Use(database, self.journal, self.policy, self._worlds, environment)
         self.not_used, self.hidden = self._use.not_used, self._use.hidden
-        self._sync = Sync(
-            database, self.journal, self.catalogue, self.policy, self._worlds, self._guard, clock
-        )
-        # What people decide, by the verbs they use; each is said in full where it is done.
+        parts = (database, self.journal, self.catalogue, self.policy, self._worlds, self._guard)
+        self._sync = Sync(*parts, clock)
+        self._take_verbs()
+
+    def _take_verbs(self) -> None:
+        """What people decide, by the verbs they use; each is said in full where it is done."""
         people = Administration(
-            database, self.journal, self.catalogue, self.policy, self.evolution, self._worlds, self._guard,
-            self._now,
+            self.database, self.journal, self.catalogue, self.policy, self.evolution, self._worlds,
+            self._guard, self._now,
         )  # fmt: skip
         self.activate, self.deactivate = people.activate, people.deactivate
         self.quarantined, self.approve, self.reject = people.quarantined, people.approve, people.reject

@@ -47,6 +47,8 @@ LONGEST_WAIT = 60.0
 """Seconds between two attempts to start a server that does not start."""
 MOST_SILENCES = 3
 """Calls in a row without an answer before a server is started anew."""
+MOST_CRASHES = 3
+"""Times in a row that a server ends by itself without an answer before starting it again takes a while."""
 
 UNAUTHORIZED = 401
 SDK_UNREADABLE = ("Failed to parse", UNREADABLE)
@@ -85,6 +87,7 @@ class Upstream:
         self._attempt = Attempt()
         self._failures = 0
         self._silences = 0
+        self._crashes = 0
         self._listed = False
 
     @property
@@ -130,7 +133,7 @@ class Upstream:
                 place.leave()
                 if reports is not None:
                     reports.end()
-            self._silences = 0
+            self._silences = self._crashes = 0
             return result
         took = anyio.current_time() - began
         raise self._silent(self._longest if took >= self._longest else self._timeout)
@@ -209,6 +212,10 @@ class Upstream:
             failure = await self._held(attempt)
             self._failures = self._failures + 1 if attempt.client is None else 0
             wait = min(LONGEST_WAIT, 2.0 ** (self._failures - 1)) if self._failures else 0.0
+            self._crashes = self._crashes + 1 if attempt.client is not None and attempt.conduct.ended else 0
+            if self._crashes > MOST_CRASHES:
+                wait = min(LONGEST_WAIT, 2.0 ** (self._crashes - MOST_CRASHES - 1))
+                failure = self._error("the server stopped again and again", "look at its own log")
             attempt.failure = failure
             self._attempt = Attempt(failure=failure, not_before=time.monotonic() + wait)
             attempt.settled.set()

@@ -67,6 +67,8 @@ def _before_last_escape(text: bytes) -> int:
 
 def read_message(line: bytes) -> JSONRPCMessage | None:
     """One message as it was meant; an error in place of an answer that cannot be read; or it was none."""
+    if not line.lstrip().startswith(b"{"):
+        return None
     for mend in (bytes, mended, _replaced):
         with suppress(ValueError, msgspec.MsgspecError, RecursionError):
             return _parsed(mend(line))

@@ -19,7 +19,6 @@ from shutil import which
 from typing import TYPE_CHECKING, Any
 
 import anyio
-import anyio.lowlevel
 import httpx2
 from anyio.abc import ByteReceiveStream, Process
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -40,7 +39,7 @@ from mcp_types import (
 
 from prowess.errors import SourceError
 from prowess.sources.address import Address
-from prowess.sources.conduct import REMEMBERED_STDERR, Conduct, Incoming, Sifted
+from prowess.sources.conduct import REMEMBERED_STDERR, SECONDS_BETWEEN, Conduct, Incoming, Sifted
 from prowess.sources.failure import cause
 from prowess.sources.itself import CHAINED, HEADER, NAME, REMEDY, VARIABLE
 from prowess.sources.party import Party
@@ -51,6 +50,8 @@ if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
 
 LARGEST_MESSAGE = 64 * 1024 * 1024
+LARGE_PIECE = 512 * 1024
+NOISE_AT_ONCE = 500
 BUFFERED = 32
 """Messages that may wait, so that reading and working need not take turns."""
 
@@ -175,8 +176,9 @@ class _Body(httpx2.AsyncByteStream):
                     self._conduct.too_long = self._has_events
                     raise httpx2.StreamError(f"it is longer than {LARGEST_MESSAGE // 2**20} MiB")
                 yield mending.feed(piece)
-                # Many pieces can come out of one that arrived; others get their turn in between.
-                await anyio.lowlevel.checkpoint()
+                if len(piece) > LARGE_PIECE:
+                    # Many of them can come out of little that arrived; others get their turn in between.
+                    await anyio.sleep(SECONDS_BETWEEN)
         except httpx2.HTTPError as error:
             # The SDK tells the caller of this one and would leave them waiting after any other.
             raise httpx2.StreamError(f"it broke off: {error}") from error
@@ -269,6 +271,8 @@ async def _read(process: Process, arriving: MemoryObjectSendStream[Incoming], co
                 message = read_message(line)
                 if message is None:
                     conduct.heard(line)
+                    if conduct.noise % NOISE_AT_ONCE == 0:
+                        await anyio.sleep(SECONDS_BETWEEN)
                 else:
                     await arriving.send(SessionMessage(message))
     conduct.ended = True

@@ -20,9 +20,8 @@ from prowess.engine import diagnose
 from prowess.engine.administration import Administration
 from prowess.engine.evolving import Evolving
 from prowess.engine.learning import Learning
-from prowess.engine.ownership import owned, refuse_of_another
 from prowess.engine.reading import SyncProgress, no_progress
-from prowess.engine.records import discovered, offer_data, outcome_data
+from prowess.engine.records import discovered, offer_data, outcome_data, owned, refuse_of_another
 from prowess.engine.replay import Trials
 from prowess.engine.syncing import OpenedGuard, Sync
 from prowess.engine.taught import procedures_of
@@ -83,8 +82,7 @@ class Engine:
         self.database = database
         """Where faces keep tables of their own, such as the one of people."""
         self.ways = ways or Ways()
-        self.store = database.place
-        """Where the store is, without any password."""
+        self.store = database.place  # without any password
         self._sources = Sources(tuple(sources), self.ways.trust, self.ways.definitions, self.ways.owner)
         self.configure = self._sources.configure
         self.discovery = self.ways.discovery
@@ -292,7 +290,7 @@ class Engine:
         return self.search(world).graph.neighbours(world.view.get(id).id)
 
     def relations(self, ids: Iterable[str]) -> "tuple[Edge, ...]":
-        """How these hang together: the relations among them, each once."""
+        """The relations among these, each once."""
         return self.search(self.world()).graph.subgraph(ids)
 
     def lint(self) -> "tuple[Finding, ...]":

@@ -9,6 +9,7 @@ import urllib.request
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from shlex import quote
 
 import anyio
 import pytest
@@ -28,7 +29,7 @@ from tests.gateway_support import (
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 
 # A browser of a person who agrees to everything: it goes wherever it is sent.
-BROWSER = f"{sys.executable} -c 'import sys, urllib.request as u; u.urlopen(sys.argv[1]).read()' %s"
+BROWSER = f"{quote(sys.executable)} -c 'import sys, urllib.request as u; u.urlopen(sys.argv[1]).read()' %s"
 
 
 @pytest.fixture
@@ -64,7 +65,7 @@ class Vault:
     async def gateway(self) -> AsyncIterator[Client]:
         command, *args = served(self.config)
         # Through a shell, to keep what the gateway logs.
-        script = f'exec "$0" "$@" 2>>{self.log}'
+        script = f'exec "$0" "$@" 2>>{quote(str(self.log))}'
         parameters = StdioServerParameters(
             command="sh", args=["-c", script, command, *args], env=self.environment
         )

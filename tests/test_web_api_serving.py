@@ -172,6 +172,25 @@ def test_commands_act_over_a_server(place: Path, monkeypatch: pytest.MonkeyPatch
         assert missing.exit_code == 1 and "did you mean 'tool:read'" in missing.output
 
 
+def test_what_evolved_is_shown_and_brought_back_over_a_server(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROWESS_TOKEN", new_token("admin"))
+    scores = {"cognitive": 0.8, "behavioral": 0.7, "safety": 1.0, "autonomy": 3, "meta_learning": 0.5}
+    with served("web") as server:
+        headers = {"Authorization": f"Bearer {os.environ['PROWESS_TOKEN']}"}
+        url = f"{server.address}/api/v1/evolution/evaluate"
+        assert httpx2.post(url, json={"scores": scores}, headers=headers).status_code == 200
+        (provider,) = json.loads(over(server, "provider", "list", "--json").stdout)
+        assert over(server, "provider", "off", provider["name"], "--agent", "default").exit_code == 0
+        assert json.loads(over(server, "evolve", "status", "--json").stdout)["autonomy_level"] == "L3"
+        for shown in (("history",), ("show", "1")):
+            assert '"L3"' in over(server, "evolve", *shown, "--json").stdout
+        kept = over(server, "evolve", "rollback", "1")
+        assert f"{provider['name']} stays off: a person decided it" in kept.stderr, kept.output
+        assert "can be read" in over(server, "evolve", "repair").stderr
+
+
 def test_a_command_that_cannot_go_over_a_server_says_so(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROWESS_TOKEN", new_token("admin"))
     with served("web") as server:

@@ -55,7 +55,9 @@ def test_a_value_out_of_range_is_refused(line: str, what: str) -> None:
 def test_a_word_that_is_none_of_a_few_names_those() -> None:
     with pytest.raises(ConfigError, match=r"line 2: learning.mode: .*; write one of: off, accumulate"):
         config.parse('[learning]\nmode = "on"\n')
-    with pytest.raises(ConfigError, match=r"line 3: source\[0\].trust: .*; write one of: full, pinned, none"):
+    with pytest.raises(
+        ConfigError, match=r"line 3: source\[0\].trust: .*; write one of: full, growing, pinned, none"
+    ):
         config.parse('[[source]]\ntype = "mcp"\ntrust = "some"\n')
 
 

@@ -59,7 +59,7 @@ FOR_PEOPLE = {
     *("agents", "bind", "spawn", "retire", "approvals", "answer", "review", "evaluate", "trigger"),
     *("learn", "usage", "what_would_close", "closing"),
     *("quarantined", "approve", "reject", "approved_version", "difference", "findings"),
-    *("flagged", "accept_finding", "hidden", "not_used"),
+    *("flagged", "accept_finding", "hidden", "not_used", "configure"),
 }
 
 COMMANDS_AS_AGENT = {
@@ -70,7 +70,7 @@ COMMANDS_AS_AGENT = {
 COMMANDS_FOR_PEOPLE = {
     *("init", "sync", "show", "graph", "lint", "sources", "policy", "agent", "approval", "why", "bench"),
     *("provider", "import", "log", "login", "doctor", "version", "evolve", "quarantine"),
-    *("inject", "cards", "guard", "serve", "token", "skills", "curriculum"),
+    *("inject", "cards", "guard", "serve", "token", "skills", "curriculum", "backup", "restore"),
 }
 
 

@@ -17,7 +17,7 @@ from prowess.catalogue.planning import Plan, Step, plan_of
 from prowess.catalogue.view import View
 from prowess.catalogue.writing import Written
 from prowess.errors import NotFound
-from prowess.store.database import Database, Transaction
+from prowess.store.database import Database, Transaction, paced
 from prowess.types import Capability, Detail, Held, Problem
 
 DecodeAll = msgspec.json.Decoder(list[Capability])
@@ -122,7 +122,7 @@ class Catalogue:
         with self._database.reading() as transaction:
             known = writing.known_texts(transaction, rows.values())
         new = {id: row for id, row in rows.items() if id not in known}
-        for portion in writing.portions(new.values()):
+        for portion in paced(writing.portions(new.values())):
             with self._database.writing() as transaction:
                 writing.write_texts(transaction, portion)
         return frozenset(new)

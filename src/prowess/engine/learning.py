@@ -27,7 +27,7 @@ from prowess.learning.redaction import redacted
 from prowess.learning.skills import Skill
 from prowess.measure import read_set, sampled
 from prowess.sources.source import silent
-from prowess.store.database import Database, Transaction
+from prowess.store.database import Database, Transaction, paced
 from prowess.types import DEFAULT_AGENT, Head
 
 ABANDONED_AFTER = timedelta(hours=1)
@@ -62,7 +62,7 @@ class Learning:
         if by:
             self._journal.record("learning.ordered", {"by": by})
         until = self._journal.heads()  # what learning itself writes down is for the next time
-        return together(self._portions(until, before))
+        return together(paced(self._portions(until, before)))
 
     def _portions(self, until: Sequence[Head], before: str) -> Iterator[Learnt]:
         """One short transaction each, so that others may write in between; interrupted, the next goes on."""

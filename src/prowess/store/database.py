@@ -11,15 +11,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from importlib import resources
 from threading import BoundedSemaphore
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from prowess.errors import StoreError
 from prowess.types import Problem
 
 Row = tuple[Any, ...]
+Portion = TypeVar("Portion")
 
 CONNECTIONS = 8
 PAUSE = 0.02
+LONGEST_PAUSE = 0.05
 
 
 class Driver(Protocol):
@@ -218,6 +220,15 @@ class Database:
                 return 0
             raise
         return row[0] if row else 0
+
+
+def paced(portions: Iterable[Portion]) -> Iterator[Portion]:
+    """Portions of work, with a pause after each that is as long as it took, so that others get their turn."""
+    begun = time.monotonic()
+    for portion in portions:
+        yield portion
+        time.sleep(min(LONGEST_PAUSE, time.monotonic() - begun))
+        begun = time.monotonic()
 
 
 class Migration(NamedTuple):

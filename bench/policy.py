@@ -13,7 +13,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from prowess.catalogue.view import View
-from prowess.journal import Journal
+from prowess.journal import Journal, Raw
 from prowess.policy.definitions import define
 from prowess.policy.patterns import Names
 from prowess.policy.policy import Policy
@@ -103,7 +103,7 @@ def main() -> None:
             policy.refresh()
             with database.writing() as transaction:
                 settled = policy.settle(transaction, "default", ids[0], view)
-                journal.append(transaction, "decision", {"verdict": settled.decision.verdict}, "default")
+                journal.append(transaction, Raw("decision", {"verdict": settled.decision.verdict}), "default")
 
         report("a use: refresh, settle and journal on SQLite", "1 ms", measure(use, 300))
         database.close()

@@ -22,6 +22,7 @@ from prowess.door import Rate, parse_bind
 from prowess.engine import Engine
 from prowess.errors import ConfigError
 from prowess.gateway.caller import holder_of, issue_token, revoke_token, token_list
+from prowess.journal import Raw
 from prowess.store.database import Database
 from tests.conftest import OpenEngine
 from tests.gateway_support import ask, call, free_port, served, text_of, workshop, write_config
@@ -230,7 +231,7 @@ def test_a_token_expires(engine: Engine) -> None:
     issued = issue_token(engine, "ada", timedelta(seconds=3))
     assert holder_of(engine, issued.text) == "ada"
     for _ in range(5):
-        engine.journal.record("tick", {})
+        engine.journal.record(Raw("tick", {}))
     assert holder_of(engine, issued.text) == ""
     assert not engine.tokens.any_valid()
 

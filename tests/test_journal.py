@@ -3,7 +3,7 @@
 import pytest
 
 from prowess.errors import JournalBroken
-from prowess.journal import Journal
+from prowess.journal import Journal, Raw
 from prowess.store.database import Database
 from tests.conftest import SteppingClock
 
@@ -15,7 +15,7 @@ def journal(database: Database, clock: SteppingClock) -> Journal:
 
 def write(journal: Journal, count: int, agent: str = "ada") -> None:
     for number in range(count):
-        journal.record("note", {"n": number, "text": "100% — “ünïcode”"}, agent)
+        journal.record(Raw("note", {"n": number, "text": "100% — “ünïcode”"}), agent)
 
 
 def edit(database: Database, sql: str) -> None:
@@ -30,7 +30,9 @@ def test_an_untouched_journal_verifies(journal: Journal) -> None:
 
 
 def test_entries_come_back_as_they_were_written(journal: Journal) -> None:
-    written = journal.record("note", {"nested": {"list": [1, 2.5, None, True]}, "null byte": "\0"}, "ada")
+    written = journal.record(
+        Raw("note", {"nested": {"list": [1, 2.5, None, True]}, "null byte": "\0"}), "ada"
+    )
     assert journal.latest() == (written,)
 
 
@@ -103,7 +105,7 @@ def test_entries_without_a_head_are_found(journal: Journal, database: Database) 
 def test_an_entry_of_a_failed_transaction_never_was(journal: Journal, database: Database) -> None:
     write(journal, 1)
     with pytest.raises(RuntimeError), database.writing() as transaction:
-        journal.append(transaction, "note", {}, "ada")
+        journal.append(transaction, Raw("note", {}), "ada")
         raise RuntimeError
     assert journal.verify()[0].count == 1
 
@@ -118,9 +120,9 @@ def test_a_follower_sees_each_later_entry_once_and_in_order(journal: Journal) ->
 
 
 def test_the_latest_entries_can_be_chosen_by_agent_and_type(journal: Journal) -> None:
-    journal.record("provider.on", {}, "ada")
-    journal.record("provider_on", {}, "ada")
-    journal.record("provider.off", {}, "bob")
+    journal.record(Raw("provider.on", {}), "ada")
+    journal.record(Raw("provider_on", {}), "ada")
+    journal.record(Raw("provider.off", {}), "bob")
     assert [e.type for e in journal.latest(type="provider.*")] == ["provider.on", "provider.off"]
     assert [e.type for e in journal.latest(agent="bob")] == ["provider.off"]
     assert [e.type for e in journal.latest(limit=1)] == ["provider.off"]
@@ -129,5 +131,5 @@ def test_the_latest_entries_can_be_chosen_by_agent_and_type(journal: Journal) ->
 def test_a_long_chain_verifies_across_batches(journal: Journal, database: Database) -> None:
     with database.writing() as transaction:
         for number in range(2100):
-            journal.append(transaction, "note", {"n": number}, "ada")
+            journal.append(transaction, Raw("note", {"n": number}), "ada")
     assert journal.verify()[0].count == 2100

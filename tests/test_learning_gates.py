@@ -9,10 +9,12 @@ import pytest
 from prowess.engine import Engine
 from prowess.engine.taught import lessons_of
 from prowess.errors import Denied, LearningError, NotFound
-from prowess.journal import Journal
+from prowess.journal import Entry, Journal, Raw
+from prowess.journal.between_turns import SkillPromoted
 from prowess.learning.promotion import Row, SuiteResult, read_proposal, regression_result, reported
 from prowess.learning.skills import Skill
-from prowess.types import JournalEntry, JsonObject, Message, Outcome, Turn
+from prowess.store.database import Transaction
+from prowess.types import JournalEntry, Message, Outcome, Turn
 from tests.conftest import SteppingClock
 from tests.learning_support import office, use
 
@@ -267,10 +269,10 @@ def test_a_retired_skill_stays_and_cannot_come_back(
 class FullJournal(Journal):
     """A journal that fails when something is promoted: the instant in the middle of a promotion."""
 
-    def append(self, transaction: object, type: str, data: JsonObject, agent: str = "") -> JournalEntry:
-        if type == "skill.promoted":
+    def append(self, transaction: Transaction, recorded: Entry | Raw, agent: str = "") -> JournalEntry:
+        if isinstance(recorded, SkillPromoted):
             raise KeyboardInterrupt
-        return super().append(transaction, type, data, agent)  # type: ignore[arg-type]
+        return super().append(transaction, recorded, agent)
 
 
 def test_a_crash_in_the_middle_of_a_promotion_leaves_it_undone(

@@ -9,7 +9,8 @@ import pytest
 from prowess.engine.searching import nearest
 from prowess.engine.usage import closing
 from prowess.errors import Denied, LearningError
-from prowess.journal import Journal
+from prowess.journal import Journal, Raw
+from prowess.journal.entries import OfferedHit
 from prowess.learning import memory
 from prowess.learning.grouping import alike, distinct
 from prowess.learning.redaction import LONGEST, redacted
@@ -80,7 +81,7 @@ def test_an_outcome_that_comes_before_its_offer_waits_for_it(
         engine.learn()
         assert engine.learning.skills() == ()
         data = {"offer": "later", "request": "send mail to Ann", "hits": [{"id": "tool:mail", "need": ""}]}
-        engine.journal.record("offer", data, "ada")
+        engine.journal.record(Raw("offer", data), "ada")
         engine.learn()
         assert [skill.successes for skill in engine.learning.skills()] == [1]
 
@@ -213,12 +214,12 @@ def test_only_the_newest_requests_are_remembered(
 
 
 def test_each_part_of_a_split_request_is_a_need_of_its_own() -> None:
-    hits = [{"id": "a", "need": "book a flight"}, {"id": "b", "need": "mail Ann"}, {"id": "c", "need": ""}]
+    hits = [OfferedHit("a", need="book a flight"), OfferedHit("b", need="mail Ann"), OfferedHit("c")]
     assert [(need.span, need.routes) for need in needs_of("both", hits)] == [
         ("book a flight", ("a", "c")),
         ("mail Ann", ("b", "c")),
     ]
-    assert [need.span for need in needs_of("whole", [{"id": "c", "need": ""}])] == ["whole"]
+    assert [need.span for need in needs_of("whole", [OfferedHit("c")])] == ["whole"]
 
 
 def test_repeating_a_request_adds_no_new_one() -> None:
@@ -234,7 +235,7 @@ def test_entries_that_lack_what_they_should_have_teach_nothing(
         journal: Journal = engine.journal
         for data in ({}, {"offer": 3}, {"offer": "x", "hits": "no", "request": 5}, {"verdict": "deny"}):
             for type in ("offer", "outcome", "decision"):
-                journal.record(type, data, "ada")
+                journal.record(Raw(type, data), "ada")
         engine.learn()
         assert (engine.learning.skills(), engine.learning.gaps()) == ((), ())
 

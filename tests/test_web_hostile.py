@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 
 from prowess.cli.main import prowess
 from prowess.engine import Engine
+from prowess.journal import Raw
 from prowess.testing import StaticSource, capability
 from prowess.types import Provider
 from prowess.web.app import create_app
@@ -202,7 +203,7 @@ def test_what_a_provider_says_is_shown_without_credentials_and_with_everything_i
         )
     )
     engine.sync()
-    engine.journal.record("odd", {f"k{UNSEEN}": [said, {"x": said}]})
+    engine.journal.record(Raw("odd", {f"k{UNSEEN}": [said, {"x": said}]}))
     ann = signed_in(app_of(engine), "viewer")
     for path in ("/", "/capability?id=tool:read", "/journal", "/overview/problems"):
         page = ann.get(path).text

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from prowess.engine import Engine
-from prowess.journal import Place
+from prowess.journal import Place, Raw
 from tests.browser import look
 from tests.conftest import OpenEngine
 from tests.dashboard import SCRIPT, at, dashboard, is_only_text
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def wrote(engine: Engine, entries: int) -> None:
     for number in range(entries):
-        engine.journal.record("note", {"said": f"entry {number}"}, "ada" if number % 2 else "")
+        engine.journal.record(Raw("note", {"said": f"entry {number}"}), "ada" if number % 2 else "")
 
 
 def test_what_happens_appears_by_itself_and_can_be_paused(tmp_path: Path, visit: "Visit") -> None:
@@ -28,12 +28,12 @@ def test_what_happens_appears_by_itself_and_can_be_paused(tmp_path: Path, visit:
         page = visit(engine, role="viewer")
         page.goto("/journal")
         expect(page.get_by_text("Live: new entries appear by themselves")).to_be_visible()
-        engine.journal.record("note", {"said": f"just now, by {SCRIPT}"}, "bob")
+        engine.journal.record(Raw("note", {"said": f"just now, by {SCRIPT}"}), "bob")
         expect(page.locator("#entries tbody tr").first).to_contain_text("just now")
         expect(page.get_by_text("Live: 1 new since you opened this page")).to_be_visible()
         assert is_only_text(page)
         page.get_by_role("button", name="Pause").click()
-        engine.journal.record("note", {"said": "while it was paused"}, "bob")
+        engine.journal.record(Raw("note", {"said": "while it was paused"}), "bob")
         expect(page.get_by_text("Paused", exact=True)).to_be_visible()
         assert "while it was paused" not in page.locator("#entries tbody").inner_text()
         page.get_by_role("button", name="Go on").click()
@@ -44,7 +44,7 @@ def test_what_happens_appears_by_itself_and_can_be_paused(tmp_path: Path, visit:
 def test_an_entry_unfolds_and_what_looks_like_a_secret_is_taken_out(tmp_path: Path, visit: "Visit") -> None:
     with dashboard(tmp_path) as engine:
         engine.offer("search the web, my password is hunter2abc")
-        engine.journal.record("decision", {"capability": SCRIPT, "verdict": "deny"}, "ada")
+        engine.journal.record(Raw("decision", {"capability": SCRIPT, "verdict": "deny"}), "ada")
         page = visit(engine)
         page.goto(at("/journal", type="offer"))
         expect(page.locator("#entries tbody tr")).to_have_count(1)

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from prowess.engine import Engine
+from prowess.journal import Raw
 from prowess.opening import now
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource, capability
@@ -25,7 +26,7 @@ def main(url: str, name: str) -> None:
     engine = Engine(open_database(url, Path()), (source,), now, {})
     for number in itertools.count():
         for agent in (name, "shared"):
-            entry = engine.journal.record("note", {"writer": name, "n": number}, agent)
+            entry = engine.journal.record(Raw("note", {"writer": name, "n": number}), agent)
             acknowledge(agent, entry.number, entry.hash)
         if number % 10 == 0:
             source.capabilities = [

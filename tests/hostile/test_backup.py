@@ -15,7 +15,7 @@ from prowess.backup import back_up, check, restore
 from prowess.cli.main import prowess
 from prowess.engine import Engine
 from prowess.errors import BackupError
-from prowess.journal import Journal
+from prowess.journal import Journal, Raw
 from prowess.opening import now
 from prowess.store.database import Database, tables
 from prowess.store.opening import open_database
@@ -87,7 +87,7 @@ def test_a_store_that_holds_something_is_replaced_only_when_told(
 ) -> None:
     engine = filled(open_engine)
     back_up(engine.database, tmp_path / "all.backup")
-    engine.journal.record("note", {"after": "the backup"})
+    engine.journal.record(Raw("note", {"after": "the backup"}))
     before = everything(engine.database)
     with pytest.raises(BackupError, match="would replace"):
         restore(engine.database, tmp_path / "all.backup")
@@ -120,10 +120,10 @@ def test_a_restore_that_is_killed_leaves_the_old_state_or_the_new(
 ) -> None:
     engine = filled(open_engine)
     for number in range(300):
-        engine.journal.record("note", {"n": number}, "ada")
+        engine.journal.record(Raw("note", {"n": number}), "ada")
     file = tmp_path / "all.backup"
     back_up(engine.database, file)
-    engine.journal.record("note", {"after": "the backup"})
+    engine.journal.record(Raw("note", {"after": "the backup"}))
     old, chance = len(everything(engine.database)["journal"]), random.Random(5)
     code = (
         "import sys; from pathlib import Path; from prowess.backup import restore;"

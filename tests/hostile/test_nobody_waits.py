@@ -9,6 +9,7 @@ from prowess.context.classifier import Classifier
 from prowess.context.reader import Reader
 from prowess.engine import Engine
 from prowess.engine.ways import Ways
+from prowess.journal import Raw
 from prowess.opening import now
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource, capability, word_embedder
@@ -52,7 +53,7 @@ def test_others_write_while_a_sync_judges(
     source = StaticSource("s", kind="mcp", capabilities=found)
     ways = Ways(embedder=word_embedder, trust={"s": trust})  # type: ignore[dict-item]
     engine = Engine(open_database(store_url, tmp_path), (source,), now, {}, ways)
-    engine.journal.record("note", {})
+    engine.journal.record(Raw("note", {}))
     report = engine.sync(vectors=False)
     assert len(report.changes.added) == 5 and len(judging) >= 5
     engine.close()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from prowess.journal import Journal, Place
+from prowess.journal import Journal, Place, Raw
 from prowess.policy.files import stamp_files
 from prowess.store.database import Database, migrations
 from prowess.store.opening import open_database
@@ -27,7 +27,7 @@ journal = Journal(open_database(sys.argv[1], Path()), now)
 resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000))
 for number in range(10_000):
     try:
-        journal.record("note", {"n": number, "text": "x" * 2000}, "ada")
+        journal.record(Raw("note", {"n": number, "text": "x" * 2000}), "ada")
     except StoreError as error:
         print(error)
         break
@@ -90,7 +90,7 @@ def test_a_clock_that_is_set_back_does_not_turn_the_journal_round(database: Data
     times = [datetime(2026, 5, 1, hour, tzinfo=UTC) for hour in (12, 13, 9, 10)]
     moments = iter(times)
     journal = Journal(database, lambda: next(moments))
-    written = [journal.record("note", {"n": number}, "ada") for number in range(4)]
+    written = [journal.record(Raw("note", {"n": number}), "ada") for number in range(4)]
     assert journal.latest() == tuple(written)
     assert journal.after(()) == tuple(written)
     last = written[-1]

@@ -5,7 +5,7 @@ the same files when there is nothing to say.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from prowess.context.cards import Count
@@ -47,6 +47,9 @@ class Injected:
     origin: str = "repository"
 
 
+NO_TEXT = admit("")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Injection:
     """The files with what was put into them, and what was not."""
@@ -62,7 +65,7 @@ class Injection:
     truncated: bool = False
     skipped: tuple[Skipped, ...] = ()
     warnings: tuple[str, ...] = ()
-    text: str = field(default_factory=lambda: admit(""))
+    text: str = NO_TEXT
     """A `Prompt`; as a plain text in the signature, which the API is described by."""
     mode: str = "full"
     variant: str = ""

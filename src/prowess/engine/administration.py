@@ -15,6 +15,17 @@ from prowess.engine.evolving import Evolving
 from prowess.engine.syncing import OpenedGuard
 from prowess.engine.world import Worlds
 from prowess.journal import Journal
+from prowess.journal.entries import (
+    AgentBound,
+    AgentRetired,
+    AgentSpawned,
+    ApprovalAnswered,
+    ApprovalExpired,
+    GrantReviewed,
+    QuarantineApproved,
+    QuarantineRejected,
+    switched,
+)
 from prowess.policy.agents import Agent
 from prowess.policy.approvals import Answer, Approval
 from prowess.policy.policy import Policy
@@ -61,8 +72,7 @@ class Administration:
             if why_off is None:
                 self.evolution.release(transaction, agent, provider)
             if self.catalogue.switch(transaction, provider, agent, why_off, decided):
-                type = "provider.on" if why_off is None else "provider.off"
-                self.journal.append(transaction, type, {"provider": provider, "reason": why_off or ""}, agent)
+                self.journal.append(transaction, switched(provider, why_off, why_off or ""), agent)
 
     # --- quarantine --------------------------------------------------------------------------
 
@@ -74,16 +84,16 @@ class Administration:
         """A person lets a held capability go, with exactly the content it has now, or that of this digest."""
         with self.database.writing() as transaction:
             held = self.catalogue.approve(transaction, id, by, self.now(), digest)
-            data = {"capability": id, "digest": held.digest, "by": by, "was": held.reason}
-            self.journal.append(transaction, "quarantine.approved", data)
+            entry = QuarantineApproved(capability=id, digest=held.digest, by=by, was=held.reason)
+            self.journal.append(transaction, entry)
         return held
 
     def reject(self, id: str, by: str, digest: str = "") -> Held:
         """A person keeps a capability out until its content changes."""
         with self.database.writing() as transaction:
             held = self.catalogue.reject(transaction, id, digest)
-            data = {"capability": id, "digest": held.digest, "by": by, "was": held.reason}
-            self.journal.append(transaction, "quarantine.rejected", data)
+            entry = QuarantineRejected(capability=id, digest=held.digest, by=by, was=held.reason)
+            self.journal.append(transaction, entry)
         return held
 
     def approved_version(self, id: str) -> Version | None:
@@ -126,7 +136,7 @@ class Administration:
         self.policy.refresh()
         with self.database.writing() as transaction:
             agent = self.policy.bind(transaction, name, profile)
-            self.journal.append(transaction, "agent.bound", {"profile": profile}, name)
+            self.journal.append(transaction, AgentBound(profile=profile), name)
         return agent
 
     def spawn(self, parent: str, name: str, profile: str, approval: str = "") -> Agent:
@@ -134,7 +144,7 @@ class Administration:
         view = self.worlds.now(parent).view
         with self.database.writing() as transaction:
             agent = self.policy.spawn(transaction, parent, name, profile, view, approval)
-            self.journal.append(transaction, "agent.spawned", {"parent": parent, "profile": profile}, name)
+            self.journal.append(transaction, AgentSpawned(parent=parent, profile=profile), name)
         return agent
 
     def retire(self, name: str) -> tuple[str, ...]:
@@ -143,7 +153,7 @@ class Administration:
         with self.database.writing() as transaction:
             gone = self.policy.retire(transaction, name)
             for one in sorted(gone):
-                self.journal.append(transaction, "agent.retired", {"with": name}, one)
+                self.journal.append(transaction, AgentRetired(together_with=name), one)
         return gone
 
     # --- approvals and reviews ---------------------------------------------------------------
@@ -152,17 +162,22 @@ class Administration:
         """The questions that wait for a person; or every one that is remembered."""
         with self.database.writing() as transaction:
             for old in self.policy.expire(transaction):
-                data = {"approval": old.id, "capability": old.capability}
-                self.journal.append(transaction, "approval.expired", data, old.agent)
+                entry = ApprovalExpired(approval=old.id, capability=old.capability)
+                self.journal.append(transaction, entry, old.agent)
         return self.policy.approvals(every)
 
     def answer(self, approval: str, said: Answer) -> Approval:
         """A person answers a question."""
         with self.database.writing() as transaction:
             answered = self.policy.answer(transaction, approval, said)
-            data = {"approval": answered.id, "capability": answered.capability, "state": answered.state}
-            more = {"by": said.by, "scope": said.scope}
-            self.journal.append(transaction, "approval.answered", {**data, **more}, answered.agent)
+            entry = ApprovalAnswered(
+                approval=answered.id,
+                capability=answered.capability,
+                state=answered.state,
+                by=said.by,
+                scope=said.scope,
+            )
+            self.journal.append(transaction, entry, answered.agent)
         return answered
 
     def review(self, grant: str, by: str, note: str = "") -> None:
@@ -170,5 +185,5 @@ class Administration:
         self.policy.refresh()
         with self.database.writing() as transaction:
             review = self.policy.review(transaction, grant, by, note)
-            data = {"grant": grant, "digest": review.digest, "by": by, "note": note}
-            self.journal.append(transaction, "grant.reviewed", data)
+            entry = GrantReviewed(grant=grant, digest=review.digest, by=by, note=note)
+            self.journal.append(transaction, entry)

@@ -14,11 +14,13 @@ import msgspec
 from prowess.context.card_weights import Weights
 from prowess.errors import NotFound
 from prowess.journal import Clock, Journal, Place, stamp
+from prowess.journal.between_turns import CardDropped, CardKept, CardReviewed, CardsFitted, CardsResumed
+from prowess.journal.entries import CardsSelected
 from prowess.sources.stored_cards import drop, keep
 from prowess.store.database import Database, Transaction
 from prowess.types import JournalEntry, JsonObject
 
-SELECTED = "cards.selected"
+SELECTED = CardsSelected.type
 MINUTE = 16
 """How much of a time as text names its minute."""
 LOOKED_THROUGH = 10_000
@@ -49,17 +51,17 @@ class CardHistory:
         with self.database.reading() as transaction:
             return read_rate(transaction, self._clock(), hours)
 
-    def write(self, transaction: Transaction, data: JsonObject, agent: str, is_counted: bool) -> None:
+    def write(self, transaction: Transaction, chosen: CardsSelected, agent: str, is_counted: bool) -> None:
         """Journal a selection; unless it was only watched, it counts for the rate."""
         if is_counted:
-            _count(transaction, stamp(self._clock())[:MINUTE], bool(data["injected"]))
-        self.journal.append(transaction, SELECTED, data, agent)
+            _count(transaction, stamp(self._clock())[:MINUTE], bool(chosen.injected))
+        self.journal.append(transaction, chosen, agent)
 
     def resume(self, by: str) -> None:
         """Start the rate anew; the journal keeps what was."""
         with self.database.writing() as transaction:
             transaction.run("DELETE FROM card_rate")
-            self.journal.append(transaction, "cards.resumed", {"by": by})
+            self.journal.append(transaction, CardsResumed(by=by))
 
     def selections(
         self, limit: int = LOOKED_THROUGH, before: Place | None = None
@@ -87,8 +89,8 @@ class CardHistory:
                 " ON CONFLICT (selection, card) DO UPDATE SET relevant = excluded.relevant, at = excluded.at",
                 selection=selection, card=card, relevant=int(relevant), at=at,
             )  # fmt: skip
-            data = {"selection": selection, "card": card, "relevant": relevant, "by": by}
-            self.journal.append(transaction, "cards.reviewed", data)
+            entry = CardReviewed(selection=selection, card=card, relevant=relevant, by=by)
+            self.journal.append(transaction, entry)
 
     def reviews(self) -> Mapping[tuple[str, str], bool]:
         """(selection, card) -> whether a person found the card relevant."""
@@ -100,13 +102,13 @@ class CardHistory:
         at = stamp(self._clock())
         with self.database.writing() as transaction:
             name = keep(transaction, text, at)
-            self.journal.append(transaction, "cards.kept", {"card": name})
+            self.journal.append(transaction, CardKept(card=name))
         return name
 
     def drop_card(self, name: str) -> None:
         with self.database.writing() as transaction:
             drop(transaction, name)
-            self.journal.append(transaction, "cards.dropped", {"card": name})
+            self.journal.append(transaction, CardDropped(card=name))
 
     def keep_weights(self, weights: Weights, labels: int) -> None:
         text = msgspec.json.encode(weights).decode()
@@ -117,7 +119,7 @@ class CardHistory:
                 " SELECT COALESCE(MAX(number), 0) + 1, :at, :weights, :labels FROM card_fit",
                 at=at, weights=text, labels=labels,
             )  # fmt: skip
-            self.journal.append(transaction, "cards.fitted", {"weights": asdict(weights), "labels": labels})
+            self.journal.append(transaction, CardsFitted(weights=asdict(weights), labels=labels))
 
 
 def read_rate(transaction: Transaction, now: datetime, hours: int) -> InjectionRate:

@@ -51,6 +51,7 @@ from prowess.engine.ways import new_id
 from prowess.engine.world import World, Worlds
 from prowess.errors import EncoderUnavailable, ProwessError
 from prowess.journal import Clock, Place
+from prowess.journal.entries import CardsFailed, CardsSelected
 from prowess.store.database import Transaction
 from prowess.tokens import Counter
 from prowess.types import DEFAULT_AGENT, Capability, Detail, JournalEntry, JsonObject, Message, Turn
@@ -98,7 +99,7 @@ class Selected:
     """The cards of a turn, and what is recorded of them; nothing is written before somebody records it."""
 
     injection: Injection
-    data: JsonObject | None = None
+    entry: CardsSelected | None = None
     failure: str = ""
 
 
@@ -151,11 +152,11 @@ class Carding:
     def record(self, transaction: Transaction, selected: Selected, turn: Turn) -> None:
         """Write down what came of a selection, and count it."""
         if selected.failure:
-            data = {"request": turn.text, "error": selected.failure}
-            self._history.journal.append(transaction, "cards.failed", data, turn.agent)
-        elif selected.data is not None:
+            failed = CardsFailed(request=turn.text, error=selected.failure)
+            self._history.journal.append(transaction, failed, turn.agent)
+        elif selected.entry is not None:
             is_counted = selected.injection.mode != "monitor"
-            self._history.write(transaction, selected.data, turn.agent, is_counted)
+            self._history.write(transaction, selected.entry, turn.agent, is_counted)
 
     def _selected(
         self, turn: Turn, world: World, session: str, files: Sequence[BootstrapFile], id: str
@@ -163,7 +164,9 @@ class Carding:
         start = self._ways.timer()
         deck = self._deck(turn, world)
         if not deck.cards:
-            return Selected(Injection(files=tuple(files), id=id, warnings=baseline_warnings(files)))
+            return Selected(
+                Injection(files=tuple(files), id=id, warnings=baseline_warnings(files) if files else ())
+            )
         rules = rules_for(self.config, turn)
         read = recent(turn, self.config.messages)
         variant = variant_of(self.config, read, session)
@@ -186,7 +189,7 @@ class Carding:
         features = deck.relevance.evidence(read) if variant == RELEVANCE else {}
         if audit := audit_text(injection, self.config.log_level):
             logger.info("%s", audit)
-        return Selected(injection, _selection_data(injection, turn, selection, errors, features))
+        return Selected(injection, _selection_entry(injection, turn, selection, errors, features))
 
     def _completed(self, turn: Turn, session: str) -> Turn:
         """The turn with the messages and the session type that user code knows."""
@@ -334,29 +337,29 @@ class Carding:
         return rollout(self.config, rate.turns, rate.injecting, self._is_stopped(rate))
 
 
-def _selection_data(
+def _selection_entry(
     injection: Injection, turn: Turn, selection: Selection, errors: Sequence[str],
     features: Mapping[str, tuple[float, ...]],
-) -> JsonObject:  # fmt: skip
+) -> CardsSelected:  # fmt: skip
     skipped = list(nearest(selection, NEAREST))
     named = [one.id for one in (*injection.injected, *injection.held)] + [one.id for one in skipped]
-    return {
-        "selection": injection.id,
-        "request": turn.text,
-        "session_type": turn.session_type,
-        "injected": [asdict(one) for one in injection.injected],
-        "held": [asdict(one) for one in injection.held],
-        "held_back": injection.held_back,
-        "tokens": injection.tokens_used,
-        "truncated": injection.truncated,
-        "skipped": [{"id": s.id, "reason": s.reason, "score": round(s.score, 4)} for s in skipped],
-        "errors": list(errors),
-        "warnings": list(injection.warnings),
-        "mode": injection.mode,
-        "variant": injection.variant,
-        "milliseconds": injection.milliseconds,
-        "features": {id: list(features[id]) for id in named if id in features},
-    }
+    return CardsSelected(
+        selection=injection.id,
+        request=turn.text,
+        session_type=turn.session_type,
+        injected=[asdict(one) for one in injection.injected],
+        held=[asdict(one) for one in injection.held],
+        held_back=injection.held_back,
+        tokens=injection.tokens_used,
+        truncated=injection.truncated,
+        skipped=[{"id": s.id, "reason": s.reason, "score": round(s.score, 4)} for s in skipped],
+        errors=list(errors),
+        warnings=list(injection.warnings),
+        mode=injection.mode,
+        variant=injection.variant,
+        milliseconds=injection.milliseconds,
+        features={id: list(features[id]) for id in named if id in features},
+    )
 
 
 def _with_reviews(entry: JournalEntry, reviews: Mapping[tuple[str, str], bool]) -> JsonObject:

@@ -21,7 +21,7 @@ from prowess.engine.administration import Administration
 from prowess.engine.evolving import Evolving
 from prowess.engine.learning import Learning
 from prowess.engine.reading import SyncProgress, no_progress
-from prowess.engine.records import discovered, offer_data, outcome_data, owned, refuse_of_another
+from prowess.engine.records import discovered, offer_entry, outcome_entry, owned, refuse_of_another
 from prowess.engine.replay import Trials
 from prowess.engine.syncing import OpenedGuard, Sync
 from prowess.engine.taught import procedures_of
@@ -162,7 +162,7 @@ class Engine:
         made = turns.offer(asked, self.world(asked.agent), self._parts, options)
         with self.database.writing() as transaction:
             self.cards.record(transaction, made.cards, asked)
-            self.journal.append(transaction, "offer", offer_data(asked, made.offer), asked.agent)
+            self.journal.append(transaction, offer_entry(asked, made.offer), asked.agent)
         return made.offer
 
     def preview(self, agent: str = DEFAULT_AGENT, profile: str = "") -> "Preview":
@@ -186,7 +186,7 @@ class Engine:
     def record(self, outcome: Outcome) -> None:
         """Remember what was done with an offer, and whether it worked."""
         refuse_of_another(outcome)
-        self.journal.record("outcome", outcome_data(outcome), outcome.agent)
+        self.journal.record(outcome_entry(outcome), outcome.agent)
 
     def find(self, request: str, agent: str = DEFAULT_AGENT, **settings: Any) -> tuple[Hit, ...]:
         """What fits a request, best first, each with why; `settings` are keys of [discovery]."""

@@ -21,7 +21,15 @@ from prowess.evolution.params import Params
 from prowess.evolution.records import Evaluation, Generation, Setting
 from prowess.evolution.scores import Scores
 from prowess.evolution.snapshot import Snapshot, snapshot_of
-from prowess.journal import Journal
+from prowess.journal import Journal, typed
+from prowess.journal.between_turns import (
+    EvolutionOrdered,
+    EvolutionParams,
+    EvolutionRepaired,
+    EvolutionResumed,
+    EvolutionTriggered,
+)
+from prowess.journal.entries import switched
 from prowess.store.database import Database, Transaction
 from prowess.types import DEFAULT_AGENT, JsonObject, Problem
 
@@ -66,8 +74,8 @@ class Evolving:
         with self._database.writing() as transaction:
             setting = self._with_decisions(transaction, agent, setting)
             evaluation = self._generations.trigger(transaction, agent, trigger, reason, setting)
-            data = {"trigger": trigger, "reason": reason, "by": by}
-            self._journal.append(transaction, "evolution.triggered", data, agent)
+            ordered = EvolutionTriggered(trigger=trigger, reason=reason, by=by)
+            self._journal.append(transaction, ordered, agent)
             self._carry_out(transaction, evaluation)
         return evaluation
 
@@ -77,7 +85,7 @@ class Evolving:
         with self._database.writing() as transaction:
             setting = self._with_decisions(transaction, agent, setting)
             evaluation = self._generations.roll_back(transaction, agent, to, setting)
-            self._journal.append(transaction, "evolution.ordered", {"rollback_to": to, "by": by}, agent)
+            self._journal.append(transaction, EvolutionOrdered(rollback_to=to, by=by), agent)
             self._carry_out(transaction, evaluation)
         return evaluation
 
@@ -85,7 +93,7 @@ class Evolving:
         _refuse_unnamed(agent)
         with self._database.writing() as transaction:
             was = self._generations.resume(transaction, agent)
-            self._journal.append(transaction, "evolution.resumed", {"was": was, "by": by}, agent)
+            self._journal.append(transaction, EvolutionResumed(was=was, by=by), agent)
 
     def release(self, transaction: Transaction, agent: str, provider: str) -> None:
         """Somebody is switching a provider on; call it before the catalogue does."""
@@ -95,8 +103,8 @@ class Evolving:
         _refuse_unnamed(agent)
         with self._database.writing() as transaction:
             params = self._generations.set_params(transaction, agent, changes)
-            data = {"params": params_data(params), "by": by}
-            self._journal.append(transaction, "evolution.params", data, agent)
+            changed = EvolutionParams(params=params_data(params), by=by)
+            self._journal.append(transaction, changed, agent)
         return params
 
     def agents(self) -> tuple[str, ...]:
@@ -152,8 +160,8 @@ class Evolving:
         with self._database.writing() as transaction:
             done = self._generations.repair(transaction, agent)
             if done != Repaired():
-                data = {"rewritten": done.rewritten, "removed": done.removed, "by": by}
-                self._journal.append(transaction, "evolution.repaired", data, agent)
+                entry = EvolutionRepaired(rewritten=done.rewritten, removed=done.removed, by=by)
+                self._journal.append(transaction, entry, agent)
         return done
 
     def _with_decisions(self, transaction: Transaction, agent: str, setting: Setting) -> Setting:
@@ -169,7 +177,7 @@ class Evolving:
             for provider in evaluation.restore.on:
                 self._switch(transaction, evaluation, provider, "provider.on")
         for event in evaluation.events:
-            self._journal.append(transaction, event.type, event.data, evaluation.agent)
+            self._journal.append(transaction, typed(event.type, event.data), evaluation.agent)
 
     def _switch(self, transaction: Transaction, evaluation: Evaluation, provider: str, type: str) -> None:
         why = evaluation.restore.why if evaluation.restore else ""
@@ -179,7 +187,7 @@ class Evolving:
         except NotFound:
             return  # it has left the catalogue since, so there is nothing to switch
         if changed:
-            self._journal.append(transaction, type, {"provider": provider, "reason": why}, evaluation.agent)
+            self._journal.append(transaction, switched(provider, off, why), evaluation.agent)
 
     def _setting(self, agent: str, snapshot: Snapshot | None) -> Setting:
         world = self._worlds.now()

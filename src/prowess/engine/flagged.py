@@ -14,6 +14,7 @@ from prowess.catalogue.view import View
 from prowess.context.shipped import REINSTALL, fault
 from prowess.errors import NotFound
 from prowess.journal import Journal
+from prowess.journal.entries import GuardAccepted, GuardFound
 from prowess.store.database import Transaction
 from prowess.types import Draft, Problem
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from prowess.context.classifier import Classifier
     from prowess.context.sanitise import Provenance
 
-FOUND, ACCEPTED = "guard.found", "guard.accepted"
+FOUND, ACCEPTED = GuardFound.type, GuardAccepted.type
 
 MOST_JUDGED = 300
 """How many new texts one sync judges; the others wait for `prowess guard check --all`."""
@@ -52,7 +53,7 @@ def guard(classifier: "Classifier | None") -> Judge:
 def note(journal: Journal, transaction: Transaction, found: Sequence[tuple[str, str, str]]) -> None:
     """Write down what speaks against texts of this machine: id, digest and reason of each."""
     for id, content, reason in found:
-        journal.append(transaction, FOUND, {"capability": id, "digest": content, "reason": reason})
+        journal.append(transaction, GuardFound(capability=id, digest=content, reason=reason))
 
 
 def standing(journal: Journal, view: View) -> tuple[Problem, ...]:
@@ -79,8 +80,8 @@ def accept(journal: Journal, view: View, id: str, by: str) -> Problem:
     waiting = {problem.place: problem for problem in standing(journal, view)}
     if id not in waiting:
         raise NotFound("finding", id, list(waiting), "see: prowess doctor")
-    data = {"capability": id, "digest": _digest(view, id), "by": by, "was": waiting[id].what}
-    journal.record(ACCEPTED, data)
+    content = _digest(view, id)
+    journal.record(GuardAccepted(capability=id, digest=content, by=by, was=waiting[id].what))
     return waiting[id]
 
 

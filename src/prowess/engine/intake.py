@@ -14,10 +14,11 @@ from prowess.catalogue.merge import Arrival
 from prowess.catalogue.planning import Plan, Step, prepared
 from prowess.catalogue.writing import Written
 from prowess.engine import flagged
-from prowess.engine.records import sync_data
+from prowess.engine.records import synced
 from prowess.journal import Clock, Journal, stamp
+from prowess.journal.entries import Quarantined
 from prowess.store.database import Database
-from prowess.types import Changes, JsonObject
+from prowess.types import Changes
 
 if TYPE_CHECKING:
     from prowess.engine.flagged import Judge
@@ -64,9 +65,9 @@ class Intake:
                 ready, kept = again, frozenset()
             self.catalogue.apply(transaction, arrival, ready.step, kept)
             if current.changes:
-                self.journal.append(transaction, "catalogue.synced", sync_data(current.changes))
-            for data in ready.held:
-                self.journal.append(transaction, "quarantine.held", data)
+                self.journal.append(transaction, synced(current.changes))
+            for held in ready.held:
+                self.journal.append(transaction, held)
             flagged.note(self.journal, transaction, ready.found)
         return current.changes
 
@@ -79,7 +80,7 @@ class Intake:
         step = prepared(plan, arrival, unsafe, stamp(self.clock()))
         return Ready(
             step=step,
-            held=[{"capability": id, "reason": unsafe[id]} for id in step.newly_held if id in unsafe],
+            held=[Quarantined(capability=id, reason=unsafe[id]) for id in step.newly_held if id in unsafe],
             found=[
                 (key[0], key[1], reasons[key]) for key, is_own in judged.items() if is_own and reasons[key]
             ],
@@ -91,7 +92,7 @@ class Ready:
     """A sync that only has to be written down."""
 
     step: Step
-    held: Sequence[JsonObject]
+    held: Sequence[Quarantined]
     """What the guard holds back, as the journal says it."""
     found: Sequence[tuple[str, str, str]]
     """What the guard found in texts of this machine."""

@@ -16,6 +16,18 @@ from prowess.engine.lessons import Learnt, count_due, give_up, ledger_of, take_i
 from prowess.engine.replay import Trials
 from prowess.errors import LearningError, NotFound
 from prowess.journal import Journal, canonical, stamp
+from prowess.journal.between_turns import (
+    GapClosed,
+    LearningOrdered,
+    LedgerCounted,
+    LedgerWritten,
+    SkillDeprecated,
+    SkillGated,
+    SkillPromoted,
+    SkillProposed,
+    SkillRetired,
+    SuiteSaid,
+)
 from prowess.learning import curriculum, gates, memory, skills
 from prowess.learning.curriculum import Gap, ranked
 from prowess.learning.grouping import normalised
@@ -36,6 +48,7 @@ COUNTED_AT_ONCE = 10
 """How many entries of the journal, and how many skills and gaps, one transaction deals with."""
 MOST_JUDGES = 2000
 MOST_LABELLED = 5000
+DECIDED = {"stable": SkillPromoted, "deprecated": SkillDeprecated, "retired": SkillRetired}
 GATE_COMMAND = "prowess skills gate {}"
 
 
@@ -60,7 +73,7 @@ class Learning:
             return Learnt()
         before = stamp(self._clock() - ABANDONED_AFTER)
         if by:
-            self._journal.record("learning.ordered", {"by": by})
+            self._journal.record(LearningOrdered(by=by))
         until = self._journal.heads()  # what learning itself writes down is for the next time
         return together(paced(self._portions(until, before)))
 
@@ -100,8 +113,9 @@ class Learning:
 
     def _noted(self, transaction: Transaction, ledgers: Sequence[SkillLedger]) -> Learnt:
         for ledger in ledgers:
-            for event in ledger_events(ledger):
-                self._journal.append(transaction, event.kind, {"id": event.id, "payload": event.payload})
+            written, counted = ledger_events(ledger)
+            self._journal.append(transaction, LedgerWritten(id=written.id, payload=written.payload))
+            self._journal.append(transaction, LedgerCounted(id=counted.id, payload=counted.payload))
         return Learnt(tuple(ledgers))
 
     def ledger(self, offer: str) -> SkillLedger:
@@ -143,7 +157,7 @@ class Learning:
             gap = curriculum.get(transaction, id)
             closed = replace(gap, closed_by=by, closed_at=stamp(self._clock()))
             curriculum.keep(transaction, closed)
-            self._journal.append(transaction, "curriculum.closed", {"gap": gap.id, "by": by})
+            self._journal.append(transaction, GapClosed(gap=gap.id, by=by))
         return closed
 
     # --- gates -------------------------------------------------------------------------------
@@ -161,7 +175,7 @@ class Learning:
                 id=id, method=proposal.method, spans=spans, since=at, last_seen=at, reason=f"proposed by {by}"
             )
             skills.keep(transaction, made)
-            self._journal.append(transaction, "skill.proposed", {"skill": id, "by": by})
+            self._journal.append(transaction, SkillProposed(skill=id, by=by))
         return made
 
     def gate(self, *ids: str, progress: Progress = silent, by: str = "a person") -> tuple[Gated, ...]:
@@ -214,9 +228,9 @@ class Learning:
             examples=current.examples if current.status == "stable" else result.examples,
         )
         skills.keep(transaction, gated)
-        said = {s.suite: {"clears": s.clears, "digest": s.digest, "verdict": s.verdict} for s in
-                (result.tests, result.benchmark)}  # fmt: skip
-        self._journal.append(transaction, "skill.gated", {"skill": current.id, "by": by, **said})
+        said = [SuiteSaid(s.clears, s.digest, s.verdict) for s in (result.tests, result.benchmark)]
+        entry = SkillGated(skill=current.id, by=by, regression=said[0], benchmark=said[1])
+        self._journal.append(transaction, entry)
 
     def _judges(self, transaction: Transaction) -> tuple[Judge, ...]:
         """Requests whose right answer is known: from a labelled set, and from what worked."""
@@ -289,9 +303,10 @@ class Learning:
             raise LearningError(skill.id, "it is retired", "propose it anew")
         decided = replace(skill, status=status, reason=reason, proposal="")
         skills.keep(transaction, decided)
-        data = {"skill": skill.id, "method": skill.method, "from": skill.status, "reason": reason, "by": by}
-        kinds = {"stable": "promoted", "deprecated": "deprecated", "retired": "retired"}
-        self._journal.append(transaction, f"skill.{kinds[status]}", data)
+        entry = DECIDED[status](
+            skill=skill.id, method=skill.method, before=skill.status, reason=reason, by=by
+        )
+        self._journal.append(transaction, entry)
         return decided
 
     # --- what a sync takes in ----------------------------------------------------------------

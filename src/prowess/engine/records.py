@@ -1,9 +1,9 @@
 """Values as the journal and the meta-tool write them."""
 
 import hashlib
-from collections.abc import Sequence
 
 from prowess.errors import NotFound
+from prowess.journal.entries import Offered, OfferedHit, OutcomeRecorded, Synced
 from prowess.types import Capability, Changes, Hit, JsonObject, Offer, Outcome, Turn
 
 LONGEST_REQUEST = 4000
@@ -11,27 +11,24 @@ PINNED = ("pinned",)
 """Why a hit is there that a profile pins and the request did not find."""
 
 
-def sync_data(changes: Changes) -> dict[str, Sequence[str]]:
-    return {"added": changes.added, "changed": changes.changed, "removed": changes.removed}
+def synced(changes: Changes) -> Synced:
+    return Synced(added=changes.added, changed=changes.changed, removed=changes.removed)
 
 
-def offer_data(turn: Turn, offer: Offer) -> JsonObject:
-    return {
-        "offer": offer.id,
-        "request": shortened(turn.text),
-        "session_type": turn.session_type,
-        "hits": [
-            {"id": hit.id, "score": round(hit.score, 4), "need": hit.need}
-            for hit in offer.hits
-            if hit.reasons != PINNED
-        ],
-        "tokens": offer.tokens.total,
-        "counter": offer.tokens.counter,
-        "left_out": offer.left_out.counts,
-        "catalogue_version": offer.catalogue_version,
-        "policy_revision": offer.policy_revision,
-        "mode": offer.mode,
-    }
+def offer_entry(turn: Turn, offer: Offer) -> Offered:
+    found = [hit for hit in offer.hits if hit.reasons != PINNED]
+    return Offered(
+        offer=offer.id,
+        request=shortened(turn.text),
+        session_type=turn.session_type,
+        hits=[OfferedHit(hit.id, round(hit.score, 4), hit.need) for hit in found],
+        tokens=offer.tokens.total,
+        counter=offer.tokens.counter,
+        left_out=offer.left_out.counts,
+        catalogue_version=offer.catalogue_version,
+        policy_revision=offer.policy_revision,
+        mode=offer.mode,
+    )
 
 
 def shortened(request: str) -> str:
@@ -52,15 +49,15 @@ def discovered(capability: Capability, hit: Hit) -> JsonObject:
     }
 
 
-def outcome_data(outcome: Outcome) -> JsonObject:
-    return {
-        "offer": outcome.offer,
-        "capability": outcome.capability,
-        "ok": outcome.ok,
-        "detail": outcome.detail,
-        "milliseconds": outcome.milliseconds,
-        "key": outcome.key,
-    }
+def outcome_entry(outcome: Outcome) -> OutcomeRecorded:
+    return OutcomeRecorded(
+        offer=outcome.offer,
+        capability=outcome.capability,
+        ok=outcome.ok,
+        detail=outcome.detail,
+        milliseconds=outcome.milliseconds,
+        key=outcome.key,
+    )
 
 
 # --- whose an offer is, said by its id -------------------------------------------------------

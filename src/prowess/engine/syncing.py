@@ -18,6 +18,7 @@ from prowess.engine.reading import SyncProgress, read_all
 from prowess.engine.world import Sources, Worlds
 from prowess.errors import NotFound
 from prowess.journal import Clock, Journal
+from prowess.journal.entries import PolicyShifted
 from prowess.policy.policy import Policy
 from prowess.sources.source import Source
 from prowess.store.database import Database
@@ -72,8 +73,8 @@ class Sync:
         changes = intake.take_in(arrival)
         after = self.worlds.now()
         for shift in self.policy.shifts(before.view, after.view) if changes else ():
-            data = {"profile": shift.profile, "gained": shift.gained, "lost": shift.lost}
-            self.journal.record("policy.shifted", data)
+            entry = PolicyShifted(profile=shift.profile, gained=shift.gained, lost=shift.lost)
+            self.journal.record(entry)
         return SyncReport(
             changes=changes,
             problems=(

@@ -8,6 +8,7 @@ from prowess.context.secrets import without_secrets
 from prowess.engine.world import World, Worlds
 from prowess.errors import ApprovalNeeded, Denied
 from prowess.journal import Journal
+from prowess.journal.entries import ApprovalUnused, Decided
 from prowess.policy.arguments import digest_of, shown
 from prowess.policy.policy import Policy, Settled
 from prowess.policy.policy import Use as Given
@@ -36,9 +37,14 @@ class Use:
             settled = self._settled(transaction, world, agent, used, authenticated, given)
             approval = settled.approval.id if settled.approval else ""
             decision = replace(settled.decision, approval=approval)
-            data = {"capability": used, "verdict": decision.verdict, "reason": decision.reason}
-            more = {"revision": decision.revision or world.policy.revision, "approval": approval}
-            self.journal.append(transaction, "decision", {**data, **more}, agent)
+            decided = Decided(
+                capability=used,
+                verdict=decision.verdict,
+                reason=decision.reason,
+                revision=decision.revision or world.policy.revision,
+                approval=approval,
+            )
+            self.journal.append(transaction, decided, agent)
         if decision.verdict == "deny":
             raise Denied(agent, id, decision)  # as it was asked: what it was taken for tells what exists
         if decision.verdict == "ask":
@@ -50,8 +56,7 @@ class Use:
         if decision.approval:
             with self.database.writing() as transaction:
                 if self.policy.give_back(transaction, decision.approval):
-                    data = {"approval": decision.approval}
-                    self.journal.append(transaction, "approval.unused", data, agent)
+                    self.journal.append(transaction, ApprovalUnused(approval=decision.approval), agent)
 
     def hidden(self, text: str) -> str:
         """A text without credentials: those of the environment, and what looks like one."""

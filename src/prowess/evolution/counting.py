@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from prowess.evolution.fitness import Counts
+from prowess.journal import Raw, read
+from prowess.journal.entries import ApprovalAnswered, Decided, OutcomeRecorded
 from prowess.types import JournalEntry
 
 
@@ -26,18 +28,18 @@ def count(entries: Iterable[JournalEntry]) -> Counts:
 
 
 def _counted(entry: JournalEntry) -> Iterator[str]:
-    verdict = entry.data.get("verdict")
-    if entry.type == "outcome":
-        yield from ("requests", "responses")
-        if not entry.data.get("ok"):
-            yield "errors"
-    elif entry.type == "decision" and verdict == "deny":
-        yield from ("requests", "permissions_requested")
-    elif entry.type == "decision" and verdict == "ask":
-        yield from ("permissions_requested", "human_interventions")
-    elif entry.type.startswith("approval.") and entry.data.get("state") == "approved":
-        yield "permissions_approved"
-    elif entry.type == "intervention":
-        yield "human_interventions"
-    elif entry.type == "violation":
-        yield "safety_violations"
+    match read(entry):
+        case OutcomeRecorded(ok=ok):
+            yield from ("requests", "responses")
+            if not ok:
+                yield "errors"
+        case Decided(verdict="deny"):
+            yield from ("requests", "permissions_requested")
+        case Decided(verdict="ask"):
+            yield from ("permissions_requested", "human_interventions")
+        case ApprovalAnswered(state="approved"):
+            yield "permissions_approved"
+        case Raw(type="intervention"):
+            yield "human_interventions"
+        case Raw(type="violation"):
+            yield "safety_violations"

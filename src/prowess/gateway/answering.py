@@ -29,6 +29,7 @@ from prowess.gateway.showing import (
     unknown,
 )
 from prowess.gateway.tools import META_NAMES, pinned
+from prowess.journal.entries import Searched
 from prowess.types import Capability
 
 MOST_HITS = 20
@@ -91,7 +92,7 @@ class Answering:
         answer = found(self._engine, caller, query, _text(given, "kind"), wanted)
         hits = [one["id"] for one in answer["capabilities"]]
         asked = self._gateway.routes.redacted(query[:1000], self._engine.view().secret_names)
-        self._engine.journal.record("search", {"query": asked, "hits": hits}, caller.agent)
+        self._engine.journal.record(Searched(query=asked, hits=hits), caller.agent)
         return data(answer)
 
     def _reference(self, reference: str, offset: object, caller: Caller) -> Answer:

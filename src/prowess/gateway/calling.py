@@ -17,7 +17,7 @@ from anyio import to_thread
 
 from prowess.config import GatewayConfig
 from prowess.engine.engine import Engine
-from prowess.engine.records import outcome_data
+from prowess.engine.records import outcome_entry
 from prowess.errors import ApprovalNeeded, Denied, NotFound, PolicyError, SourceError, StoreError
 from prowess.gateway.addressing import NoPlace, placed
 from prowess.gateway.arguments import Schemas, as_arguments, misfit
@@ -30,9 +30,11 @@ from prowess.gateway.results import Answer, Remainders, failed, neutral, shorten
 from prowess.gateway.routes import Routes
 from prowess.gateway.showing import EFFECTS, READ, REJECTED, Way, clean_schema, is_rejected, unknown
 from prowess.gateway.telemetry import note_call
+from prowess.journal import Entry, plain
+from prowess.journal.entries import Called
 from prowess.policy.approvals import Answer as Said
 from prowess.policy.arguments import shown
-from prowess.types import Capability, Decision, JsonObject, Outcome, Verdict
+from prowess.types import Capability, Decision, Outcome, Verdict
 
 Ending = Literal["ok", "failed", "refused", "misfit", "denied", "asked", "unavailable", "cancelled"]
 
@@ -241,19 +243,19 @@ class Calls:
     def _remember(self, wish: Wish, client: Client, ended: Ended, milliseconds: float) -> None:
         caller = client.caller
         detail = self._discreet(wish, client, ended)[:LONGEST_DETAIL]
-        data = {
-            "capability": wish.id[:200],
-            "way": wish.way,
-            "outcome": ended.how,
-            "detail": detail,
-            "decision": ended.decision,
-            "revision": ended.revision,
-            "milliseconds": round(milliseconds, 3),
-            "characters": size(ended.answer),
-            **self._address(wish),
-        }
-        note_call(data, caller.agent)
-        entries: list[tuple[str, JsonObject]] = [("call", data)]
+        call = Called(
+            capability=wish.id[:200],
+            way=wish.way,
+            outcome=ended.how,
+            detail=detail,
+            decision=ended.decision,
+            revision=ended.revision,
+            milliseconds=round(milliseconds, 3),
+            characters=size(ended.answer),
+            uri=self._address(wish),
+        )
+        note_call(plain(call), caller.agent)
+        entries: list[Entry] = [call]
         if ended.how in ("ok", "failed"):
             outcome = Outcome(
                 offer="",
@@ -264,7 +266,7 @@ class Calls:
                 milliseconds=round(milliseconds, 3),
                 key=uuid4().hex,
             )
-            entries.append(("outcome", outcome_data(outcome)))
+            entries.append(outcome_entry(outcome))
         # One transaction: a call and what came of it are remembered together.
         self.recording.record(entries, caller.agent, made=ended.how in ("ok", "failed", "cancelled"))
 
@@ -280,21 +282,21 @@ class Calls:
         except StoreError:  # which texts are secret is not known then, so none is kept
             return ""
 
-    def _address(self, wish: Wish) -> Mapping[str, str]:
+    def _address(self, wish: Wish) -> str:
         """What was read, where it has a URI: a template alone says little."""
         try:
             return self._uri(wish)
         except StoreError:  # what is secret in it is not known then
-            return {}
+            return ""
 
-    def _uri(self, wish: Wish) -> Mapping[str, str]:
+    def _uri(self, wish: Wish) -> str:
         named = self._engine.view().capabilities.get(wish.id)
         if wish.way != "resource" and (named is None or named.kind != "resource"):
-            return {}
+            return ""
         given = (as_arguments(wish.arguments) or {}).get("uri")
         own = named.metadata.get("uri") if named else None
         uri = shown({"uri": own or given or ""}, self._engine.hidden)["uri"]
-        return {"uri": uri.removeprefix('"').removesuffix('"')}
+        return uri.removeprefix('"').removesuffix('"')
 
 
 def _waits(id: str) -> str:

@@ -13,8 +13,7 @@ from contextlib import contextmanager
 from threading import Event, Lock, Thread
 
 from prowess.errors import StoreError
-from prowess.journal import Journal
-from prowess.types import JsonObject
+from prowess.journal import Entry, Journal, plain
 
 logger = logging.getLogger("prowess")
 
@@ -24,7 +23,7 @@ LAST_CHANCE = 3.0
 MOST_WAITING = 10_000
 """Refusals beyond this many are not remembered; calls that were made always are."""
 
-Entries = Sequence[tuple[str, JsonObject]]
+Entries = Sequence[Entry]
 
 
 class Recording:
@@ -66,7 +65,8 @@ class Recording:
             self._came.set()
             thread.join(LAST_CHANCE)
             for agent, entries in self._waiting:
-                logger.error("not in the journal of %s: %s", agent, json.dumps(entries, default=str))
+                lost = [{"type": one.type, **plain(one)} for one in entries]
+                logger.error("not in the journal of %s: %s", agent, json.dumps(lost, default=str))
 
     def _write(self) -> None:
         while not self._ending.is_set() or self._waiting:

@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from prowess.types import JournalEntry, Json
+from prowess.journal import read
+from prowess.journal.entries import Decided, Offered, OfferedHit, OutcomeRecorded
+from prowess.types import JournalEntry
 
 LONGEST_ID = 500
 REPLAYED = "replay"
@@ -61,26 +63,25 @@ Use: TypeAlias = Asked | Tried | Refused
 
 def use_of(entry: JournalEntry) -> Use | None:
     """What an entry says about use; nothing when it is about something else."""
-    data = entry.data
-    if entry.type == "offer" and data.get("offer") and data.get("session_type") != REPLAYED:
-        request = _text(data.get("request"))
-        needs = needs_of(request, data.get("hits") or ()) if request.strip() else ()
-        return Asked(_id(data["offer"]), entry.chain, entry.at, request, needs)
-    if entry.type == "outcome" and data.get("offer") and data.get("capability"):
-        ok, detail = data.get("ok") is True, _text(data.get("detail"))
-        return Tried(_id(data["offer"]), _id(data["capability"]), ok, detail, entry.at)
-    if entry.type == "decision" and data.get("verdict") in ("deny", "ask"):
-        capability, reason = _id(data.get("capability")), _text(data.get("reason"))
-        return Refused(entry.chain, capability, _text(data["verdict"]), reason, entry.at)
+    match read(entry):
+        case Offered(offer=offer, session_type=session) as said if offer and session != REPLAYED:
+            request = _text(said.request)
+            needs = needs_of(request, said.hits) if request.strip() else ()
+            return Asked(_id(offer), entry.chain, entry.at, request, needs)
+        case OutcomeRecorded(offer=offer, capability=capability) as said if offer and capability:
+            return Tried(_id(offer), _id(capability), said.ok, _text(said.detail), entry.at)
+        case Decided(verdict="deny" | "ask") as said:
+            capability, reason = _id(said.capability), _text(said.reason)
+            return Refused(entry.chain, capability, said.verdict, reason, entry.at)
     return None
 
 
-def needs_of(request: str, hits: Sequence[Json]) -> tuple[Need, ...]:
+def needs_of(request: str, hits: Sequence[OfferedHit]) -> tuple[Need, ...]:
     """The parts discovery split a request into; without parts, the request."""
     parts: dict[str, list[str]] = {}
     for hit in hits:
-        if isinstance(hit, dict) and hit.get("id"):
-            parts.setdefault(_text(hit.get("need")), []).append(_id(hit["id"]))
+        if hit.id:
+            parts.setdefault(_text(hit.need), []).append(_id(hit.id))
     named = [part for part in parts if part]
     if not named:
         return (Need(request, tuple(parts.get("", ()))),)
@@ -88,9 +89,9 @@ def needs_of(request: str, hits: Sequence[Json]) -> tuple[Need, ...]:
     return tuple(Need(part, (*parts[part], *parts.get("", ()))) for part in named)
 
 
-def _text(value: Json) -> str:
-    return value.replace("\0", "") if isinstance(value, str) else ""
+def _text(value: str) -> str:
+    return value.replace("\0", "")
 
 
-def _id(value: Json) -> str:
+def _id(value: str) -> str:
     return _text(value)[:LONGEST_ID]

@@ -17,6 +17,7 @@ from typing import NamedTuple, Protocol
 
 from prowess.errors import NotFound
 from prowess.journal import Clock, Journal, stamp
+from prowess.journal.entries import TokenIssued, TokenRevoked
 from prowess.policy.bindings import Binding, Bindings
 from prowess.store.database import Database, Transaction
 
@@ -81,8 +82,7 @@ class Tokens:
                 id=id, agent=agent, hash=_hash(secret), binding=binding.text, policy=binding.policy,
                 issued_at=token.issued_at, expires_at=token.expires_at,
             )  # fmt: skip
-            data = {"token": id, "expires_at": token.expires_at}
-            self._journal.append(transaction, "token.issued", data, agent)
+            self._journal.append(transaction, TokenIssued(token=id, expires_at=token.expires_at), agent)
         return Issued(token, f"{PREFIX}_{id}_{secret}")
 
     def revoke(self, id: str) -> Token:
@@ -94,7 +94,7 @@ class Tokens:
             transaction.run(
                 "UPDATE agent_token SET revoked_at = :now WHERE id = :id AND revoked_at = ''", id=id, now=now
             )
-            self._journal.append(transaction, "token.revoked", {"token": id}, row[1])
+            self._journal.append(transaction, TokenRevoked(token=id), row[1])
             return Token(id=id, agent=row[1], issued_at=row[2], expires_at=row[3], revoked_at=row[4] or now)
 
     def all(self) -> tuple[Token, ...]:
@@ -138,7 +138,7 @@ def end(transaction: Transaction, journal: Journal, tokens: Iterable[tuple[str, 
         )  # fmt: skip
         if ended:
             why = "the agent it was issued for is no longer bound"
-            journal.append(transaction, "token.revoked", {"token": id, "why": why}, agent)
+            journal.append(transaction, TokenRevoked(token=id, why=why), agent)
 
 
 def end_of_agents(transaction: Transaction, journal: Journal, agents: Iterable[str], now: datetime) -> None:

@@ -18,6 +18,7 @@ from starlette.types import Receive, Scope, Send
 from prowess.encoding import encoded
 from prowess.engine.engine import Engine
 from prowess.errors import ApprovalNeeded, Denied, ProwessError, Refused
+from prowess.journal.entries import WebAsked
 from prowess.store.database import CONNECTIONS
 from prowess.web import identity
 from prowess.web.idempotency import Answered, Answers, key_in
@@ -131,8 +132,8 @@ def perform(operation: Operation, call: Call, answers: Answers, key: str, sent: 
 
 def _done(operation: Operation, call: Call) -> Answered:
     if operation.writes and not operation.signed and not call.is_agent:
-        data = {"by": call.by, "role": call.person.role, "operation": operation.id, "of": dict(call.path)}
-        call.engine.journal.record("web.asked", data)
+        asked = WebAsked(by=call.by, role=call.person.role, operation=operation.id, of=dict(call.path))
+        call.engine.journal.record(asked)
     try:
         value = operation.run(call)
     except (Denied, ApprovalNeeded) as error:

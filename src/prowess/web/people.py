@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias, get_args
 
 from prowess.errors import NotFound, Refused
 from prowess.journal import Clock, Journal, stamp
+from prowess.journal.entries import PersonAdmitted, PersonEnded
 from prowess.store.database import Database, Row, Transaction
 
 Role: TypeAlias = Literal["agent", "viewer", "operator", "admin"]
@@ -119,8 +120,8 @@ class People:
             transaction.run(
                 "UPDATE person_pass SET ended_at = :now WHERE parent = :id AND ended_at = ''", id=id, now=now
             )
-            data = {"pass": id, "kind": held.kind, "name": held.name, "by": by}
-            self._journal.append(transaction, "person.ended", data)
+            ended = PersonEnded(id=id, kind=held.kind, name=held.name, by=by)
+            self._journal.append(transaction, ended)
         return held
 
     def tokens(self) -> tuple[Pass, ...]:
@@ -148,8 +149,8 @@ class People:
         transaction.run(
             "DELETE FROM person_pass WHERE expires_at < :old", old=stamp(now - KEPT_AFTER_ITS_END)
         )
-        data = {"pass": id, "kind": kind, "name": name, "role": role, "expires_at": expires, "by": by}
-        self._journal.append(transaction, "person.admitted", data)
+        admitted = PersonAdmitted(id=id, kind=kind, name=name, role=role, expires_at=expires, by=by)
+        self._journal.append(transaction, admitted)
         issued = Pass(id=id, kind=kind, name=name, role=role, issued_at=stamp(now), expires_at=expires)
         return Issued(issued, f"prowess_{kind}_{id}_{secret}")
 

@@ -16,8 +16,10 @@ from typing import NamedTuple
 import msgspec
 
 from prowess.errors import JournalBroken
+from prowess.journal.entry import Entry, Raw
+from prowess.journal.reading import encoded, plain
 from prowess.store.database import Database, Row, Transaction
-from prowess.types import Head, JournalEntry, JsonObject
+from prowess.types import Head, JournalEntry
 
 Clock = Callable[[], datetime]
 
@@ -57,10 +59,10 @@ class Journal:
         self._database = database
         self._clock = clock
 
-    def append(self, transaction: Transaction, type: str, data: JsonObject, agent: str = "") -> JournalEntry:
+    def append(self, transaction: Transaction, recorded: Entry | Raw, agent: str = "") -> JournalEntry:
         """Record one thing; it is there when the transaction is, and not before."""
         number, previous, last = _next(transaction, agent)
-        text = canonical(data)
+        type, data, text = recorded.type, plain(recorded), encoded(recorded)
         at = stamp(self._clock())
         moment = max(at, last)  # a clock that is set back does not turn the order round
         entry = JournalEntry(chain=agent, number=number, at=at, type=type, data=data, hash="")
@@ -76,16 +78,16 @@ class Journal:
         )  # fmt: skip
         return entry
 
-    def record(self, type: str, data: JsonObject, agent: str = "") -> JournalEntry:
+    def record(self, recorded: Entry | Raw, agent: str = "") -> JournalEntry:
         """Append in a transaction of its own."""
         with self._database.writing() as transaction:
-            return self.append(transaction, type, data, agent)
+            return self.append(transaction, recorded, agent)
 
-    def record_all(self, entries: Sequence[tuple[str, JsonObject]], agent: str = "") -> None:
+    def record_all(self, entries: Sequence[Entry | Raw], agent: str = "") -> None:
         """Append what belongs together in one transaction: all of it is there, or nothing."""
         with self._database.writing() as transaction:
-            for type, data in entries:
-                self.append(transaction, type, data, agent)
+            for recorded in entries:
+                self.append(transaction, recorded, agent)
 
     def heads(self) -> tuple[Head, ...]:
         with self._database.reading() as transaction:

@@ -1,0 +1,21 @@
+"""What happened, in order, tamper-evident; and everything that can have happened, as types."""
+
+from prowess.journal.entry import Entry, Raw
+from prowess.journal.journal import END, Clock, Journal, Place, canonical, entry_hash, stamp, verified
+from prowess.journal.reading import plain, read, typed
+
+__all__ = [
+    "END",
+    "Clock",
+    "Entry",
+    "Journal",
+    "Place",
+    "Raw",
+    "canonical",
+    "entry_hash",
+    "plain",
+    "read",
+    "stamp",
+    "typed",
+    "verified",
+]

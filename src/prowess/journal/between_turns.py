@@ -1,0 +1,203 @@
+"""What the journal says of cards, evolution and learning."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from prowess.journal.entry import Entry
+from prowess.types import JsonObject
+
+# --- cards -----------------------------------------------------------------------------------
+
+
+class CardsResumed(Entry, frozen=True, kw_only=True):
+    type = "cards.resumed"
+    by: str = ""
+
+
+class CardReviewed(Entry, frozen=True, kw_only=True):
+    type = "cards.reviewed"
+    selection: str
+    card: str
+    relevant: bool
+    by: str = ""
+
+
+class CardKept(Entry, frozen=True, kw_only=True):
+    type = "cards.kept"
+    card: str
+
+
+class CardDropped(Entry, frozen=True, kw_only=True):
+    type = "cards.dropped"
+    card: str
+
+
+class CardsFitted(Entry, frozen=True, kw_only=True):
+    type = "cards.fitted"
+    weights: Mapping[str, float]
+    labels: int = 0
+
+
+# --- evolution -------------------------------------------------------------------------------
+
+
+class EvolutionTriggered(Entry, frozen=True, kw_only=True):
+    type = "evolution.triggered"
+    trigger: str
+    reason: str = ""
+    by: str = ""
+
+
+class EvolutionOrdered(Entry, frozen=True, kw_only=True):
+    """A rollback that a person asked for."""
+
+    type = "evolution.ordered"
+    rollback_to: int
+    by: str = ""
+
+
+class EvolutionResumed(Entry, frozen=True, kw_only=True):
+    type = "evolution.resumed"
+    was: str = ""
+    by: str = ""
+
+
+class EvolutionParams(Entry, frozen=True, kw_only=True):
+    type = "evolution.params"
+    params: JsonObject
+    by: str = ""
+
+
+class EvolutionRepaired(Entry, frozen=True, kw_only=True):
+    type = "evolution.repaired"
+    rewritten: Sequence[str] = ()
+    removed: Sequence[str] = ()
+    by: str = ""
+
+
+class EvolutionCapability(Entry, frozen=True, kw_only=True):
+    """A faculty that an agent gained, or lost."""
+
+    type = "EvolutionCapability"
+    agent: str
+    provider: str
+    faculty: str
+    severity: str
+    generation: int
+
+
+class EvolutionGeneration(Entry, frozen=True, kw_only=True, omit_defaults=True):
+    type = "EvolutionGeneration"
+    agent: str
+    generation: int
+    trigger: str
+    reason: str = ""
+    lost: Sequence[JsonObject] = ()
+    tools: Sequence[str] = ()
+
+
+class EvolutionBreach(Entry, frozen=True, kw_only=True):
+    type = "EvolutionBreach"
+    agent: str
+    violation_type: str
+    detail: str
+    generation: int
+
+
+class EvolutionRollback(Entry, frozen=True, kw_only=True, omit_defaults=True):
+    type = "EvolutionRollback"
+    agent: str
+    from_generation: int
+    to_generation: int
+    generation: int
+    reason: str
+    switched_off: Sequence[str] | None = None
+    switched_on: Sequence[str] | None = None
+    kept_off: Sequence[str] | None = None
+
+
+class EvolutionWarning(Entry, frozen=True, kw_only=True):
+    type = "EvolutionWarning"
+    agent: str
+    severity: str
+    affected_area: str
+    direction: str
+    grace_remaining: int
+    suggestion: str
+    generation: int
+
+
+class EvolutionRebalance(Entry, frozen=True, kw_only=True):
+    type = "EvolutionRebalance"
+    agent: str
+    shifted_axes: Sequence[str]
+    generation: int
+
+
+# --- learning --------------------------------------------------------------------------------
+
+
+class LearningOrdered(Entry, frozen=True, kw_only=True):
+    type = "learning.ordered"
+    by: str = ""
+
+
+class LedgerWritten(Entry, frozen=True, kw_only=True):
+    """What one request demonstrated, in Links Notation."""
+
+    type = "skill_ledger"
+    id: str
+    payload: str = ""
+
+
+class LedgerCounted(Entry, frozen=True, kw_only=True):
+    type = "skill_ledger:promotable"
+    id: str
+    payload: str = ""
+
+
+class GapClosed(Entry, frozen=True, kw_only=True):
+    type = "curriculum.closed"
+    gap: str
+    by: str = ""
+
+
+class SkillProposed(Entry, frozen=True, kw_only=True):
+    type = "skill.proposed"
+    skill: str
+    by: str = ""
+
+
+class SuiteSaid(msgspec.Struct, frozen=True):
+    clears: bool = False
+    digest: str = ""
+    verdict: str = ""
+
+
+class SkillGated(Entry, frozen=True, kw_only=True):
+    type = "skill.gated"
+    skill: str
+    by: str = ""
+    regression: SuiteSaid | None = None
+    benchmark: SuiteSaid | None = None
+
+
+class _SkillDecided(Entry, frozen=True, kw_only=True):
+    skill: str
+    method: str = ""
+    before: str = msgspec.field(name="from", default="")
+    reason: str = ""
+    by: str = ""
+
+
+class SkillPromoted(_SkillDecided, frozen=True, kw_only=True):
+    type = "skill.promoted"
+
+
+class SkillDeprecated(_SkillDecided, frozen=True, kw_only=True):
+    type = "skill.deprecated"
+
+
+class SkillRetired(_SkillDecided, frozen=True, kw_only=True):
+    type = "skill.retired"

@@ -1,0 +1,277 @@
+"""What the journal says of turns, of what exists, and of agents and people."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from prowess.journal.entry import Entry
+from prowess.types import JsonObject
+
+# --- a turn ----------------------------------------------------------------------------------
+
+
+class OfferedHit(msgspec.Struct, frozen=True):
+    id: str
+    score: float = 0.0
+    need: str = ""
+
+
+class Offered(Entry, frozen=True, kw_only=True):
+    """A request, and what was offered for it."""
+
+    type = "offer"
+    offer: str
+    request: str = ""
+    session_type: str = "main"
+    hits: Sequence[OfferedHit] = ()
+    tokens: int = 0
+    counter: str = ""
+    left_out: Mapping[str, int] = {}
+    catalogue_version: int = 0
+    policy_revision: str = ""
+    mode: str = "discovery"
+    shown: str = ""
+    """The digest of what the model was shown, under which it is kept until it expires."""
+
+
+class CardsSelected(Entry, frozen=True, kw_only=True):
+    """Which cards a turn got, and which it nearly got."""
+
+    type = "cards.selected"
+    selection: str
+    request: str = ""
+    session_type: str = "main"
+    injected: Sequence[JsonObject] = ()
+    held: Sequence[JsonObject] = ()
+    held_back: str = ""
+    tokens: int = 0
+    truncated: bool = False
+    skipped: Sequence[JsonObject] = ()
+    errors: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+    mode: str = "full"
+    variant: str = ""
+    milliseconds: float = 0.0
+    features: Mapping[str, Sequence[float]] = {}
+
+
+class CardsFailed(Entry, frozen=True, kw_only=True):
+    type = "cards.failed"
+    request: str = ""
+    error: str = ""
+
+
+class Decided(Entry, frozen=True, kw_only=True):
+    """What policy said at use."""
+
+    type = "decision"
+    capability: str
+    verdict: str
+    reason: str = ""
+    revision: str = ""
+    approval: str = ""
+
+
+class OutcomeRecorded(Entry, frozen=True, kw_only=True):
+    """What came of using something, for an offer or for none."""
+
+    type = "outcome"
+    offer: str = ""
+    capability: str = ""
+    ok: bool = False
+    detail: str = ""
+    milliseconds: float | None = None
+    key: str = ""
+
+
+class Searched(Entry, frozen=True, kw_only=True):
+    """What a client searched for through the gateway, and what it was shown."""
+
+    type = "search"
+    query: str = ""
+    hits: Sequence[str] = ()
+    search: str = ""
+    """Names this search, so that calls of what it showed can refer to it."""
+
+
+class Called(Entry, frozen=True, kw_only=True):
+    """A call through the gateway, and how it ended."""
+
+    type = "call"
+    capability: str
+    way: str = ""
+    outcome: str = ""
+    detail: str = ""
+    decision: str = ""
+    revision: str = ""
+    milliseconds: float = 0.0
+    characters: int = 0
+    uri: str = ""
+    """What was read, where it is a resource."""
+    search: str = ""
+    """The latest search of this client that showed it; empty where none did."""
+
+
+# --- what exists -----------------------------------------------------------------------------
+
+
+class Synced(Entry, frozen=True, kw_only=True):
+    type = "catalogue.synced"
+    added: Sequence[str] = ()
+    changed: Sequence[str] = ()
+    removed: Sequence[str] = ()
+
+
+class PolicyShifted(Entry, frozen=True, kw_only=True):
+    """What a sync changed for everybody with a profile."""
+
+    type = "policy.shifted"
+    profile: str
+    gained: Sequence[str] = ()
+    lost: Sequence[str] = ()
+
+
+class Quarantined(Entry, frozen=True, kw_only=True):
+    type = "quarantine.held"
+    capability: str
+    reason: str = ""
+
+
+class QuarantineApproved(Entry, frozen=True, kw_only=True):
+    type = "quarantine.approved"
+    capability: str
+    digest: str = ""
+    by: str = ""
+    was: str = ""
+
+
+class QuarantineRejected(Entry, frozen=True, kw_only=True):
+    type = "quarantine.rejected"
+    capability: str
+    digest: str = ""
+    by: str = ""
+    was: str = ""
+
+
+class ProviderOn(Entry, frozen=True, kw_only=True):
+    type = "provider.on"
+    provider: str
+    reason: str = ""
+
+
+class ProviderOff(Entry, frozen=True, kw_only=True):
+    type = "provider.off"
+    provider: str
+    reason: str = ""
+
+
+class GuardFound(Entry, frozen=True, kw_only=True):
+    """What speaks against a text of this machine."""
+
+    type = "guard.found"
+    capability: str
+    digest: str = ""
+    reason: str = ""
+
+
+class GuardAccepted(Entry, frozen=True, kw_only=True):
+    type = "guard.accepted"
+    capability: str
+    digest: str = ""
+    by: str = ""
+    was: str = ""
+
+
+# --- agents and people -----------------------------------------------------------------------
+
+
+class AgentBound(Entry, frozen=True, kw_only=True):
+    type = "agent.bound"
+    profile: str
+
+
+class AgentSpawned(Entry, frozen=True, kw_only=True):
+    type = "agent.spawned"
+    parent: str
+    profile: str
+
+
+class AgentRetired(Entry, frozen=True, kw_only=True):
+    type = "agent.retired"
+    together_with: str = msgspec.field(name="with", default="")
+
+
+class TokenIssued(Entry, frozen=True, kw_only=True):
+    type = "token.issued"
+    token: str
+    expires_at: str = ""
+
+
+class TokenRevoked(Entry, frozen=True, kw_only=True, omit_defaults=True):
+    type = "token.revoked"
+    token: str
+    why: str = ""
+
+
+class ApprovalAnswered(Entry, frozen=True, kw_only=True):
+    type = "approval.answered"
+    approval: str
+    capability: str = ""
+    state: str = ""
+    by: str = ""
+    scope: str = ""
+
+
+class ApprovalUnused(Entry, frozen=True, kw_only=True):
+    """A yes for one use, given back because the use did not come about."""
+
+    type = "approval.unused"
+    approval: str
+
+
+class ApprovalExpired(Entry, frozen=True, kw_only=True):
+    type = "approval.expired"
+    approval: str
+    capability: str = ""
+
+
+class GrantReviewed(Entry, frozen=True, kw_only=True):
+    type = "grant.reviewed"
+    grant: str
+    digest: str = ""
+    by: str = ""
+    note: str = ""
+
+
+class PersonAdmitted(Entry, frozen=True, kw_only=True):
+    type = "person.admitted"
+    id: str = msgspec.field(name="pass", default="")
+    kind: str = ""
+    name: str = ""
+    role: str = ""
+    expires_at: str = ""
+    by: str = ""
+
+
+class PersonEnded(Entry, frozen=True, kw_only=True):
+    type = "person.ended"
+    id: str = msgspec.field(name="pass", default="")
+    kind: str = ""
+    name: str = ""
+    by: str = ""
+
+
+class WebAsked(Entry, frozen=True, kw_only=True):
+    """A change that somebody asked for over HTTP."""
+
+    type = "web.asked"
+    by: str = ""
+    role: str = ""
+    operation: str = ""
+    of: JsonObject = msgspec.field(default_factory=dict)
+
+
+def switched(provider: str, why_off: str | None, reason: str) -> Entry:
+    """A provider that was switched on, or off where there is a reason to."""
+    kind = ProviderOn if why_off is None else ProviderOff
+    return kind(provider=provider, reason=reason)

@@ -1,0 +1,25 @@
+"""What an entry of the journal is: a name, a version, and fields that nobody can misspell."""
+
+from typing import ClassVar
+
+import msgspec
+
+from prowess.types import JsonObject
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """What is recorded of one thing that happened.
+
+    Its name and its fields are what is stored, for ever: an entry may get further fields, with a default, and
+    another version when the meaning of one changes.
+    """
+
+    type: ClassVar[str] = ""
+    version: ClassVar[int] = 1
+
+
+class Raw(msgspec.Struct, frozen=True):
+    """What has no type here: written by a later version, by hand, or by a host for itself."""
+
+    type: str
+    data: JsonObject

@@ -263,7 +263,7 @@ async def test_no_argument_pushes_another_out_of_the_question(tmp_path: Path, mo
 def test_lists_show_what_is_to_be_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, store_url: str
 ) -> None:
-    policy = 'profiles: {w: {agents: [wil], additional_tools: ["*"], ask: ["*"]}}'
+    policy = 'profiles: {w: {agents: [wil], additional_tools: ["Bash"], ask: ["Bash"]}}'
     (tmp_path / "policy.yaml").write_text(policy)
     (tmp_path / "prowess.toml").write_text('[policy]\nfiles = ["policy.yaml"]\n')
     monkeypatch.chdir(tmp_path)

@@ -47,9 +47,6 @@ class Injected:
     origin: str = "repository"
 
 
-NO_TEXT = admit("")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Injection:
     """The files with what was put into them, and what was not."""
@@ -65,7 +62,7 @@ class Injection:
     truncated: bool = False
     skipped: tuple[Skipped, ...] = ()
     warnings: tuple[str, ...] = ()
-    text: str = NO_TEXT
+    text: str = field(default_factory=lambda: admit(""))
     """A `Prompt`; as a plain text in the signature, which the API is described by."""
     mode: str = "full"
     variant: str = ""

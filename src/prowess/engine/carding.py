@@ -111,6 +111,7 @@ class Carding:
         self.config = config
         self._ways = ways
         self._scorers = scorers
+        self._nothing = Injection(files=())
         self._meanings: Meanings | None = None
         self._made: dict[tuple[str, str], Card] = {}
         self._decks: dict[tuple[str, bool], _Deck] = {}
@@ -164,9 +165,8 @@ class Carding:
         start = self._ways.timer()
         deck = self._deck(turn, world)
         if not deck.cards:
-            return Selected(
-                Injection(files=tuple(files), id=id, warnings=baseline_warnings(files) if files else ())
-            )
+            warnings = baseline_warnings(files) if files else ()
+            return Selected(replace(self._nothing, files=tuple(files), id=id, warnings=warnings))
         rules = rules_for(self.config, turn)
         read = recent(turn, self.config.messages)
         variant = variant_of(self.config, read, session)

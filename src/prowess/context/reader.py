@@ -35,7 +35,11 @@ NOTHING_READ = -20.0
 SHARPNESS = 8.0
 """The encoder's vectors have length 1; the head was taught with longer ones."""
 
+SPELLED, SPELLED_FROM = 3, 0x250
+"""What a letter counts that the encoder spells, and where such letters begin."""
+
 Floats = npt.NDArray[np.float32]
+Sizes = npt.NDArray[np.int64]
 
 
 def runs_of(places: Sequence[tuple[int, int]], longest: int) -> Iterator[tuple[int, int]]:
@@ -56,8 +60,31 @@ def runs_of(places: Sequence[tuple[int, int]], longest: int) -> Iterator[tuple[i
 
 def stretches(text: str) -> list[tuple[int, int]]:
     """Overlapping runs of sentences, each from where it begins to where it ends."""
-    places = list(pieces(text))
-    return [(places[start][0], places[end - 1][1]) for start, end in runs_of(places, STRETCH)]
+    sizes = sizes_of(text)
+    places = [part for piece in pieces(text) for part in _parted(piece, sizes)]
+    measured = places if sizes is None else [(int(sizes[start]), int(sizes[end])) for start, end in places]
+    return [(places[start][0], places[end - 1][1]) for start, end in runs_of(measured, STRETCH)]
+
+
+def sizes_of(text: str) -> Sizes | None:
+    """How much there is to read before each place; nothing for a text in which every character counts one.
+
+    The encoder knows Latin words as wholes and spells other scripts, so a letter of those counts for more.
+    """
+    if text.isascii():
+        return None
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    return np.append(0, np.cumsum(np.where(codes < SPELLED_FROM, 1, SPELLED)))
+
+
+def _parted(piece: tuple[int, int], sizes: Sizes | None) -> Iterator[tuple[int, int]]:
+    """A sentence, or the parts of one that is too long to be read at once."""
+    start, end = piece
+    if sizes is None or sizes[end] - sizes[start] <= STRETCH:
+        yield piece
+        return
+    step = STRETCH // SPELLED
+    yield from ((at, min(at + step, end)) for at in range(start, end, step))
 
 
 def telling(runs: Sequence[tuple[int, int]], places: Sequence[int]) -> list[tuple[int, int]]:
@@ -72,9 +99,9 @@ def folded(text: str) -> str:
     return fold(text, look_alikes=False).text
 
 
-def asked(said: str, channel: str) -> str:
-    """What the network sees of a stretch: where the text stands, and what it says."""
-    return f"{channel.replace('_', ' ')}: {said}"
+def asked(said: str, channel: str, hidden: bool = False) -> str:
+    """What the network sees of a stretch: where the text stands, whether openly, and what it says."""
+    return f"{'hidden ' if hidden else ''}{channel.replace('_', ' ')}: {said}"
 
 
 def turned(encoder: bytes, changes: Mapping[str, npt.NDArray[np.generic]]) -> bytes:

@@ -1,113 +1,161 @@
-"""From which score on the guard's classifier rejects, and below which it overrules the rules.
+"""From which sum of opinions on the guard rejects, by channel: `python -m train.guard_limits --help`.
 
-Above stands `train.guard`, which gives it scores by heads that have not seen the texts. Channels differ in
-what is usual, and some have few texts; so a score is measured by the middle and the spread of its channel,
-and the limits are cuts over all channels together.
+All opinions are by networks and heads that have not seen the author of a text (`guard_teach`, `guard`), so the
+limits hold for authors nobody saw. They are set so that of the ordinary honest texts 3 in 1,000 are touched at
+most, and of the hard ones 3 in 100, what neutralising touches counted in. Channels differ in what is usual:
+each may lie a little above or below the common limit, where that stops more.
 """
 
-from collections.abc import Sequence
+import argparse
+import gzip
+import json
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from prowess.context.classifier import CHANNELS, WORDS_COUNT
-from prowess.context.quoting import without_frontmatter
-from prowess.context.reader import Reader
-from prowess.context.sanitise import DOCUMENTS, judge
-from train.guard_fit import Head, windows_of
-from train.guard_texts import CORPORA, FRESH, Example, kept_back
+from prowess.context.classifier import CHANNELS, COUNTS, GREATEST, LEAST, SHIPPED
 
 Numbers = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
-ALONE = 0.01
-"""The share of labelled honest texts that a classifier which has not seen them may reject by itself."""
-BULK = 0.01
-"""The same for honest texts in quantity and for those written to be hard."""
-OVERRULED = 0.05
-"""Of the honest texts the rules would reject, the share it does not speak up for."""
-OVERLOOKED = 0.015
-"""The share of labelled attacks that the head may find plainly harmless, so that the reader is not asked."""
+ORDINARY, HARD = 0.003, 0.03
+ASIDE = (-1.25, -1.0, -0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0, 1.25)
+"""How far a channel's limit may lie from the common one."""
+FEWEST = 5
+"""Authors with fewer attacks say nothing by themselves."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kinds:
-    """Which texts are what: all honest ones, those of a corpus, those the rules would reject."""
+class Rows:
+    """Texts of many authors, and what is known about each."""
 
-    honest: Flags
-    labelled: Flags
-    ruled: Flags
+    held: list[dict[str, Any]]
 
-    def cuts(self, odd: Numbers, among: Flags | None = None) -> tuple[float, float]:
-        """The two limits, by these texts or by some of them."""
-        chosen = np.ones(len(odd), bool) if among is None else among
-        bulk = self.honest & ~self.labelled & ~self.ruled
-        corpus = reached(odd[self.honest & self.labelled & chosen], ALONE)
-        high = max(corpus, reached(odd[bulk & chosen], BULK))
-        return high, min(high, reached(odd[self.ruled & chosen], OVERRULED))
+    def of(self, name: str) -> npt.NDArray[Any]:
+        return np.array([row[name] for row in self.held])
+
+    def rules(self) -> Numbers:
+        """What the rules count, before it is weighed: as in `prowess.context.sanitise.rules_count`."""
+        weight = np.minimum(self.of("open"), 6.0)
+        return np.asarray(weight + 3.0 * (self.of("odd") >= 3) + 3.0 * (self.of("hidden") >= 3))
+
+    def certain(self) -> Flags:
+        """What is rejected or neutralised whatever it reads like."""
+        return np.asarray(self.of("changed") | (self.of("open") >= 5) | (self.of("hidden") >= 3))
+
+    def touched(self) -> Flags:
+        return np.asarray(self.of("touched") | (self.of("open") >= 5) | (self.of("hidden") >= 3))
 
 
 @dataclass(frozen=True, slots=True)
-class Usual:
-    """What is usual of honest texts, by channel."""
-
-    middle: Numbers
-    spread: Numbers
-
-    def odd(self, scores: Numbers, channels: npt.NDArray[np.int64]) -> Numbers:
-        return np.asarray((scores - self.middle[channels]) / self.spread[channels])
+class Figures:
+    stopped: float
+    by_author: float
+    ordinary: float
+    hard: float
 
 
-def reached(scores: Numbers, share: float) -> float:
-    """The score that only such a share of them reaches."""
-    return float(np.quantile(scores, 1 - share))
+def figures(rows: Rows, sums: Numbers, limit: Numbers) -> Figures:
+    attack, doubt, hard, author = (rows.of(name) for name in ("attack", "doubt", "hard", "by"))
+    over = sums >= limit
+    stopped, touched = over | rows.certain(), over | rows.touched()
+    counted = attack & ~doubt
+    authors, number = np.unique(author[counted], return_inverse=True)
+    shares = np.bincount(number, stopped[counted]) / np.bincount(number)
+    large = np.bincount(number) >= FEWEST
+    honest = ~attack & ~doubt
+    return Figures(
+        float(stopped[counted].mean()),
+        float(shares[large].mean()),
+        float(touched[honest & ~hard].mean()),
+        float(touched[honest & hard].mean()),
+    )
 
 
-def kinds_of(texts: Sequence[Example]) -> Kinds:
-    honest = np.array([not one.attack for one in texts])
-    labelled = np.array([one.labelled for one in texts])
-    # The rules were made with the other corpora in view.
-    sources = {FRESH.name, "written", *(folder.name for folder in CORPORA)}
-    ruled = np.array([not one.attack and one.source in sources and rejected_by_rules(one) for one in texts])
-    return Kinds(honest, labelled, ruled)
+def common_limit(rows: Rows, sums: Numbers, ordinary: float = ORDINARY, hard_share: float = HARD) -> float:
+    """The lowest limit at which no more honest texts are touched."""
+    attack, doubt, hard = (rows.of(name) for name in ("attack", "doubt", "hard"))
+    honest = ~attack & ~doubt
+    seen = np.where(rows.touched(), np.inf, sums)
+    found = []
+    for chosen, share in ((honest & ~hard, ordinary), (honest & hard, hard_share)):
+        ranked = np.sort(seen[chosen])[::-1]
+        found.append(float(ranked[int(share * len(ranked))]) + 1e-6)
+    return max(found)
 
 
-def rejected_by_rules(one: Example) -> bool:
-    return judge(one.text, one.channel).verdict == "reject"
+def limits_of(rows: Rows, sums: Numbers, ordinary: float = ORDINARY, hard: float = HARD) -> dict[str, float]:
+    """The limit of each channel: moved from the common one, step by step, wherever that stops more."""
+    channel = rows.of("channel")
+    start = common_limit(rows, sums, ordinary, hard)
+    best = dict.fromkeys(CHANNELS, start)
+    value = _worth(rows, sums, channel, best, ordinary, hard)
+    for _ in range(4):
+        for raised in CHANNELS:
+            for lowered in CHANNELS:
+                for aside in ASIDE:
+                    tried = {**best, raised: start + abs(aside), lowered: start - abs(aside)}
+                    worth = _worth(rows, sums, channel, tried, ordinary, hard)
+                    if worth > value + 1e-4:
+                        best, value = tried, worth
+    return best
 
 
-def channels_of(texts: Sequence[Example]) -> npt.NDArray[np.int64]:
-    return np.array([CHANNELS.index(one.channel) for one in texts])
+def _worth(
+    rows: Rows, sums: Numbers, channel: npt.NDArray[Any], limits: dict[str, float], ordinary: float, hard: float
+) -> float:
+    found = figures(rows, sums, np.array([limits[each] for each in channel]))
+    allowed = found.ordinary <= ordinary and found.hard <= hard
+    return found.stopped + found.by_author if allowed else -1.0
 
 
-def usual_of(texts: Sequence[Example], scores: Numbers, kinds: Kinds) -> Usual:
-    channels = channels_of(texts)
-    honest = kinds.honest & kinds.labelled
-    found = [np.quantile(scores[honest & (channels == at)], (0.5, 0.9)) for at in range(len(CHANNELS))]
-    middle, spread = np.array([(low, high - low) for low, high in found]).T
-    return Usual(middle, spread)
+def worst(scores: npt.NDArray[Any]) -> Numbers:
+    """The highest of what was read of each text, openly or hidden."""
+    return np.asarray(np.nan_to_num(scores.astype(float), nan=-20.0, neginf=-20.0).max(axis=1))
 
 
-def harmless_below(odd: Numbers, kinds: Kinds) -> float:
-    return float(np.quantile(odd[~kinds.honest & kinds.labelled], OVERLOOKED))
+def sums_of(taught: Numbers, turned: Numbers, odd: Numbers, rules: Numbers, counts: dict[str, float]) -> Numbers:
+    words = np.clip(odd, LEAST, GREATEST)
+    return np.asarray(
+        counts["taught"] * taught + counts["turned"] * turned + counts["words"] * words + counts["rules"] * rules
+    )
 
 
-def together(
-    texts: Sequence[Example], odd: Numbers, kinds: Kinds, reader: Reader, head: Head
-) -> tuple[float, float]:
-    """The limits for the sum of both opinions, by the texts the reader was not taught with."""
-    kept = np.array([kept_back(one) for one in texts])
-    total = np.full(len(texts), -np.inf)
-    for number in np.flatnonzero(kept).tolist():
-        total[number] = WORDS_COUNT * odd[number] + _read(reader, head, texts[number])
-    return kinds.cuts(total, kept)
+def read_rows(cut: Path) -> list[dict[str, Any]]:
+    with gzip.open(cut / "texts.jsonl.gz", "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
 
 
-def _read(reader: Reader, head: Head, one: Example) -> float:
-    """What the reader says, led by this head to the places it reads."""
-    body = without_frontmatter(one.text) if one.channel in DOCUMENTS else one.text
-    seen = windows_of(one)
-    by_words = np.argsort([-head.score_of(window, one.channel) for window in seen])
-    score, _ = reader.read(body, one.channel, [seen[place].place for place in by_words])
-    return score
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Set the limits of the guard's classifier.")
+    parser.add_argument("--cut", type=Path, required=True, help="the folder of train.guard_stretches")
+    parser.add_argument("--taught", type=Path, required=True, help="scores by networks that saw other authors")
+    parser.add_argument("--recipe", required=True, help="the name of the recipe in that file")
+    parser.add_argument("--turned", type=Path, required=True, help="scores of the turned encoder")
+    parser.add_argument("--head", type=Path, required=True, help="scores of train.guard")
+    for name, usual in (("taught", 0.5), ("turned", 0.5), ("words", 0.3), ("rules", 0.8)):
+        parser.add_argument(f"--count-{name}", type=float, default=usual, dest=f"count_{name}")
+    given = parser.parse_args()
+    about = read_rows(given.cut)
+    chosen = [n for n, row in enumerate(about) if row["part"] == "train" and row["source"] == "more"]
+    rows = Rows([about[n] for n in chosen])
+    with np.load(given.head) as kept:
+        known = dict(zip(kept["ids"].tolist(), kept["odd"].tolist(), strict=True))
+    odd = np.array([known[f"{row['source']}/{row['id']}"] for row in rows.held])
+    counts = {name: getattr(given, f"count_{name}") for name in ("taught", "turned", "words", "rules")}
+    taught, turned = worst(np.load(given.taught)[given.recipe][chosen]), worst(np.load(given.turned)[chosen])
+    sums = sums_of(taught, turned, odd, rows.rules(), counts)
+    for ordinary, hard in ((0.003, 0.03), (0.01, 0.05), (0.03, 0.1)):
+        limits = limits_of(rows, sums, ordinary, hard)
+        print(ordinary, figures(rows, sums, np.array([limits[each] for each in rows.of("channel")])))
+        if ordinary == ORDINARY:
+            shipped = {**counts, "limits": {name: round(limit, 3) for name, limit in limits.items()}}
+    SHIPPED.with_name(COUNTS).write_text(json.dumps(shipped, indent=2) + "\n", encoding="utf-8")
+    print(shipped)
+
+
+if __name__ == "__main__":
+    main()

@@ -6,10 +6,12 @@ cut too, each with the name of its part; `guard_teach` learns from the part `tra
 """
 
 import argparse
+import gzip
 import json
 import random
 import re
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ import numpy.typing as npt
 from tokenizers import Tokenizer
 
 from prowess.context.quoting import Shown, without_frontmatter
-from prowess.context.reader import ENCODER, TOKENS, asked, folded, stretches
+from prowess.context.reader import ENCODER, TOKENS, asked, folded, sentences_alone, stretches
 from prowess.context.sanitise import (
     DOCUMENTS,
     HIDDEN_READ,
@@ -31,20 +33,31 @@ from prowess.context.sanitise import (
 )
 from prowess.context.signals import heaviest
 from train.catalogues import read_catalogue
-from train.guard_texts import CHANNELS, ROOT, UNSEEN, Example, corpus, examples, of_many_authors
+from train.guard_disguises import disguised
+from train.guard_texts import (
+    CHANNELS,
+    ROOT,
+    UNSEEN,
+    Example,
+    corpus,
+    examples,
+    of_many_authors,
+    translations,
+)
 
-SHORT = 900
-"""Longer attacks are not set into other texts."""
-TIMES = 3
+SHORT, SHORTER = 900, 300
+"""Longer attacks are not set into other texts, and not disguised."""
+TIMES = 2
 """How often an attack is set into honest texts."""
+DISGUISED = 0.35
 MOST = 40
+LONG, SHORT_ONE, HIDDEN = range(3)
 SEED = 11
 SENTENCE = re.compile(r"(?<=[.!?。])\s+|\n+")
 MARKER = re.compile(r"^(User|Assistant|System):", re.IGNORECASE | re.MULTILINE)
 TAG = re.compile(r"</?(?:user|assistant|system)>", re.IGNORECASE)
 
-Said = tuple[str, str]
-"""A text, and its channel."""
+NOT_JUDGED = ("catalogues", "translations", "packages", "bench")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +66,8 @@ class Cut:
 
     about: dict[str, Any]
     said: list[str]
+    kinds: list[int]
+    """Of each stretch whether it is a long one, a short one, or hidden."""
 
 
 def cut(one: Example, part: str) -> Cut:
@@ -63,12 +78,26 @@ def cut(one: Example, part: str) -> Cut:
         "source": one.source, "family": one.family, "language": one.language, "hard": one.hard,
         "doubt": bool(one.doubt), **evidence(seen), **neutralised(one),
     }  # fmt: skip
-    return Cut(about, [*said_openly(body, one.channel), *said_hidden(seen, one.channel)])
+    said = said_openly(body, one.channel)
+    hidden = said_hidden(seen, one.channel)
+    return Cut(about, [text for text, _ in said] + hidden, [kind for _, kind in said] + [HIDDEN] * len(hidden))
 
 
-def said_openly(body: str, channel: str) -> list[str]:
+def cut_plainly(one: Example, part: str) -> Cut:
+    """Without asking the rules: for texts that nobody judges."""
+    said = said_openly(one.text, one.channel)
+    about = {"id": one.id, "part": part, "attack": one.attack, "channel": one.channel, "by": one.by,
+             "source": one.source, "family": "", "language": one.language, "hard": False, "doubt": False,
+             "open": 0, "any": 0, "families": [], "odd": 0, "hidden": 0, "changed": False,
+             "touched": False}  # fmt: skip
+    return Cut(about, [text for text, _ in said], [kind for _, kind in said])
+
+
+def said_openly(body: str, channel: str) -> list[tuple[str, int]]:
     plain = folded(body)
-    return [readable(asked(plain[start:end], channel)) for start, end in stretches(plain)[:MOST]]
+    places = [(place, LONG) for place in stretches(plain)[:MOST]]
+    places += [(place, SHORT_ONE) for place in sentences_alone(plain)[:MOST] if (place, LONG) not in places]
+    return [(readable(asked(plain[start:end], channel)), kind) for (start, end), kind in places]
 
 
 def said_hidden(seen: Read, channel: str) -> list[str]:
@@ -113,7 +142,9 @@ def variations(seen: Sequence[Example], chance: random.Random) -> Iterator[Examp
     honest = [one for one in seen if not one.attack and not one.doubt and len(one.text) > 60]
     for one in attacks:
         for number in range(TIMES):
-            text, channel = _set_into(chance.choice(honest), one, chance)
+            hides = len(one.text) < SHORTER and chance.random() < DISGUISED
+            attack = replace(one, text=disguised(one.text, chance)) if hides else one
+            text, channel = _set_into(chance.choice(honest), attack, chance)
             yield replace(one, id=f"{one.id}+{number}", text=text, channel=channel)
 
 
@@ -139,14 +170,19 @@ def in_catalogues(chance: random.Random) -> Iterator[Example]:
             yield Example(f"{path.stem}-{number}", text, channel, False, "catalogues")  # type: ignore[arg-type]
 
 
-def parts() -> Iterator[tuple[str, Example]]:
-    seen = examples()
+def parts(packages: Path | None) -> Iterator[tuple[str, Example]]:
+    seen = [*examples(), *(translations(packages) if packages else ())]
     chance = random.Random(SEED)
     yield from (("train", one) for one in seen)
     yield from (("test", one) for one in of_many_authors("test"))
     yield from ((folder.name, one) for folder in UNSEEN for one in corpus(folder))
     yield from (("set in", one) for one in variations([o for o in seen if o.labelled], chance))
     yield from (("unlabelled", one) for one in in_catalogues(chance))
+
+
+def cut_one(chosen: tuple[str, Example]) -> Cut:
+    part, one = chosen
+    return cut_plainly(one, part) if one.source in NOT_JUDGED else cut(one, part)
 
 
 def flat(tokenizer: Tokenizer, said: Sequence[str]) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint32]]:
@@ -166,15 +202,21 @@ def opened_tokenizer() -> Tokenizer:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Cut the guard's texts into stretches.")
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--packages", type=Path, help="unpacked packages with translations of their messages")
+    parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--every", type=int, default=1, help="take one text of so many, to try things out")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
-    found = [cut(one, part) for part, one in list(parts())[:: given.every]]
-    found = [one for one in found if one.said]
+    chosen = list(parts(given.packages))[:: given.every]
+    with ProcessPoolExecutor(given.workers) as workers:
+        found = [one for one in workers.map(cut_one, chosen, chunksize=500) if one.said]
     tokens, ends = flat(opened_tokenizer(), [piece for one in found for piece in one.said])
     owners = np.repeat(np.arange(len(found)), [len(one.said) for one in found])
-    np.savez_compressed(given.out / "stretches.npz", tokens=tokens, ends=ends, owners=owners.astype(np.uint32))
-    with (given.out / "texts.jsonl").open("w", encoding="utf-8") as file:
+    kinds = np.array([kind for one in found for kind in one.kinds], np.uint8)
+    np.savez_compressed(
+        given.out / "stretches.npz", tokens=tokens, ends=ends, owners=owners.astype(np.uint32), kinds=kinds
+    )
+    with gzip.open(given.out / "texts.jsonl.gz", "wt", encoding="utf-8") as file:
         file.writelines(json.dumps(one.about) + "\n" for one in found)
     print(f"{len(found)} texts, {len(ends)} stretches, {len(tokens)} tokens")
 

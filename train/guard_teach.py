@@ -32,8 +32,8 @@ MOST_OF_HONEST, MOST_OF_ATTACK = 4, 8
 SHARE_OF_ATTACKS = 0.45
 GROUPS = {"many": 0.5, "own": 0.35, "set in": 0.15, "quantity": 0.1}
 """How much of what is drawn comes from which texts."""
-SOURCES_OF_QUANTITY = ("bench", "packages")
-NOT_LABELLED = ("written", "grammar", *SOURCES_OF_QUANTITY)
+SOURCES_OF_QUANTITY = ("bench", "packages", "translations")
+NOT_LABELLED = ("written", "grammar", "languages", *SOURCES_OF_QUANTITY)
 
 Numbers = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
@@ -58,6 +58,8 @@ class Recipe:
     doubtful: float = 0.5
     own: bool = True
     set_in: bool = True
+    short: bool = True
+    """Whether short stretches are read beside the long ones."""
     seed: int = 1
 
 
@@ -68,6 +70,8 @@ class Texts:
     lengths: Places
     first: Places
     """Where the stretches of each text begin; one more at the end."""
+    kinds: Places
+    """Of each stretch whether it is a long one (0), a short one (1), or hidden (2)."""
 
     @classmethod
     def open(cls, folder: Path) -> "Texts":
@@ -75,11 +79,12 @@ class Texts:
             about = [json.loads(line) for line in lines]
         with np.load(folder / "stretches.npz") as kept:
             tokens, ends, owners = kept["tokens"], kept["ends"].astype(np.int64), kept["owners"]
+            kinds = kept["kinds"].astype(np.int64)
         lengths = np.diff(ends, prepend=0)
         padded = np.zeros((len(ends), int(lengths.max())), np.int16)
         padded[np.arange(padded.shape[1])[None, :] < lengths[:, None]] = tokens.astype(np.int16)
         first = np.searchsorted(owners, np.arange(len(about) + 1))
-        return cls(about, padded, lengths, first)
+        return cls(about, padded, lengths, first, kinds)
 
     def column(self, name: str) -> npt.NDArray[Any]:
         return np.array([row[name] for row in self.about])
@@ -282,10 +287,35 @@ def opinion(net: Net, desk: Desk, windows: Places, chunk: int = 1024) -> npt.NDA
     return out[windows]
 
 
-def best_of(texts: Texts, rows: Places, windows: Places, said: npt.NDArray[np.float32]) -> Numbers:
-    every = np.full(len(texts.lengths), -np.inf)
-    every[windows] = said
-    return np.array([every[texts.first[row] : texts.first[row + 1]].max() for row in rows])
+def best_by_kind(texts: Texts, rows: Places, windows: Places, said: npt.NDArray[np.float32]) -> Numbers:
+    """The highest score of each text among its long stretches, its short ones, and what it hides."""
+    every = np.full((3, len(texts.lengths)), -np.inf)
+    every[texts.kinds[windows], windows] = said
+    return np.array([every[:, texts.first[row] : texts.first[row + 1]].max(axis=1) for row in rows])
+
+
+def without_short(texts: Texts) -> Texts:
+    """The same texts, read in long stretches only."""
+    kept = texts.kinds != 1
+    first = np.append(0, np.cumsum(kept))[texts.first]
+    return replace(
+        texts, tokens=texts.tokens[kept], lengths=texts.lengths[kept], first=first, kinds=texts.kinds[kept]
+    )
+
+
+def averaged(nets: Sequence[Net]) -> Net:
+    """One net with the mean of the weights of several that began as one."""
+    states = [net.state_dict() for net in nets]
+    mean = {name: torch.stack([state[name] for state in states]).mean(0) for name in states[0]}
+    one = Net(build({n.removeprefix("encoder."): w.cpu() for n, w in mean.items() if n.startswith("encoder.")}), nets[0].pooling)
+    one.load_state_dict(mean)
+    return one.to(nets[0].inner.weight.device).eval()
+
+
+def plain_weights(net: Net) -> dict[str, npt.NDArray[np.float32]]:
+    """The weights under the names that `train.graph` knows."""
+    held = {name: weight.detach().float().cpu().numpy() for name, weight in net.state_dict().items()}
+    return {name.removeprefix("encoder.") if name.startswith(("encoder.embeddings", "encoder.encoder")) else name: weight for name, weight in held.items()}
 
 
 def windows_of(texts: Texts, rows: Places) -> Places:
@@ -294,4 +324,4 @@ def windows_of(texts: Texts, rows: Places) -> Places:
 
 def read_rows(net: Net, desk: Desk, rows: Places) -> Numbers:
     windows = windows_of(desk.texts, rows)
-    return best_of(desk.texts, rows, windows, opinion(net, desk, windows))
+    return best_by_kind(desk.texts, rows, windows, opinion(net, desk, windows))

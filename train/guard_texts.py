@@ -34,6 +34,7 @@ FOLDS = 5
 EVERY_TOOL = 6
 EVERY_FILE = 6
 MOST_DOCSTRINGS = 2500
+MOST_MESSAGES = 25
 PER_SENTENCE = 6
 """How many texts are made of one sentence of the grammar."""
 SEED = 3
@@ -67,13 +68,8 @@ class Example:
         return self.source in {folder.name for folder in (SECURITY, MORE, OWN, FRESH, *CORPORA)}
 
 
-def fold_of(one: Example) -> int:
-    return hashlib.md5(one.id.encode()).digest()[0] % FOLDS
-
-
-def kept_back(one: Example) -> bool:
-    """Whether the reader must not learn from a text, because its limits are set by it."""
-    return fold_of(one) == FOLDS - 1
+def author_fold(one: Example) -> int:
+    return hashlib.md5(one.by.encode()).digest()[0] % FOLDS
 
 
 def rows(file: Path) -> Iterator[dict[str, Any]]:
@@ -113,6 +109,35 @@ def written() -> Iterator[Example]:
             *family, channel, text = line.replace("\\n", "\n").split("|", 2 if attack else 1)
             assert channel in CHANNELS, line
             yield Example(f"{name}-{number}", text, channel, attack, "written", "".join(family))
+
+
+def in_languages() -> Iterator[Example]:
+    """Sentences of our own in some thirty languages: language, attack or honest, text."""
+    lines = (ROOT / "train" / "guard_languages.txt").read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate(lines):
+        language, kind, text = line.split("|", 2)
+        channel = CHANNELS[number % len(CHANNELS)]
+        family = "multilingual" if kind == "a" else ""
+        yield Example(f"languages-{number}", text, channel, kind == "a", "languages", family, language=language)
+
+
+def translations(folder: Path) -> Iterator[Example]:
+    """What packages say to their users in other languages: messages of their .po files."""
+    for file in sorted(folder.rglob("LC_MESSAGES/*.po")):
+        language = file.parts[-3]
+        said = dict.fromkeys(_messages(file.read_text(encoding="utf-8", errors="replace")))
+        for number, text in enumerate(islice(said, MOST_MESSAGES)):
+            channel = CHANNELS[number % len(CHANNELS)]
+            id = f"po-{file.parts[-4]}-{language}-{number}"
+            yield Example(id, text, channel, False, "translations", language=language)
+
+
+def _messages(content: str) -> Iterator[str]:
+    for entry in content.split("\n\n"):
+        found = re.search(r'^msgstr(?:\[0\])? ((?:"[^\n]*"\n?)+)', entry, re.MULTILINE)
+        text = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', found[1])) if found else ""
+        if len(text) > 35 and "Project-Id-Version" not in text:
+            yield text.replace('\\"', '"').replace("\\n", "\n")
 
 
 def made() -> Iterator[Example]:
@@ -175,4 +200,4 @@ def examples() -> list[Example]:
     """Everything the shipped head learns from."""
     labelled = [one for folder in (SECURITY, OWN, FRESH, *CORPORA) for one in corpus(folder)]
     labelled += of_many_authors("train")
-    return [*labelled, *written(), *made(), *tools(), *docstrings()]
+    return [*labelled, *written(), *in_languages(), *made(), *tools(), *docstrings()]

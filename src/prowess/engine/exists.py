@@ -149,6 +149,16 @@ class WhatExists:
         found = judged(draft, self._classifier, self._classifier, provenance)
         return tuple(one for one in found if one.judgement.findings)
 
+    def trusts(self, source: str) -> bool:
+        """Whether what a source says is taken as one's own."""
+        return any(self._trust(each) == "full" for each in self.sources if each.name == source)
+
+    def speaks_to_the_model(self, result: str) -> bool:
+        """Whether the result of a call holds text that looks like instructions."""
+        from prowess.context.quick import speaks_to_the_model
+
+        return speaks_to_the_model(result, self._classifier)
+
     @cached_property
     def _classifier(self) -> "Classifier | None":
         # It brings numpy: loaded when something is to be judged, not at the first import.

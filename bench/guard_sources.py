@@ -33,7 +33,7 @@ class Listening:
 
     def read(self, text: str, channel: str, *more: Any) -> Reading:
         found = self.classifier.read(text, channel, *more)
-        self.margin = max(found.score - self.classifier.counts.limits.high[channel], -99.0)
+        self.margin = max(found.score, -99.0)
         return found
 
     def remembered(self, text: str, about: Hashable, judge: Callable[[], Any]) -> Any:

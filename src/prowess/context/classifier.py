@@ -4,8 +4,8 @@ Above stands judge in sanitise, which asks it for a second opinion. The head bes
 `train/guard.py`: one weight for each hashed word, pair of words and pair with a gap, and one for each concept
 and pair of concepts (`concepts.py`) that stand in one sentence or close together. It reads at most `MOST`
 windows of a text, and says which stretches of a long one the networks read (`reader.py`). What the networks,
-the head and the rules say is added up; `model/limits.json`, made by `train/guard_limits.py`, says what each
-counts and from which sum on a text is rejected. Where the networks are not there, the head speaks alone. The
+the head and the rules say is added up, in two ways; `model/limits.json`, made by `train/guard_limits.py`, says
+what each counts and from which sum on a text of each channel is rejected. Where the networks are not there, the head speaks alone. The
 same text gets the same answer every time.
 """
 
@@ -29,7 +29,7 @@ from prowess.context.reader import Reader, Seen, Stretch, runs_of
 from prowess.context.verdicts import Verdict, Verdicts
 
 SHIPPED = Path(__file__).parent / "model" / "guard.npz"
-COUNTS = "limits.json"
+SUMS = "limits.json"
 
 CHANNELS = ("tool_description", "schema_field", "card", "skill", "result")
 BUCKETS = 1 << 14
@@ -61,7 +61,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The highest score of any window, where that window begins, and what the score means."""
+    """How far over its limit a text is, where the part begins that reads worst, and what that means."""
 
     score: float
     place: int
@@ -80,28 +80,30 @@ class Limits:
     high: dict[str, float]
     low: dict[str, float]
 
-    def reading(self, score: float, place: int, channel: str, end: int = 0) -> Reading:
-        return Reading(score, place, score >= self.high[channel], score < self.low[channel], end)
+    def reading(self, score: float, place: int, channel: str) -> Reading:
+        return Reading(score, place, score >= self.high[channel], score < self.low[channel])
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
-    """What each opinion counts in the sum, and from which sum on a text of a channel is rejected."""
+class Sum:
+    """What each opinion counts in one sum, and from which sum on a text of a channel is rejected."""
 
     taught: float
     turned: float
     words: float
-    limits: Limits
+    rules: float
+    limits: dict[str, float]
 
-    @classmethod
-    def open(cls, file: Path) -> Self:
-        held = json.loads(file.read_text(encoding="utf-8"))
-        high = {channel: float(held["limits"][channel]) for channel in CHANNELS}
-        return cls(held["taught"], held["turned"], held["words"], Limits(high, high))
+    def over(self, seen: Seen, unusual: float, rules: float, channel: str) -> float:
+        """By how much it is over its limit, or under."""
+        words = self.words * min(max(unusual, LEAST), GREATEST)
+        total = self.taught * seen.taught + self.turned * seen.turned + words + self.rules * rules
+        return total - self.limits[channel]
 
-    def total(self, seen: Seen, unusual: float) -> float:
-        words = min(max(unusual, LEAST), GREATEST)
-        return self.taught * seen.taught + self.turned * seen.turned + self.words * words
+
+def sums_in(file: Path) -> tuple[Sum, ...]:
+    held = json.loads(file.read_text(encoding="utf-8"))
+    return tuple(Sum(**each) for each in held["sums"])
 
 
 def no_reader() -> None:
@@ -117,8 +119,8 @@ class Classifier:
     alone: Limits
     usual: dict[str, tuple[float, float]]
     """The middle and the spread of the head's scores of honest texts, by channel."""
-    counts: Counts
-    """For the sum of all opinions, the head's measured by what is usual."""
+    sums: tuple[Sum, ...]
+    """Of all opinions, the head's measured by what is usual; one over its limit is enough."""
     harmless: float
     """What the head finds no more unusual than this, and rules find nothing in, the networks do not read."""
     reader: Callable[[], Reader | None]
@@ -137,9 +139,9 @@ class Classifier:
             harmless = float(kept["harmless"])
         starts, alone, middle, spread = rows[0], Limits(rows[1], rows[2]), rows[3], rows[4]
         usual = {channel: (middle[channel], spread[channel]) for channel in CHANNELS}
-        counts = Counts.open(file.with_name(COUNTS))
+        sums = sums_in(file.with_name(SUMS))
         network = cache(Reader.open) if reader else no_reader
-        return cls(words, concepts, starts, alone, usual, counts, harmless, network)
+        return cls(words, concepts, starts, alone, usual, sums, harmless, network)
 
     def read(
         self,
@@ -165,12 +167,11 @@ class Classifier:
         if reader is None:
             return self.alone.reading(score, place, channel)
         seen = reader.read(text, channel, [*places, *(at for _, at in said)], hidden)
-        total = self.counts.total(seen, unusual) + rules
-        found = self.counts.limits.reading(total, seen.place, channel, seen.end)
-        if not found.rejects:
-            return found
+        over = max(each.over(seen, unusual, rules, channel) for each in self.sums)
+        if over < 0:
+            return Reading(over, seen.place, end=seen.end)
         place, end = reader.worst_sentence(text, channel, seen)
-        return replace(found, place=place, end=end)
+        return Reading(over, place, rejects=True, harmless=False, end=end)
 
     def remembered(self, text: str, about: Hashable, judge: Callable[[], Verdict]) -> Verdict:
         """The verdict on a text that was judged before; one without the networks is another."""

@@ -46,8 +46,8 @@ LONGEST = 60_000
 MOST_HIDDEN = 4000
 HIDDEN_READ = 6
 """How many hidden stretches the classifier reads, besides the text itself."""
-RULES_COUNT, MOST_COUNTED = 0.8, 6
-"""What the weight of the rules' signals counts beside the networks' log-odds, and how much of it at most."""
+MOST_COUNTED = 6
+"""How much of the weight of the rules' signals counts beside the networks' log-odds."""
 MOST_SHOWN = 120
 """How much of a sentence a finding repeats."""
 FEWEST_WORDS, FEWEST_CHARACTERS = 8, 80
@@ -327,7 +327,9 @@ def _advised(
     opinion = _opinion(reading, classifier, channel)
     if opinion.rejects:
         sentence = " ".join(without_secrets(reading.text[opinion.place : opinion.end]).split())
-        reason = f"reads like known attacks: {sentence[:MOST_SHOWN]!r}" if sentence else "reads like known attacks"
+        # Of what is hidden, another finding says where and how.
+        known = len(sentence) > 1
+        reason = f"reads like known attacks: {sentence[:MOST_SHOWN]!r}" if known else "reads like known attacks"
         return [*findings, Finding("learned", opinion.place, reason, "high")]
     weight, _ = heaviest(signal for signal in reading.signals if not signal.shown)
     if not opinion.harmless or weight >= BEYOND_DOUBT:
@@ -348,7 +350,7 @@ def rules_count(weight: int, hidden: Sequence[Hidden], anywhere: int) -> float:
     """What the rules' findings count in the sum of opinions."""
     odd = max((one.weight for one in hidden), default=0)
     heavy = any(weight + one.weight >= ENOUGH for one, weight in spoken_hidden(hidden, anywhere))
-    return RULES_COUNT * (min(weight, MOST_COUNTED) + ENOUGH * (odd >= ENOUGH) + ENOUGH * heavy)
+    return float(min(weight, MOST_COUNTED) + ENOUGH * (odd >= ENOUGH) + ENOUGH * heavy)
 
 
 def spoken_hidden(hidden: Sequence[Hidden], anywhere: int) -> Iterator[tuple[Hidden, int]]:

@@ -103,7 +103,8 @@ def curve(found: Sequence[Measured]) -> Iterator[str]:
             statistics.mean(h for h, one in zip(hit, attacks, strict=True) if one.row["source"] == name)
             for name in authors
         ]
-        yield f"| {shares[0]:.1%}, {shares[1]:.0%} | {statistics.mean(hit):.1%} | {statistics.mean(each):.1%} |"
+        means = f"{statistics.mean(hit):.1%} | {statistics.mean(each):.1%}"
+        yield f"| {shares[0]:.1%}, {shares[1]:.0%} | {means} |"
 
 
 def _moved(honest: Sequence[Measured], most: float) -> float:
@@ -126,7 +127,8 @@ def report(found: Sequence[Measured], part: str) -> Iterator[str]:
         yield from table(found, key)
     taken = [one.milliseconds for one in found]
     tools = [o.milliseconds for o in found if not o.attack and o.row["channel"] == "tool_description"]
-    yield f"\nJudging: {statistics.median(taken):.1f} ms median; a tool's description {statistics.median(tools):.1f} ms."
+    middle = f"{statistics.median(taken):.1f} ms; of a tool's description {statistics.median(tools):.1f} ms"
+    yield f"\nJudging, median: {middle}."
 
 
 def other(name: str) -> Callable[[str], bool]:
@@ -152,7 +154,9 @@ def main() -> None:
     classifier = Classifier.open()
     assert classifier is not None
     ear = Listening(classifier)
-    texts = [(row, name == "attacks") for name in ("attacks", "honest") for row in rows(MORE / f"{name}.jsonl")]
+    texts = [
+        (row, name == "attacks") for name in ("attacks", "honest") for row in rows(MORE / f"{name}.jsonl")
+    ]
     found = [measured(row, attack, ear) for row, attack in texts if row["split"] == part]
     print("\n".join(report(found, part)))
     for name in sys.argv[2:]:

@@ -74,7 +74,9 @@ def reader(weights: Weights, longest: int) -> onnx.ModelProto:
     """The guard's reader: `input_ids` [texts, tokens] without padding to `log_odds` [texts, 1]."""
     sheet = Sheet()
     shorter = dict(weights)
-    shorter["embeddings.position_embeddings.weight"] = weights["embeddings.position_embeddings.weight"][:longest]
+    shorter["embeddings.position_embeddings.weight"] = weights["embeddings.position_embeddings.weight"][
+        :longest
+    ]
     state = _embed(sheet, shorter)
     for layer in range(count_layers(weights)):
         state = _attend(sheet, weights, layer, state)

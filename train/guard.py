@@ -1,4 +1,4 @@
-"""Train the head of the guard's classifier: `python -m train.guard [SCORES.npz]`. Needs only numpy and some minutes.
+"""Train the head of the guard's classifier: `python -m train.guard [SCORES.npz]`. Needs numpy and minutes.
 
 What it learns from is in `guard_texts.py`, how in `guard_fit.py`. What is usual of honest texts, and what is
 plainly harmless, comes from cross-validation over whole authors, so that no text is measured by a head that
@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from prowess.context.classifier import BUCKETS, SHIPPED, concept_features
 from train.guard_fit import Head, Table, fit, table
-from train.guard_usual import Usual, alone, channels_of, harmless_below, reached, usual_of
 from train.guard_texts import ROOT, Example, author_fold, examples
+from train.guard_usual import Usual, alone, channels_of, harmless_below, reached, usual_of
 
 Numbers = npt.NDArray[np.float64]
 

@@ -1,7 +1,7 @@
 """Write the table of letters that look like Latin ones: `python -m train.guard_confusables CONFUSABLES.JSON`.
 
 The file is part of the PyPI package `confusable-homoglyphs` (MIT), which has it from Unicode's own
-confusables.txt (UTS #39, Unicode License v3). What stands in `look_alikes.txt` was chosen by hand and goes first.
+confusables.txt (UTS #39, Unicode License v3). What stands in `look_alikes.txt`, chosen by hand, goes first.
 """
 
 import json

@@ -10,7 +10,10 @@ from urllib.parse import quote
 
 Disguise = Callable[[str], str]
 
-CYRILLIC = str.maketrans("aceopxyiAEOPCXTHKMB", "асеорхуіАЕОРСХТНКМВ")
+CYRILLIC = str.maketrans(
+    "aceopxyiAEOPCXTHKMB",
+    "\u0430\u0441\u0435\u043e\u0440\u0445\u0443\u0456\u0410\u0415\u041e\u0420\u0421\u0425\u0422\u041d\u041a\u041c\u0412",
+)
 DIGITS = str.maketrans("aeiostlAEIOST", "4310571431057")
 
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from tokenizers import Tokenizer
 
 from prowess.context.quoting import Shown, without_frontmatter
-from prowess.context.reader import ENCODER, TOKENS, asked, folded, sentences_alone, stretches
+from prowess.context.reader import ENCODER, TOKENS, asked, folded, stretches
 from prowess.context.sanitise import (
     DOCUMENTS,
     HIDDEN_READ,
@@ -51,7 +51,7 @@ TIMES = 2
 """How often an attack is set into honest texts."""
 DISGUISED = 0.35
 MOST = 40
-LONG, SHORT_ONE, HIDDEN = range(3)
+OPEN, HIDDEN = range(2)
 SEED = 11
 SENTENCE = re.compile(r"(?<=[.!?。])\s+|\n+")
 MARKER = re.compile(r"^(User|Assistant|System):", re.IGNORECASE | re.MULTILINE)
@@ -67,7 +67,7 @@ class Cut:
     about: dict[str, Any]
     said: list[str]
     kinds: list[int]
-    """Of each stretch whether it is a long one, a short one, or hidden."""
+    """Of each stretch whether it stands in the open or is hidden."""
 
 
 def cut(one: Example, part: str) -> Cut:
@@ -80,7 +80,7 @@ def cut(one: Example, part: str) -> Cut:
     }  # fmt: skip
     said = said_openly(body, one.channel)
     hidden = said_hidden(seen, one.channel)
-    return Cut(about, [text for text, _ in said] + hidden, [kind for _, kind in said] + [HIDDEN] * len(hidden))
+    return Cut(about, said + hidden, [OPEN] * len(said) + [HIDDEN] * len(hidden))
 
 
 def cut_plainly(one: Example, part: str) -> Cut:
@@ -90,14 +90,12 @@ def cut_plainly(one: Example, part: str) -> Cut:
              "source": one.source, "family": "", "language": one.language, "hard": False, "doubt": False,
              "open": 0, "any": 0, "families": [], "odd": 0, "hidden": 0, "changed": False,
              "touched": False}  # fmt: skip
-    return Cut(about, [text for text, _ in said], [kind for _, kind in said])
+    return Cut(about, said, [OPEN] * len(said))
 
 
-def said_openly(body: str, channel: str) -> list[tuple[str, int]]:
+def said_openly(body: str, channel: str) -> list[str]:
     plain = folded(body)
-    places = [(place, LONG) for place in stretches(plain)[:MOST]]
-    places += [(place, SHORT_ONE) for place in sentences_alone(plain)[:MOST] if (place, LONG) not in places]
-    return [(readable(asked(plain[start:end], channel)), kind) for (start, end), kind in places]
+    return [readable(asked(plain[start:end], channel)) for start, end in stretches(plain)[:MOST]]
 
 
 def said_hidden(seen: Read, channel: str) -> list[str]:
@@ -105,7 +103,9 @@ def said_hidden(seen: Read, channel: str) -> list[str]:
     found = []
     for one in seen.hidden[:HIDDEN_READ]:
         plain = folded(one.said[:MOST_HIDDEN])
-        found += [readable(asked(plain[start:end], channel, hidden=True)) for start, end in stretches(plain)[:6]]
+        found += [
+            readable(asked(plain[start:end], channel, hidden=True)) for start, end in stretches(plain)[:6]
+        ]
     return found
 
 

@@ -21,7 +21,9 @@ from typing import Any
 from prowess.context.sanitise import Channel
 
 ROOT = Path(__file__).resolve().parents[1]
-SHARED = next((each / "shared" for each in ROOT.parents if (each / "shared").exists()), ROOT.parent / "shared")
+SHARED = next(
+    (each / "shared" for each in ROOT.parents if (each / "shared").exists()), ROOT.parent / "shared"
+)
 SECURITY = SHARED / "security"
 MORE = SECURITY / "more"
 OWN = ROOT / "tests" / "data" / "guard"
@@ -118,7 +120,9 @@ def in_languages() -> Iterator[Example]:
         language, kind, text = line.split("|", 2)
         channel = CHANNELS[number % len(CHANNELS)]
         family = "multilingual" if kind == "a" else ""
-        yield Example(f"languages-{number}", text, channel, kind == "a", "languages", family, language=language)
+        yield Example(
+            f"languages-{number}", text, channel, kind == "a", "languages", family, language=language
+        )
 
 
 def translations(folder: Path) -> Iterator[Example]:

@@ -3,17 +3,17 @@
 Above stands judge in sanitise, which asks it for a second opinion. The head beside this file is made by
 `train/guard.py`: one weight for each hashed word, pair of words and pair with a gap, and one for each concept
 and pair of concepts (`concepts.py`) that stand in one sentence or close together. It reads at most `MOST`
-windows of a text, and says which stretches of a long one the networks read (`reader.py`). What the networks,
-the head and the rules say is added up, in two ways; `model/limits.json`, made by `train/guard_limits.py`, says
-what each counts and from which sum on a text of each channel is rejected. Where the networks are not there, the head speaks alone. The
-same text gets the same answer every time.
+windows of a text, and says which stretches of a long one the networks read (`reader.py`). What networks,
+head and rules say is added up, in two ways; `model/limits.json`, made by `train/guard_limits.py`, says what
+each counts and from which sum on a text of each channel is rejected. Where the networks are not there, the
+head speaks alone. The same text gets the same answer every time.
 """
 
 import json
 import zlib
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import pairwise
 from pathlib import Path

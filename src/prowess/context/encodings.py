@@ -293,7 +293,7 @@ def _of_kind(
             said = decode(match[0][:LONGEST])
             # Encoded twice is still encoded.
             said = decode(said) or said if said and pattern.fullmatch(said) else said
-            if reads_as_prose(said) or kind == "escapes" and said.strip().isalpha():
+            if reads_as_prose(said) or (kind == "escapes" and said.strip().isalpha()):
                 yield Encoded(kind, match.start(), match.end(), said)
 
 

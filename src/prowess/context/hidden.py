@@ -37,7 +37,8 @@ DOTTED = re.compile(r"\w[._*-]\w[._*-]\w")
 SPLIT = re.compile("(?<=\\w)[\u00a0\u2000-\u200a\u202f](?=\\w)")
 EMPHASISED = re.compile(r"(?<=\w)(?:\*\*|__|\*|~~|\u200b|<b>|</b>|<i>|</i>)(?=\w)")
 JOINING = re.compile(
-    r"concatenat|combine|put together|assemble|\bjoin(?:s|ed|ing)?\b|\b[a-z] ?\+ ?[a-z]\b|in sequence", re.IGNORECASE
+    r"concatenat|combine|put together|assemble|\bjoin(?:s|ed|ing)?\b|\b[a-z] ?\+ ?[a-z]\b|in sequence",
+    re.IGNORECASE,
 )
 STRING = re.compile(r"[=:]\s?\"([^\"\n]{3,400})\"")
 JOINED = re.compile(r"(?<=[\"'])\s?(?:\+|,|\.|\|\|)\s?(?=[\"'])")

@@ -8,7 +8,7 @@ such words is judged, and of a long result only the first few places.
 from prowess.context.classifier import Classifier
 from prowess.context.sanitise import judge
 
-ENOUGH = 2
+ENOUGH = 3
 STRONG = (
     "ignore all", "ignore any", "ignore prev", "ignore the above", "ignore everything", "disregard",
     "forget everything", "forget all", "forget your", "system prompt", "previous instruction",
@@ -25,10 +25,11 @@ STRONG = (
 WEAK = (
     "instruction", "password", "credential", "api key", "api_key", "secret", "private key", "wallet", ".env",
     ".ssh", "id_rsa", "curl ", "wget ", "base64", "admin", "urgent", "immediately", "send ", "forward ",
-    "transfer", "upload", "delete ", "execute", "run ", "http", "pretend", "act as", "confirm", "confidential",
-    "prompt", "instead", "important", "attention", "secretly", "hidden", "unrestricted", "restriction",
+    "transfer", "upload", "delete ", "execute", "run ", "pretend", "act as", "confirm",
+    "confidential", "prompt", "instead", "important", "attention", "secretly", "hidden", "unrestricted",
+    "restriction",
 )  # fmt: skip
-"""Two of these within one stretch are."""
+"""Three of these within one stretch are."""
 STRETCH, STEP = 900, 600
 MOST_STRETCHES = 4
 """How many stretches of one result are judged; the time is bounded, the promise is not complete."""

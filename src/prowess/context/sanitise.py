@@ -36,7 +36,7 @@ ROUNDS = 5
 
 ENOUGH = 3
 """The weight at which signals near one another reject a text."""
-BEYOND_DOUBT = 5
+BEYOND_DOUBT = 4
 """The weight from which on the classifier is no longer asked whether the rules are mistaken."""
 SHOWN_ENOUGH = 10
 """The same for what stands in code or quotation marks: a whole forged conversation, not an example."""
@@ -197,9 +197,7 @@ def judge(
     return classifier.remembered(text, about, lambda: _judged(text, channel, provenance, classifier))
 
 
-def _judged(
-    text: str, channel: Channel, provenance: Provenance, classifier: Classifier | None
-) -> Judgement:
+def _judged(text: str, channel: Channel, provenance: Provenance, classifier: Classifier | None) -> Judgement:
     body = without_frontmatter(text) if channel in DOCUMENTS else text
     reading = read(_bounded(body))
     findings = [*_secrets(body), *_voices(body), *_unseen(body), *_said(reading), *_hidden(reading)]
@@ -329,17 +327,30 @@ def _advised(
         sentence = " ".join(without_secrets(reading.text[opinion.place : opinion.end]).split())
         # Of what is hidden, another finding says where and how.
         known = len(sentence) > 1
-        reason = f"reads like known attacks: {sentence[:MOST_SHOWN]!r}" if known else "reads like known attacks"
-        return [*findings, Finding("learned", opinion.place, reason, "high")]
+        reason = (
+            f"reads like known attacks: {sentence[:MOST_SHOWN]!r}" if known else "reads like known attacks"
+        )
+        # A document may quote an attack to speak about it; quoting is not ordering.
+        quotes = channel in DOCUMENTS and reading.shown.all.hold(*_core(reading.text, opinion))
+        return [*findings, Finding("learned", opinion.place, reason, "medium" if quotes else "high")]
     weight, _ = heaviest(signal for signal in reading.signals if not signal.shown)
     if not opinion.harmless or weight >= BEYOND_DOUBT:
         return list(findings)
     return [replace(one, severity="medium") if _is_arguable(one) else one for one in findings]
 
 
+def _core(text: str, opinion: Reading) -> tuple[int, int]:
+    """Where the worst sentence stands, without the signs around it."""
+    said = text[opinion.place : opinion.end]
+    start = opinion.place + len(said) - len(said.lstrip(" \t\n>-*#|"))
+    return start, max(start, opinion.place + len(said.rstrip()))
+
+
 def _opinion(reading: Read, classifier: Classifier, channel: Channel) -> Reading:
     """Of the text, of what it hides and of what rules find in both."""
-    hidden = [Stretch(one.said[:MOST_HIDDEN], one.place, one.place + 1) for one in reading.hidden[:HIDDEN_READ]]
+    hidden = [
+        Stretch(one.said[:MOST_HIDDEN], one.place, one.place + 1) for one in reading.hidden[:HIDDEN_READ]
+    ]
     weight, carrying = heaviest(signal for signal in reading.signals if not signal.shown)
     places = [signal.place for signal in carrying]
     rules = rules_count(weight, reading.hidden, heaviest(reading.signals)[0])

@@ -117,7 +117,7 @@ def test_texts_that_nothing_learnt_from_are_told_apart(corpus: str) -> None:
         verdicts = [judge(row["text"], row["channel"], classifier=classifier).verdict for row in rows]
         shares.append(verdicts.count("reject") / len(rows))
     stopped, touched = shares
-    assert stopped > 0.75
+    assert stopped > 0.7
     assert touched < 0.03
 
 

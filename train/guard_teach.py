@@ -218,7 +218,7 @@ def optimiser_of(net: Net, recipe: Recipe) -> torch.optim.Optimizer:
 
 def pace(step: int, steps: int) -> float:
     warm = max(1, steps // 12)
-    return min((step + 1) / warm, max(0.02, (steps - step) / (steps - warm)))
+    return min((step + 1) / warm, max(0.02, (steps - step) / max(1, steps - warm)))
 
 
 def teach(desk: Desk, recipe: Recipe, weights: Numbers, start: dict[str, Tensor]) -> Net:
@@ -326,9 +326,10 @@ def main() -> None:
     parser.add_argument("--cut", type=Path, required=True, help="the folder of train.guard_stretches")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--drawn", type=int, default=Recipe().drawn, help="how many texts are drawn")
+    parser.add_argument("--batch", type=int, default=Recipe().batch)
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
-    recipe, start = Recipe(drawn=given.drawn), encoder_weights()
+    recipe, start = Recipe(drawn=given.drawn, batch=given.batch), encoder_weights()
     desk = Desk.of(Texts.open(given.cut), pick_device())
     np.savez_compressed(given.out / "scores.npz", taught=left_out(desk, recipe, start).astype(np.float16))
     net = teach(desk, recipe, weights_of(desk.texts, recipe, NOBODY, folds_of(desk.texts)), start)

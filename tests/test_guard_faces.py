@@ -251,7 +251,9 @@ async def test_what_has_another_voice_in_a_name_is_left_out_and_a_person_is_told
 async def test_a_result_that_speaks_to_the_model_comes_unchanged_with_a_note_behind_it(
     tmp_path: Path,
 ) -> None:
-    async with world(tmp_path, impostor()) as here, here.client() as client:
+    async with world(tmp_path, impostor(), trust="pinned") as here, here.client() as client:
+        for held in here.engine.quarantined():
+            here.engine.approve(held.id, "a person")
         for name in ("say", "complain", "say"):
             first, note = (await call(client, f"tool:evil/{name}")).content
             assert (getattr(first, "text", ""), getattr(note, "text", "")) == (FORGED, WARNING)

@@ -118,7 +118,7 @@ def test_texts_that_nothing_learnt_from_are_told_apart(corpus: str) -> None:
         shares.append(verdicts.count("reject") / len(rows))
     stopped, touched = shares
     assert stopped > 0.7
-    assert touched < 0.03
+    assert touched < 0.04
 
 
 def test_a_skill_of_a_few_words_is_not_rejected_by_how_it_reads() -> None:

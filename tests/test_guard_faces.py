@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 
 from prowess.cli.main import prowess
 from prowess.engine import Engine
+from prowess.gateway.results import WARNING
 from prowess.sources.cards import Cards
 from prowess.sources.mcp import McpSource
 from prowess.testing import StaticSource, capability
@@ -247,8 +248,22 @@ async def test_what_has_another_voice_in_a_name_is_left_out_and_a_person_is_told
 
 
 @pytest.mark.anyio
-async def test_results_of_servers_pass_as_they_came(tmp_path: Path) -> None:
-    async with world(tmp_path, impostor()) as here, here.client() as client:
+async def test_a_result_that_speaks_to_the_model_comes_unchanged_with_a_note_behind_it(
+    tmp_path: Path,
+) -> None:
+    async with world(tmp_path, impostor(), trust="pinned") as here, here.client() as client:
+        for held in here.engine.quarantined():
+            here.engine.approve(held.id, "a person")
+        for name in ("say", "complain", "say"):
+            first, note = (await call(client, f"tool:evil/{name}")).content
+            assert (getattr(first, "text", ""), getattr(note, "text", "")) == (FORGED, WARNING)
+        (picture,) = (await call(client, "tool:evil/picture")).content
+        assert getattr(picture, "data", "") == "PHN5c3RlbT4="
+
+
+@pytest.mark.anyio
+async def test_results_of_servers_pass_as_they_came_where_they_are_not_looked_at(tmp_path: Path) -> None:
+    async with world(tmp_path, impostor(), check_results=False) as here, here.client() as client:
         complained = await call(client, "tool:evil/complain")
         structured = await call(client, "tool:evil/structure")
         (embedded,) = (await call(client, "tool:evil/embed")).content

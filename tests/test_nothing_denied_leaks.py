@@ -60,7 +60,7 @@ FOR_PEOPLE = {
     *("learn", "usage", "what_would_close", "closing"),
     *("quarantined", "approve", "reject", "approved_version", "difference", "findings"),
     *("flagged", "accept_finding", "hidden", "not_used", "configure"),
-    *("world", "search", "settings", "preview"),
+    *("world", "search", "settings", "preview", "trusts", "speaks_to_the_model"),
 }
 
 COMMANDS_AS_AGENT = {

@@ -32,5 +32,6 @@ for model in base mean student-0; do
     echo "== $model"
     run train.report --model "$work/$model" --bench "$work/bench" --sets one,two --out "$work/report-$model"
 done
-run train.guard_stretches --every 800 --out "$work/stretches.npz"
-run train.guard_reader --stretches "$work/stretches.npz" --readers 1 --epochs 1 --passes 1 --out "$work/reader.npz"
+run train.guard_stretches --every 800 --out "$work/cut"
+run train.guard_teach --cut "$work/cut" --drawn 8 --batch 4 --out "$work/taught"
+run train.guard_reader --stretches "$work/cut" --readers 1 --epochs 1 --passes 1 --out "$work/reader.npz"

@@ -70,13 +70,37 @@ def minilm(weights: Weights) -> onnx.ModelProto:
     return _model(sheet, weights["embeddings.word_embeddings.weight"].shape[1])
 
 
+def reader(weights: Weights, longest: int) -> onnx.ModelProto:
+    """The guard's reader: `input_ids` [texts, tokens] without padding to `log_odds` [texts, 1]."""
+    sheet = Sheet()
+    shorter = dict(weights)
+    shorter["embeddings.position_embeddings.weight"] = weights["embeddings.position_embeddings.weight"][
+        :longest
+    ]
+    state = _embed(sheet, shorter)
+    for layer in range(count_layers(weights)):
+        state = _attend(sheet, weights, layer, state)
+        state = _transform(sheet, weights, layer, state)
+    seen = sheet.add("ReduceMean", state, sheet.constant("token_axis", np.array([1])), keepdims=0)
+    inner = _dense(sheet, weights, "inner", seen)
+    said = _dense(sheet, weights, "outer", sheet.add("Tanh", inner))
+    sheet.nodes.append(helper.make_node("Identity", [said], ["log_odds"]))
+    return _model(sheet, 1, "log_odds")
+
+
+def _dense(sheet: Sheet, weights: Weights, name: str, state: str) -> str:
+    matrix = sheet.constant(f"{name}.weight", weights[f"{name}.weight"])
+    bias = sheet.constant(f"{name}.bias", weights[f"{name}.bias"])
+    return sheet.add("Gemm", state, matrix, bias, transB=1)
+
+
 def count_layers(weights: Weights) -> int:
     return len({name.split(".")[2] for name in weights if name.startswith("encoder.layer.")})
 
 
-def _model(sheet: Sheet, width: int) -> onnx.ModelProto:
+def _model(sheet: Sheet, width: int, name: str = "embedding") -> onnx.ModelProto:
     ids = helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["texts", "tokens"])
-    out = helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["texts", width])
+    out = helper.make_tensor_value_info(name, TensorProto.FLOAT, ["texts", width])
     graph = helper.make_graph(sheet.nodes, "minilm", [ids], [out], list(sheet.constants.values()))
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)])
     model.ir_version = 9

@@ -1,8 +1,8 @@
-"""Train the head of the guard's classifier: `python -m train.guard`. Needs only numpy and a few minutes.
+"""Train the head of the guard's classifier: `python -m train.guard [SCORES.npz]`. Needs numpy and minutes.
 
-What it learns from is in `guard_texts.py`, how in `guard_fit.py`. Limits come from cross-validation over
-whole texts, so that no text sets a limit by a head that was taught with it. The limits for head and reader
-together come from the texts the reader was not taught with: make it first (`guard_reader.py`).
+What it learns from is in `guard_texts.py`, how in `guard_fit.py`. What is usual of honest texts, and what is
+plainly harmless, comes from cross-validation over whole authors, so that no text is measured by a head that
+was taught with others of its author. The limits of the reader are set apart (`guard_limits.py`).
 `python -m train.guard unseen` leaves out one source after the other, and one family after the other, and
 prints what is found of it.
 """
@@ -16,10 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from prowess.context.classifier import BUCKETS, SHIPPED, concept_features
-from prowess.context.reader import Reader
 from train.guard_fit import Head, Table, fit, table
-from train.guard_limits import Usual, channels_of, harmless_below, kinds_of, reached, together, usual_of
-from train.guard_texts import ROOT, Example, examples, fold_of
+from train.guard_texts import ROOT, Example, author_fold, examples
+from train.guard_usual import Usual, alone, channels_of, harmless_below, reached, usual_of
 
 Numbers = npt.NDArray[np.float64]
 
@@ -33,21 +32,17 @@ def main() -> None:
     if "unseen" in sys.argv:
         unseen(texts, read)
         return
-    reader = Reader.open()
-    if reader is None:
-        raise SystemExit("there is no reader for the shipped encoder: run python -m train.guard_reader first")
-    scores, kinds = crossed(texts, read, _fold), kinds_of(texts)
-    usual = usual_of(texts, scores, kinds)
+    scores = crossed(texts, read, _fold)
+    usual = usual_of(texts, scores)
     odd = usual.odd(scores, channels_of(texts))
-    head = fit(read)
-    alone, both = kinds.cuts(odd), together(texts, odd, kinds, reader, head)
-    write(head, usual, alone, [*both, harmless_below(odd, kinds)])
+    write(fit(read), usual, alone(texts, odd), harmless_below(texts, odd))
+    if len(sys.argv) > 1:
+        np.savez(sys.argv[1], ids=np.array([f"{one.source}/{one.id}" for one in texts]), odd=odd)
     print(f"{len(texts)} texts, {len(read.owners)} windows; wrote {SHIPPED.relative_to(ROOT)}")
-    print("alone", alone, "together", both)
 
 
 def _fold(one: Example) -> str:
-    return str(fold_of(one))
+    return str(author_fold(one))
 
 
 def crossed(texts: Sequence[Example], read: Table, group: Callable[[Example], str]) -> Numbers:
@@ -61,7 +56,7 @@ def crossed(texts: Sequence[Example], read: Table, group: Callable[[Example], st
     return scores
 
 
-def write(head: Head, usual: Usual, alone: tuple[float, float], both: Sequence[float]) -> None:
+def write(head: Head, usual: Usual, alone: tuple[float, float], harmless: float) -> None:
     words, concepts = head.weights[:BUCKETS], head.weights[BUCKETS : BUCKETS + concept_features()]
     starts = head.weights[BUCKETS + concept_features() :] + head.bias
     cuts = [usual.middle + limit * usual.spread for limit in alone]
@@ -71,7 +66,7 @@ def write(head: Head, usual: Usual, alone: tuple[float, float], both: Sequence[f
         words=words.astype(np.float16),
         concepts=concepts.astype(np.float16),
         numbers=np.array([starts, *cuts, usual.middle, usual.spread]).astype(np.float64),
-        together=np.array(both),
+        harmless=np.array(harmless),
     )
 
 

@@ -1,16 +1,18 @@
 """Turn the encoder to reading for the guard. Needs torch and onnx; minutes on an accelerator, hours without.
 
-    python -m train.guard_stretches --out stretches.npz
-    python -m train.guard_reader --stretches stretches.npz
+    python -m train.guard_stretches --out cut
+    python -m train.guard_reader --stretches cut
 
 What is learnt are two narrow matrices for each weight of the shipped encoder, and a head; they are written to
 `src/prowess/context/model/reader.npz` in 8 bits, with the digest of the encoder they belong to. Several
 readers learn from labels; one more learns from labels and from what the others think of many texts that have
-none. Every fifth text is kept back: `train.guard` sets limits by those.
+none. The shipped one was not taught with every fifth text: `train.guard_limits` sets limits by those.
 """
 
 import argparse
+import gzip
 import hashlib
+import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -239,17 +241,18 @@ def _narrow(part: nn.Module) -> Narrow:
     return part.parametrizations.weight[0]
 
 
-def read_texts(path: Path) -> Texts:
-    with np.load(path) as kept:
-        stretches = _cut(kept["tokens"], kept["ends"])
-        more = _cut(kept["more_tokens"], kept["more_ends"])
+def read_texts(folder: Path) -> Texts:
+    """Our own texts as they are, and the others, whatever they are, without a label."""
+    with gzip.open(folder / "texts.jsonl.gz", "rt", encoding="utf-8") as lines:
+        about = [json.loads(line) for line in lines]
+    with np.load(folder / "stretches.npz") as kept:
+        stretches = [part.tolist() for part in np.split(kept["tokens"], kept["ends"][:-1])]
         firsts = np.flatnonzero(np.diff(kept["owners"])) + 1
-        of_text = [part.tolist() for part in np.split(np.arange(len(stretches)), firsts)]
-        return Texts(stretches, of_text, kept["attack"].tolist(), more)
-
-
-def _cut(tokens: npt.NDArray[np.generic], ends: npt.NDArray[np.generic]) -> list[Ids]:
-    return [part.tolist() for part in np.split(tokens, ends[:-1])]
+    of_text = [part.tolist() for part in np.split(np.arange(len(stretches)), firsts)]
+    own = [n for n, row in enumerate(about) if row["part"] == "train" and row["source"] != "more"]
+    others = [n for n, row in enumerate(about) if row["part"] in ("set in", "unlabelled")]
+    more = [stretches[number] for n in others for number in of_text[n]]
+    return Texts(stretches, [of_text[n] for n in own], [about[n]["attack"] for n in own], more)
 
 
 def main() -> None:

@@ -1,68 +1,154 @@
-"""Cut the guard's texts into stretches, as tokens: `python -m train.guard_stretches --out FILE`.
+"""Cut the guard's texts into stretches, as tokens: `python -m train.guard_stretches --out FOLDER`.
 
-What is cut are the texts that the reader is taught with (every fifth is kept back, `guard_texts.kept_back`)
-and variations without a label: attacks set into honest texts, single sentences of both, and honest texts in
-quantity. The reader learns from these what several readers before it think of them (`guard_reader.py`).
+`texts.jsonl` says of each text what it is and what the rules find in it, `stretches.npz` holds the tokens
+as the reader will see them, what a text hides brought out beside what it says. Texts that only measure are
+cut too, each with the name of its part; `guard_teach` learns from the part `train` alone.
 """
 
 import argparse
+import gzip
+import json
 import random
 import re
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
 
-from prowess.context.quoting import without_frontmatter
+from prowess.context.quoting import Shown, without_frontmatter
 from prowess.context.reader import ENCODER, TOKENS, asked, folded, stretches
-from prowess.context.sanitise import DOCUMENTS
+from prowess.context.sanitise import (
+    DOCUMENTS,
+    HIDDEN_READ,
+    MOST_HIDDEN,
+    Read,
+    _signals,
+    neutralise,
+    read,
+)
+from prowess.context.signals import heaviest
 from train.catalogues import read_catalogue
-from train.guard_texts import CHANNELS, ROOT, Example, examples, kept_back
+from train.guard_disguises import disguised
+from train.guard_texts import (
+    CHANNELS,
+    ROOT,
+    UNSEEN,
+    Example,
+    corpus,
+    examples,
+    of_many_authors,
+    translations,
+)
 
-EVERY = 4
-"""Of honest texts in quantity, one of so many is taught with."""
-SHORT = 900
-"""Longer attacks are not set into other texts."""
-TIMES = 5
-"""How often an attack is set into honest texts, and how many pieces are taken of a text."""
+SHORT, SHORTER = 900, 300
+"""Longer attacks are not set into other texts, and not disguised."""
+TIMES = 2
+"""How often an attack is set into honest texts."""
+DISGUISED = 0.35
 MOST = 40
+OPEN, HIDDEN = range(2)
 SEED = 11
 SENTENCE = re.compile(r"(?<=[.!?。])\s+|\n+")
+MARKER = re.compile(r"^(User|Assistant|System):", re.IGNORECASE | re.MULTILINE)
+TAG = re.compile(r"</?(?:user|assistant|system)>", re.IGNORECASE)
 
-Said = tuple[str, str]
-"""A text, and its channel."""
-
-
-def taught_with() -> list[Example]:
-    """All texts but those kept back; of the honest ones in quantity a few."""
-    seen = [one for one in examples() if not kept_back(one)]
-    many = {one.id for one in [one for one in seen if in_quantity(one)][::EVERY]}
-    return [one for one in seen if not in_quantity(one) or one.id in many]
+NOT_JUDGED = ("catalogues", "translations", "packages", "bench")
 
 
-def in_quantity(one: Example) -> bool:
-    return one.source in ("bench", "packages")
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """One text: what is known about it, and its stretches."""
+
+    about: dict[str, Any]
+    said: list[str]
+    kinds: list[int]
+    """Of each stretch whether it stands in the open or is hidden."""
 
 
-def variations(seen: Sequence[Example], chance: random.Random) -> Iterator[Said]:
-    """Texts made of those given; what they are, nobody says."""
-    attacks = [one for one in seen if one.attack]
-    honest = [one for one in seen if not one.attack and not in_quantity(one)]
+def cut(one: Example, part: str) -> Cut:
+    body = without_frontmatter(one.text) if one.channel in DOCUMENTS else one.text
+    seen = read(body)
+    about = {
+        "id": one.id, "part": part, "attack": one.attack, "channel": one.channel, "by": one.by,
+        "source": one.source, "family": one.family, "language": one.language, "hard": one.hard,
+        "doubt": bool(one.doubt), **evidence(seen), **neutralised(one),
+    }  # fmt: skip
+    said = said_openly(body, one.channel)
+    hidden = said_hidden(seen, one.channel)
+    return Cut(about, said + hidden, [OPEN] * len(said) + [HIDDEN] * len(hidden))
+
+
+def cut_plainly(one: Example, part: str) -> Cut:
+    """Without asking the rules: for texts that nobody judges."""
+    said = said_openly(one.text, one.channel)
+    about = {"id": one.id, "part": part, "attack": one.attack, "channel": one.channel, "by": one.by,
+             "source": one.source, "family": "", "language": one.language, "hard": False, "doubt": False,
+             "open": 0, "any": 0, "families": [], "odd": 0, "hidden": 0, "changed": False,
+             "touched": False}  # fmt: skip
+    return Cut(about, said, [OPEN] * len(said))
+
+
+def said_openly(body: str, channel: str) -> list[str]:
+    plain = folded(body)
+    return [readable(asked(plain[start:end], channel)) for start, end in stretches(plain)[:MOST]]
+
+
+def said_hidden(seen: Read, channel: str) -> list[str]:
+    """What the judge brings out of a text, read apart."""
+    found = []
+    for one in seen.hidden[:HIDDEN_READ]:
+        plain = folded(one.said[:MOST_HIDDEN])
+        found += [
+            readable(asked(plain[start:end], channel, hidden=True)) for start, end in stretches(plain)[:6]
+        ]
+    return found
+
+
+def readable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
+
+
+def evidence(seen: Read) -> dict[str, Any]:
+    """What the rules find: how heavy in the open, anywhere and in what is hidden, and how odd the hiding."""
+    open_weight, carrying = heaviest(signal for signal in seen.signals if not signal.shown)
+    any_weight, _ = heaviest(seen.signals)
+    inside = [(one.weight, heaviest(_signals(one.said[:MOST_HIDDEN], Shown()))[0]) for one in seen.hidden]
+    speaking = [(odd, weight) for odd, weight in inside if weight and not (odd == 0 and weight <= any_weight)]
+    return {
+        "open": open_weight,
+        "any": any_weight,
+        "families": [one.family for one in carrying],
+        "odd": max((odd for odd, _ in inside), default=0),
+        "hidden": max((odd + weight for odd, weight in speaking), default=0),
+    }
+
+
+def neutralised(one: Example) -> dict[str, Any]:
+    """Whether the door changes it, and whether by more than the two rewrites that touch nobody."""
+    after = neutralise(one.text, one.channel)
+    body = without_frontmatter(one.text) if one.channel in DOCUMENTS else one.text
+    usual = TAG.sub("", MARKER.sub(r"[\1]:", body))
+    return {"changed": after.changed, "touched": after.changed and after.text != usual}
+
+
+def variations(seen: Sequence[Example], chance: random.Random) -> Iterator[Example]:
+    """Attacks set into honest texts, of any channel; each counts as by its author."""
+    attacks = [one for one in seen if one.attack and len(one.text) < SHORT and not one.doubt]
+    honest = [one for one in seen if not one.attack and not one.doubt and len(one.text) > 60]
     for one in attacks:
-        if len(one.text) < SHORT:
-            yield from (_set_into(chance.choice(honest), one, chance) for _ in range(TIMES))
-    for one in (*attacks, *honest):
-        said = sentences(one.text)
-        for _ in range(TIMES if len(said) > 1 else 0):
-            start = chance.randrange(len(said))
-            yield " ".join(said[start : start + chance.randint(1, 3)]), one.channel
-        other = chance.choice(attacks if one.attack else honest)
-        yield " ".join([*said[:3], *sentences(other.text)[:2]]), one.channel
+        for number in range(TIMES):
+            hides = len(one.text) < SHORTER and chance.random() < DISGUISED
+            attack = replace(one, text=disguised(one.text, chance)) if hides else one
+            text, channel = _set_into(chance.choice(honest), attack, chance)
+            yield replace(one, id=f"{one.id}+{number}", text=text, channel=channel)
 
 
-def _set_into(around: Example, attack: Example, chance: random.Random) -> Said:
+def _set_into(around: Example, attack: Example, chance: random.Random) -> tuple[str, Any]:
     said, span = sentences(around.text), chance.randint(1, 4)
     at = chance.randint(0, len(said))
     parts = [*said[max(0, at - span) : at], attack.text, *said[at : at + span]]
@@ -73,21 +159,30 @@ def sentences(text: str) -> list[str]:
     return [piece for piece in SENTENCE.split(text) if piece.strip()]
 
 
-def in_catalogues(chance: random.Random) -> Iterator[Said]:
-    """Descriptions, parameters and requests of the written catalogues, and texts in quantity."""
+def in_catalogues(chance: random.Random) -> Iterator[Example]:
+    """Descriptions, parameters and requests of the written catalogues, without a label."""
     for path in sorted((ROOT / "train" / "catalogues").rglob("*.txt")):
         bench = read_catalogue(path)
-        yield from ((tool.description, "tool_description") for tool in bench.tools)
-        yield from ((said, "schema_field") for tool in bench.tools[::3] for said in tool.parameters.values())
-        yield from ((query.text, chance.choice(CHANNELS)) for query in bench.queries[::8])
-    yield from ((one.text, one.channel) for one in examples() if in_quantity(one) and not kept_back(one))
+        said = [(tool.description, "tool_description") for tool in bench.tools]
+        said += [(text, "schema_field") for tool in bench.tools[::3] for text in tool.parameters.values()]
+        said += [(query.text, chance.choice(CHANNELS)) for query in bench.queries[::8]]
+        for number, (text, channel) in enumerate(said):
+            yield Example(f"{path.stem}-{number}", text, channel, False, "catalogues")  # type: ignore[arg-type]
 
 
-def cut(text: str, channel: str) -> list[str]:
-    """The stretches of a text, as the reader will see them."""
-    plain = folded(without_frontmatter(text) if channel in DOCUMENTS else text)
-    said = [asked(plain[start:end], channel) for start, end in stretches(plain)[:MOST]]
-    return [each.encode("utf-8", "replace").decode() for each in said]
+def parts(packages: Path | None) -> Iterator[tuple[str, Example]]:
+    seen = [*examples(), *(translations(packages) if packages else ())]
+    chance = random.Random(SEED)
+    yield from (("train", one) for one in seen)
+    yield from (("test", one) for one in of_many_authors("test"))
+    yield from ((folder.name, one) for folder in UNSEEN for one in corpus(folder))
+    yield from (("set in", one) for one in variations([o for o in seen if o.labelled], chance))
+    yield from (("unlabelled", one) for one in in_catalogues(chance))
+
+
+def cut_one(chosen: tuple[str, Example]) -> Cut:
+    part, one = chosen
+    return cut_plainly(one, part) if one.source in NOT_JUDGED else cut(one, part)
 
 
 def flat(tokenizer: Tokenizer, said: Sequence[str]) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint32]]:
@@ -97,33 +192,33 @@ def flat(tokenizer: Tokenizer, said: Sequence[str]) -> tuple[npt.NDArray[np.uint
     return np.concatenate([np.array(ids, np.uint16) for ids in tokens]), ends.astype(np.uint32)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Cut the guard's texts into stretches.")
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--every", type=int, default=1, help="take one text of so many, to try things out")
-    given = parser.parse_args()
+def opened_tokenizer() -> Tokenizer:
     tokenizer = Tokenizer.from_file(str(ENCODER / "tokenizer.json"))
     tokenizer.no_padding()
     tokenizer.enable_truncation(TOKENS)
-    chance = random.Random(SEED)
-    seen = taught_with()[:: given.every]
-    texts = [(one, said) for one in seen if (said := cut(one.text, one.channel))]
-    unlabelled = [*variations(seen, chance), *list(in_catalogues(chance))[:: given.every]]
-    more = dict.fromkeys(piece for said, channel in unlabelled for piece in cut(said, channel)[:4])
-    tokens, ends = flat(tokenizer, [piece for _, said in texts for piece in said])
-    more_tokens, more_ends = flat(tokenizer, list(more))
-    owners = np.repeat(np.arange(len(texts)), [len(said) for _, said in texts])
-    attack = np.array([one.attack for one, _ in texts])
+    return tokenizer
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Cut the guard's texts into stretches.")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--packages", type=Path, help="unpacked packages with translations of their messages")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--every", type=int, default=1, help="take one text of so many, to try things out")
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    chosen = list(parts(given.packages))[:: given.every]
+    with ProcessPoolExecutor(given.workers) as workers:
+        found = [one for one in workers.map(cut_one, chosen, chunksize=500) if one.said]
+    tokens, ends = flat(opened_tokenizer(), [piece for one in found for piece in one.said])
+    owners = np.repeat(np.arange(len(found)), [len(one.said) for one in found])
+    kinds = np.array([kind for one in found for kind in one.kinds], np.uint8)
     np.savez_compressed(
-        given.out,
-        tokens=tokens,
-        ends=ends,
-        owners=owners,
-        attack=attack,
-        more_tokens=more_tokens,
-        more_ends=more_ends,
+        given.out / "stretches.npz", tokens=tokens, ends=ends, owners=owners.astype(np.uint32), kinds=kinds
     )
-    print(f"{len(texts)} texts, {len(ends)} stretches, {len(more_ends)} more without a label")
+    with gzip.open(given.out / "texts.jsonl.gz", "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps(one.about) + "\n" for one in found)
+    print(f"{len(found)} texts, {len(ends)} stretches, {len(tokens)} tokens")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """The texts the guard's classifier learns from, each with its channel and where it comes from.
 
-Labelled texts of ../shared/security, tests/data and `guard_corpora`, sentences of our own
-(`guard_attacks.txt`, `guard_honest.txt`, and `guard_grammar.toml`, which puts them together), and honest
-texts in quantity: tool descriptions of ../shared/bench and docstrings of the installed packages.
+Labelled texts of shared/security (its `more` holds those of many public authors, divided by source), of
+tests/data and of `guard_corpora`, sentences of our own (`guard_attacks.txt`, `guard_honest.txt`, and
+`guard_grammar.toml`, which puts them together), and honest texts in quantity: tool descriptions of
+shared/bench and docstrings of the installed packages.
 """
 
 import ast
@@ -20,8 +21,11 @@ from typing import Any
 from prowess.context.sanitise import Channel
 
 ROOT = Path(__file__).resolve().parents[1]
-SHARED = ROOT.parent / "shared"
+SHARED = next(
+    (each / "shared" for each in ROOT.parents if (each / "shared").exists()), ROOT.parent / "shared"
+)
 SECURITY = SHARED / "security"
+MORE = SECURITY / "more"
 OWN = ROOT / "tests" / "data" / "guard"
 FRESH = ROOT / "tests" / "data" / "guard_fresh"
 CORPORA = tuple(sorted((ROOT / "train" / "guard_corpora").iterdir()))
@@ -32,6 +36,7 @@ FOLDS = 5
 EVERY_TOOL = 6
 EVERY_FILE = 6
 MOST_DOCSTRINGS = 2500
+MOST_MESSAGES = 25
 PER_SENTENCE = 6
 """How many texts are made of one sentence of the grammar."""
 SEED = 3
@@ -46,20 +51,27 @@ class Example:
     attack: bool
     source: str
     family: str = ""
+    author: str = ""
+    """Whom a corpus of many authors has it from; whole authors are left out to judge what was learnt."""
+    language: str = ""
+    hard: bool = False
+    """Honest, and chosen because it looks like an attack."""
+    doubt: str = ""
+    """Why its label can be disputed."""
+    split: str = "train"
+
+    @property
+    def by(self) -> str:
+        return self.author or self.source
 
     @property
     def labelled(self) -> bool:
         """Whether it comes from a corpus; sentences written to be hard to tell apart set no limits."""
-        return self.source in {folder.name for folder in (SECURITY, OWN, FRESH, *CORPORA)}
+        return self.source in {folder.name for folder in (SECURITY, MORE, OWN, FRESH, *CORPORA)}
 
 
-def fold_of(one: Example) -> int:
-    return hashlib.md5(one.id.encode()).digest()[0] % FOLDS
-
-
-def kept_back(one: Example) -> bool:
-    """Whether the reader must not learn from a text, because its limits are set by it."""
-    return fold_of(one) == FOLDS - 1
+def author_fold(one: Example) -> int:
+    return hashlib.md5(one.by.encode()).digest()[0] % FOLDS
 
 
 def rows(file: Path) -> Iterator[dict[str, Any]]:
@@ -75,8 +87,20 @@ def corpus(folder: Path) -> Iterator[Example]:
             # What was placed into a long honest body teaches the body, not the attack.
             placed = row.get("technique", "").startswith("placed")
             if not placed:
-                family = row.get("family", "") if attack else ""
-                yield Example(row["id"], row["text"], row["channel"], attack, folder.name, family)
+                yield labelled_as(row, attack, folder.name)
+
+
+def labelled_as(row: dict[str, Any], attack: bool, source: str) -> Example:
+    family = row.get("family", "") if attack else ""
+    hard = not attack and "hard" in (row.get("kind"), row.get("family"))
+    author = row["source"] if "split" in row or source == SECURITY.name else ""
+    about = (row.get("language", ""), hard, row.get("doubt", ""), row.get("split", "train"))
+    return Example(row["id"], row["text"], row["channel"], attack, source, family, author, *about)
+
+
+def of_many_authors(split: str) -> list[Example]:
+    """The texts of `more`; those of `test` are for reports alone."""
+    return [one for one in corpus(MORE) if one.split == split]
 
 
 def written() -> Iterator[Example]:
@@ -87,6 +111,37 @@ def written() -> Iterator[Example]:
             *family, channel, text = line.replace("\\n", "\n").split("|", 2 if attack else 1)
             assert channel in CHANNELS, line
             yield Example(f"{name}-{number}", text, channel, attack, "written", "".join(family))
+
+
+def in_languages() -> Iterator[Example]:
+    """Sentences of our own in some thirty languages: language, attack or honest, text."""
+    lines = (ROOT / "train" / "guard_languages.txt").read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate(lines):
+        language, kind, text = line.split("|", 2)
+        channel = CHANNELS[number % len(CHANNELS)]
+        family = "multilingual" if kind == "a" else ""
+        yield Example(
+            f"languages-{number}", text, channel, kind == "a", "languages", family, language=language
+        )
+
+
+def translations(folder: Path) -> Iterator[Example]:
+    """What packages say to their users in other languages: messages of their .po files."""
+    for file in sorted(folder.rglob("LC_MESSAGES/*.po")):
+        language = file.parts[-3]
+        said = dict.fromkeys(_messages(file.read_text(encoding="utf-8", errors="replace")))
+        for number, text in enumerate(islice(said, MOST_MESSAGES)):
+            channel = CHANNELS[number % len(CHANNELS)]
+            id = f"po-{file.parts[-4]}-{language}-{number}"
+            yield Example(id, text, channel, False, "translations", language=language)
+
+
+def _messages(content: str) -> Iterator[str]:
+    for entry in content.split("\n\n"):
+        found = re.search(r'^msgstr(?:\[0\])? ((?:"[^\n]*"\n?)+)', entry, re.MULTILINE)
+        text = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', found[1])) if found else ""
+        if len(text) > 35 and "Project-Id-Version" not in text:
+            yield text.replace('\\"', '"').replace("\\n", "\n")
 
 
 def made() -> Iterator[Example]:
@@ -148,4 +203,5 @@ def _docstrings(file: Path) -> Iterator[str]:
 def examples() -> list[Example]:
     """Everything the shipped head learns from."""
     labelled = [one for folder in (SECURITY, OWN, FRESH, *CORPORA) for one in corpus(folder)]
-    return [*labelled, *written(), *made(), *tools(), *docstrings()]
+    labelled += of_many_authors("train")
+    return [*labelled, *written(), *in_languages(), *made(), *tools(), *docstrings()]

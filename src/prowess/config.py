@@ -112,6 +112,7 @@ class GatewayConfig(_Section, frozen=True):
 
     max_result_characters: Positive = 100_000
     neutralise_results: bool = False
+    check_results: bool = True
     concurrency: Positive = 32
     timeout: Annotated[float, msgspec.Meta(gt=0)] = 120.0
     max_timeout: Annotated[float, msgspec.Meta(gt=0)] = 3600.0

@@ -20,6 +20,8 @@ Places = npt.NDArray[np.int64]
 
 LOOK_ALIKES = Path(__file__).with_name("look_alikes.txt")
 """Letters that look like a Latin one in common fonts, each row led by the letter it looks like."""
+CONFUSABLES = Path(__file__).with_name("confusables.txt")
+"""The same by Unicode's own table, made by `train/guard_confusables.py`."""
 
 # Signs of tags and markers that have doubles.
 SIGNS = {
@@ -174,6 +176,16 @@ def _table(look_alikes: bool) -> Codes:
     if look_alikes:
         _add_look_alikes(table)
     table[list(INVISIBLE)] = GONE
+    return _settled(table)
+
+
+def _settled(table: Codes) -> Codes:
+    """Until nothing changes: what stands for a letter that only looks like another stands for that one."""
+    for _ in range(4):
+        further = table[table]
+        if np.array_equal(further, table):
+            break
+        table = further
     return table
 
 
@@ -193,6 +205,9 @@ def _add_look_alikes(table: Codes) -> None:
     for code in (*range(0xC0, 0x250), *range(0x1E00, 0x1F00)):
         base = unicodedata.normalize("NFD", chr(code))[0].lower()
         table[code] = ord(base) if base.isascii() else table[code]
+    for row in CONFUSABLES.read_text(encoding="utf-8").splitlines()[1:]:
+        letter, *codes = row.split()
+        table[[int(code, 16) for code in codes]] = ord(letter)
     for row in LOOK_ALIKES.read_text(encoding="utf-8").splitlines():
         letter, doubles = row.split(" ", 1)
         table[[ord(double) for double in doubles]] = ord(letter)

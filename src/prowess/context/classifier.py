@@ -3,19 +3,21 @@
 Above stands judge in sanitise, which asks it for a second opinion. The head beside this file is made by
 `train/guard.py`: one weight for each hashed word, pair of words and pair with a gap, and one for each concept
 and pair of concepts (`concepts.py`) that stand in one sentence or close together. It reads at most `MOST`
-windows of a text. Texts that it does not find plainly harmless are read by a network too (`reader.py`), and
-both opinions are added up; where the network is not there, the head speaks alone. The same text gets the
-same answer every time.
+windows of a text, and says which stretches of a long one the networks read (`reader.py`). What networks,
+head and rules say is added up, in two ways; `model/limits.json`, made by `train/guard_limits.py`, says what
+each counts and from which sum on a text of each channel is rejected. Where the networks are not there, the
+head speaks alone. The same text gets the same answer every time.
 """
 
+import json
 import zlib
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,10 +25,12 @@ import numpy.typing as npt
 from prowess.context.characters import fold
 from prowess.context.concepts import Sentence, lexicon, pieces, sentence
 from prowess.context.quoting import Spans
-from prowess.context.reader import Reader, runs_of
+from prowess.context.reader import Reader, Seen, Stretch, runs_of
 from prowess.context.shipped import fault
+from prowess.context.verdicts import Verdict, Verdicts
 
 SHIPPED = Path(__file__).parent / "model" / "guard.npz"
+SUMS = "limits.json"
 
 CHANNELS = ("tool_description", "schema_field", "card", "skill", "result")
 BUCKETS = 1 << 14
@@ -39,8 +43,8 @@ WORDS = 60
 QUOTED = 15
 """So many characters in quotation marks or code make a sentence one that shows something."""
 FEWEST = 8
-WORDS_COUNT = 0.5
-"""What the head's opinion counts beside the network's."""
+LEAST, GREATEST = -3.0, 4.0
+"""How unusual words can be at most, in either direction."""
 NOTHING = Spans()
 
 Features = npt.NDArray[np.int64]
@@ -58,7 +62,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The highest score of any window, where that window begins, and what the score means."""
+    """How far over its limit a text is, where the part begins that reads worst, and what that means."""
 
     score: float
     place: int
@@ -66,6 +70,8 @@ class Reading:
     """Whether it rejects by itself."""
     harmless: bool = True
     """Whether it speaks up for a text that the rules would reject."""
+    end: int = 0
+    """Where the stretch ends that reads worst."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +83,28 @@ class Limits:
 
     def reading(self, score: float, place: int, channel: str) -> Reading:
         return Reading(score, place, score >= self.high[channel], score < self.low[channel])
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """What each opinion counts in one sum, and from which sum on a text of a channel is rejected."""
+
+    taught: float
+    turned: float
+    words: float
+    rules: float
+    limits: dict[str, float]
+
+    def over(self, seen: Seen, unusual: float, rules: float, channel: str) -> float:
+        """By how much it is over its limit, or under."""
+        words = self.words * min(max(unusual, LEAST), GREATEST)
+        total = self.taught * seen.taught + self.turned * seen.turned + words + self.rules * rules
+        return total - self.limits[channel]
+
+
+def sums_in(file: Path) -> tuple[Sum, ...]:
+    held = json.loads(file.read_text(encoding="utf-8"))
+    return tuple(Sum(**each) for each in held["sums"])
 
 
 def no_reader() -> None:
@@ -92,12 +120,14 @@ class Classifier:
     alone: Limits
     usual: dict[str, tuple[float, float]]
     """The middle and the spread of the head's scores of honest texts, by channel."""
-    together: Limits
-    """For the sum of both opinions, the head's measured by what is usual."""
+    sums: tuple[Sum, ...]
+    """Of all opinions, the head's measured by what is usual; one over its limit is enough."""
     harmless: float
-    """What the head finds no more unusual than this, the network does not read."""
+    """What the head finds no more unusual than this, and rules find nothing in, the networks do not read."""
     reader: Callable[[], Reader | None]
     """Opened when there is something for it to read."""
+    verdicts: Verdicts[Any] = field(default_factory=Verdicts, compare=False, repr=False)
+    """What was judged with its help."""
 
     @classmethod
     def open(cls, file: Path = SHIPPED, reader: bool = True) -> Self | None:
@@ -107,24 +137,47 @@ class Classifier:
         with np.load(file, allow_pickle=False) as kept:
             rows = [dict(zip(CHANNELS, row.tolist(), strict=True)) for row in kept["numbers"].astype(float)]
             words, concepts = (kept[name].astype(np.float32) for name in ("words", "concepts"))
-            high, low, harmless = kept["together"].tolist()
+            harmless = float(kept["harmless"])
         starts, alone, middle, spread = rows[0], Limits(rows[1], rows[2]), rows[3], rows[4]
         usual = {channel: (middle[channel], spread[channel]) for channel in CHANNELS}
-        together = Limits(dict.fromkeys(CHANNELS, high), dict.fromkeys(CHANNELS, low))
+        sums = sums_in(file.with_name(SUMS))
         network = cache(Reader.open) if reader else no_reader
-        return cls(words, concepts, starts, alone, usual, together, harmless, network)
+        return cls(words, concepts, starts, alone, usual, sums, harmless, network)
 
-    def read(self, text: str, channel: str, shown: Spans = NOTHING) -> Reading:
-        """How much a text reads like an attack, and where."""
+    def read(
+        self,
+        text: str,
+        channel: str,
+        shown: Spans = NOTHING,
+        hidden: Sequence[Stretch] = (),
+        rules: float = 0.0,
+        places: Sequence[int] = (),
+    ) -> Reading:
+        """How much a text reads like an attack, and where.
+
+        What it hides is read along, what rules found in it is added, and places they point at are read first.
+        """
         said = self.by_words(text, channel, shown)
-        if not said or self.unusual(said[0][0], channel) < self.harmless:
-            return Reading(-np.inf, said[0][1] if said else 0)
-        score, place = said[0]
+        if not said and not hidden:
+            return Reading(-np.inf, 0)
+        score, place = said[0] if said else (self.usual[channel][0], 0)
+        unusual = self.unusual(score, channel)
+        if unusual < self.harmless and not rules and not hidden:
+            return Reading(-np.inf, place)
         reader = self.reader()
         if reader is None:
             return self.alone.reading(score, place, channel)
-        seen, at = reader.read(text, channel, [place for _, place in said])
-        return self.together.reading(seen + WORDS_COUNT * self.unusual(score, channel), at, channel)
+        seen = reader.read(text, channel, [*places, *(at for _, at in said)], hidden)
+        over = max(each.over(seen, unusual, rules, channel) for each in self.sums)
+        if over < 0:
+            return Reading(over, seen.place, end=seen.end)
+        place, end = reader.worst_sentence(text, channel, seen)
+        return Reading(over, place, rejects=True, harmless=False, end=end)
+
+    def remembered(self, text: str, about: Hashable, judge: Callable[[], Verdict]) -> Verdict:
+        """The verdict on a text that was judged before; one without the networks is another."""
+        found: Verdict = self.verdicts.of(text, (about, self.reader is no_reader), judge)
+        return found
 
     def by_words(self, text: str, channel: str, shown: Spans = NOTHING) -> list[tuple[float, int]]:
         """The score and place of each window, the one first that reads most like an attack by its words."""

@@ -10,6 +10,7 @@ import binascii
 import codecs
 import html
 import re
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -43,11 +44,20 @@ Decoding = Callable[[str], str]
 BASE64 = re.compile(
     r"[A-Za-z0-9+/_-]{20,}(?:\r?\n[A-Za-z0-9+/_-]{20,})*(?:\r?\n[A-Za-z0-9+/_-]{1,80}=)?={0,2}"
 )
-HEXADECIMAL = re.compile(r"[0-9a-fA-F]{2}(?:[ :,]?[0-9a-fA-F]{2}){13,8000}")
-ESCAPED = re.compile(r"(?:\\u\{?00[2-7][0-9a-fA-F]\}?|\\x[2-7][0-9a-fA-F]|\\[01][0-7]{2}){8,8000}")
+HEXADECIMAL = re.compile(r"(?<![0-9A-Za-z])[0-9a-fA-F]{2}(?:[ :,]?[0-9a-fA-F]{2}){13,8000}")
+ESCAPED = re.compile(r"(?:(?:\\u\{?00[2-7][0-9a-fA-F]\}?|\\x[2-7][0-9a-fA-F]|\\[01][0-7]{2}) ?){5,8000}")
 ENTITIES = re.compile(r"(?:&#(?:x[2-7][0-9a-fA-F]|3[2-9]|[4-9]\d|1[01]\d|12[0-6]);){8,8000}")
 BINARY = re.compile(r"(?<!\d)[01]{8}(?:[ ,]?[01]{8}){7,4000}(?!\d)")
-PERCENT = re.compile(r"(?:[\w.,:;'/?=-]{0,30}%[2-7][0-9a-fA-F]){5,8000}[\w.,:;'/?=-]{0,30}")
+PERCENT = re.compile(r"(?:[\w.,:;'/?=-]{0,30}%[2-7][0-9a-fA-F]){2,8000}[\w.,:;'/?=-]{0,30}")
+SHORT_BASE64 = re.compile(r"(?<![\w+/-])(?=[a-z0-9+/]*[A-Z])[A-Za-z0-9+/]{8,19}={0,2}(?![\w+/-])")
+SHORT_HEXADECIMAL = re.compile(r"(?<!\w)(?:[2-7][0-9a-fA-F]){5,13}(?!\w)")
+ANNOUNCED = re.compile(
+    r"base.?64|\bhex|decod|decipher|decrypt|unicode sequence|rot.?13|caesar|cipher|b64", re.IGNORECASE
+)
+"""Words beside which also a short stretch is worth decoding."""
+PACKED = "H4sI"
+"""How base64 of gzip begins."""
+MOST_UNPACKED = 20_000
 BASE32 = re.compile(r"\b[A-Z2-7]{32,8000}={0,6}")
 DECIMAL = re.compile(r"(?<![\d.])(?:(?:3[2-9]|[4-9]\d|1[01]\d|12[0-6])[ ,]{1,2}){15,4000}\d{2,3}(?![\d.])")
 MORSE_CODE = re.compile(r"(?:[.-]{1,5} (?:/ )?){7,800}[.-]{1,5}")
@@ -259,6 +269,20 @@ def _encoded(text: str) -> Iterator[Encoded]:
     for kind in KINDS:
         yield from _of_kind(text, *kind)
     yield from _shifted(text)
+    if ANNOUNCED.search(text):
+        yield from _announced(text)
+
+
+def _announced(text: str) -> Iterator[Encoded]:
+    """Short stretches in a text that speaks of decoding: one word is enough there."""
+    for kind, pattern, decode in (
+        ("base64", SHORT_BASE64, _from_base64),
+        ("hexadecimal", SHORT_HEXADECIMAL, _from_hexadecimal),
+    ):
+        for match in islice(pattern.finditer(text), MOST):
+            said = decode(match[0])
+            if len(said) >= SHORTEST - 1 and said.isascii() and said.replace(" ", "").isalpha():
+                yield Encoded(kind, match.start(), match.end(), said)
 
 
 def _of_kind(
@@ -269,7 +293,7 @@ def _of_kind(
             said = decode(match[0][:LONGEST])
             # Encoded twice is still encoded.
             said = decode(said) or said if said and pattern.fullmatch(said) else said
-            if reads_as_prose(said):
+            if reads_as_prose(said) or (kind == "escapes" and said.strip().isalpha()):
                 yield Encoded(kind, match.start(), match.end(), said)
 
 
@@ -284,10 +308,18 @@ def reads_as_prose(text: str) -> bool:
 
 def _from_base64(text: str) -> str:
     compact = re.sub(r"\s", "", text).replace("-", "+").replace("_", "/").rstrip("=")
+    # Of an unfinished group of four nothing is lost; a single digit of one says nothing.
+    whole = compact[: len(compact) - (len(compact) % 4 == 1)]
     try:
-        return base64.b64decode(compact[: len(compact) // 4 * 4 or None], validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError, ValueError):
+        content = base64.b64decode(whole + "=" * (-len(whole) % 4), validate=True)
+        return (_unpacked(content) if text.startswith(PACKED) else content).decode()
+    except (binascii.Error, UnicodeDecodeError, ValueError, zlib.error):
         return ""
+
+
+def _unpacked(content: bytes) -> bytes:
+    """What was packed by gzip, as far as it is read at all."""
+    return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(content, MOST_UNPACKED)
 
 
 def _from_base32(text: str) -> str:
@@ -373,9 +405,10 @@ def _shifted(text: str) -> Iterator[Encoded]:
     """Rot13 and its relatives, and words written backwards."""
     sample = text[:LONGEST].lower()
     words = set(WORD.findall(sample))
+    enough = 2 if ANNOUNCED.search(sample) else 3
     for shift in range(1, 26):
         marks = words & _shifted_marks(shift)
-        if len(marks) >= 3 and max(map(len, marks)) >= 4:
+        if len(marks) >= enough and max(map(len, marks)) >= 4:
             yield Encoded("shifted letters", 0, len(text), shifted(sample, 26 - shift))
     backwards = {word for word in MARKS if word[::-1] in words}
     if len(backwards) >= 3 and max(map(len, backwards)) >= 4:

@@ -33,9 +33,14 @@ FOLDED = re.compile(
     r"<(?:details|template|noscript|object|desc|metadata)\b[^<>]{0,100}>([^<]{20,2000})</", re.IGNORECASE
 )
 SPELLED = re.compile(r"(?:(?<![\w])\w(?: {2,3}|[ ._*-])){10,400}\w?")
+DOTTED = re.compile(r"\w[._*-]\w[._*-]\w")
 SPLIT = re.compile("(?<=\\w)[\u00a0\u2000-\u200a\u202f](?=\\w)")
 EMPHASISED = re.compile(r"(?<=\w)(?:\*\*|__|\*|~~|\u200b|<b>|</b>|<i>|</i>)(?=\w)")
-JOINING = re.compile(r"concatenat|combine|put together|join (?:these|the|them)", re.IGNORECASE)
+JOINING = re.compile(
+    r"concatenat|combine|put together|assemble|\bjoin(?:s|ed|ing)?\b|\b[a-z] ?\+ ?[a-z]\b|in sequence",
+    re.IGNORECASE,
+)
+STRING = re.compile(r"[=:]\s?\"([^\"\n]{3,400})\"")
 JOINED = re.compile(r"(?<=[\"'])\s?(?:\+|,|\.|\|\|)\s?(?=[\"'])")
 LEET = str.maketrans("0134579$@!|", "oieastgsail")
 LEET_WORD = re.compile(r"\b(?=\w*[a-z])(?=\w*[013457@$])[\w@$]{4,14}\b")
@@ -127,12 +132,17 @@ def _in_spelling(text: str) -> Iterator[Hidden]:
     if len(SPLIT.findall(text)) >= 10:
         yield Hidden("spells it letter by letter", SPLIT.sub("", text), 0, 2)
     for match in islice(SPELLED.finditer(text), MOST):
-        words = re.split(r" {2,}", match[0])
+        # Letters that are parted by dots leave the blanks to part the words.
+        words = re.split(r" +" if DOTTED.match(match[0]) else r" {2,}", match[0])
         said = " ".join(re.sub(r"[ ._*-]", "", word) for word in words)
         yield Hidden("spells it letter by letter", said, match.start(), 2 if len(words) > 3 else 0)
     if len(EMPHASISED.findall(text)) >= 3:
         yield Hidden("breaks words with markup", EMPHASISED.sub("", text), 0, 0)
-    if len(JOINED.findall(text)) >= 2 and JOINING.search(text):
-        yield Hidden("is put together from pieces", re.sub(r"[\"']", "", JOINED.sub("", text)), 0, 1)
+    if len(JOINED.findall(text)) >= 2:
+        said = re.sub(r"[\"']", "", JOINED.sub("", text))
+        yield Hidden("is put together from pieces", said, 0, 1 if JOINING.search(text) else 0)
+    strings = STRING.findall(text)
+    if len(strings) >= 2 and JOINING.search(text):
+        yield Hidden("is put together from pieces", "".join(strings), 0, 1)
     if len(LEET_WORD.findall(text.lower())) >= 2:
         yield Hidden("writes digits for letters", text.lower().translate(LEET), 0, 0)

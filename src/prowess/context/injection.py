@@ -5,7 +5,7 @@ the same files when there is nothing to say.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from prowess.context.cards import Count

@@ -1,14 +1,16 @@
-"""A network that reads stretches of a text and says how much each reads like an attack.
+"""Two networks that read stretches of a text and say how much each reads like an attack.
 
-Above stands the classifier, which adds its word weights to this. The network is the shipped encoder, with
-its layers turned to this task: `model/reader.npz`, made by `train/guard_reader.py`, holds two narrow matrices
-for each weight, and they are worked into a copy of the encoder when something is first judged. A stretch is
-read alone, so the same text gets the same answer every time.
+Above stands the classifier, which adds up what they say. Both grew out of the shipped encoder. One has all of
+its layers taught by texts of many authors (`model/taught.onnx`, made by `train/guard_teach.py`). The other
+is the encoder itself, its layers turned to what is subtle: `model/reader.npz`, made by
+`train/guard_reader.py`, holds two narrow matrices for each weight, and they are worked into a copy of the
+encoder when something is first judged. A stretch is read alone, so the same text gets the same answer every
+time.
 """
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -24,19 +26,24 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 SHIPPED = Path(__file__).parent / "model" / "reader.npz"
+TAUGHT = "taught.onnx"
 # The encoder's files, not its code: nothing here knows how they are searched with.
 ENCODER = Path(__file__).parents[1] / "discovery" / "model"
 
 STRETCH = 420
 """How many characters are read at a time: whole sentences, and half of them again with the next."""
-MOST = 2
-"""Stretches read of one text: those around the places that others find most telling."""
+MOST, MOST_HIDDEN = 12, 6
+"""Stretches read of one text, and of one that it hides: those around the places others find most telling."""
 TOKENS = 128
 NOTHING_READ = -20.0
 SHARPNESS = 8.0
 """The encoder's vectors have length 1; the head was taught with longer ones."""
 
+SPELLED, SPELLED_FROM = 3, 0x250
+"""What a letter counts that the encoder spells, and where such letters begin."""
+
 Floats = npt.NDArray[np.float32]
+Sizes = npt.NDArray[np.int64]
 
 
 def runs_of(places: Sequence[tuple[int, int]], longest: int) -> Iterator[tuple[int, int]]:
@@ -57,8 +64,31 @@ def runs_of(places: Sequence[tuple[int, int]], longest: int) -> Iterator[tuple[i
 
 def stretches(text: str) -> list[tuple[int, int]]:
     """Overlapping runs of sentences, each from where it begins to where it ends."""
-    places = list(pieces(text))
-    return [(places[start][0], places[end - 1][1]) for start, end in runs_of(places, STRETCH)]
+    sizes = sizes_of(text)
+    places = [part for piece in pieces(text) for part in _parted(piece, sizes)]
+    measured = places if sizes is None else [(int(sizes[start]), int(sizes[end])) for start, end in places]
+    return [(places[start][0], places[end - 1][1]) for start, end in runs_of(measured, STRETCH)]
+
+
+def sizes_of(text: str) -> Sizes | None:
+    """How much there is to read before each place; nothing for a text in which every character counts one.
+
+    The encoder knows Latin words as wholes and spells other scripts, so a letter of those counts for more.
+    """
+    if text.isascii():
+        return None
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    return np.append(0, np.cumsum(np.where(codes < SPELLED_FROM, 1, SPELLED)))
+
+
+def _parted(piece: tuple[int, int], sizes: Sizes | None) -> Iterator[tuple[int, int]]:
+    """A sentence, or the parts of one that is too long to be read at once."""
+    start, end = piece
+    if sizes is None or sizes[end] - sizes[start] <= STRETCH:
+        yield piece
+        return
+    step = STRETCH // SPELLED
+    yield from ((at, min(at + step, end)) for at in range(start, end, step))
 
 
 def telling(runs: Sequence[tuple[int, int]], places: Sequence[int]) -> list[tuple[int, int]]:
@@ -73,9 +103,9 @@ def folded(text: str) -> str:
     return fold(text, look_alikes=False).text
 
 
-def asked(said: str, channel: str) -> str:
-    """What the network sees of a stretch: where the text stands, and what it says."""
-    return f"{channel.replace('_', ' ')}: {said}"
+def asked(said: str, channel: str, hidden: bool = False) -> str:
+    """What the network sees of a stretch: where the text stands, whether openly, and what it says."""
+    return f"{'hidden ' if hidden else ''}{channel.replace('_', ' ')}: {said}"
 
 
 def turned(encoder: bytes, changes: Mapping[str, npt.NDArray[np.generic]]) -> bytes:
@@ -117,22 +147,46 @@ class Head:
         return float(self.outer @ seen) + self.outer_bias
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What each network says of the stretch it finds worst, in log-odds, and where the first one's begins."""
+
+    taught: float = NOTHING_READ
+    turned: float = NOTHING_READ
+    place: int = 0
+    end: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A part of a text as the networks see it, and where in the text it stands."""
+
+    said: str
+    start: int
+    end: int
+
+
 class Reader:
-    def __init__(self, session: "InferenceSession", tokenizer: "Tokenizer", head: Head) -> None:
-        self._session = session
+    def __init__(
+        self, taught: "InferenceSession", turned: "InferenceSession", tokenizer: "Tokenizer", head: Head
+    ) -> None:
+        self._taught = taught
+        self._turned = turned
         self._tokenizer = tokenizer
         self._head = head
 
     @classmethod
     def open(cls, file: Path = SHIPPED, encoder: Path = ENCODER) -> Self | None:
-        """The shipped network, or none where a part of it is missing or belongs to another encoder."""
+        """The shipped networks, or none where a part is missing or belongs to another encoder."""
         try:
             # Loaded when something is first judged: they cost 150 ms that other uses need not pay.
             from onnxruntime import InferenceSession, SessionOptions
             from tokenizers import Tokenizer
         except ImportError:
             return None
-        if not (file.exists() and (encoder / "model.onnx").exists()) or (file == SHIPPED and fault()):
+        taught = file.with_name(TAUGHT)
+        missing = not (file.exists() and taught.exists() and (encoder / "model.onnx").exists())
+        if missing or (file == SHIPPED and fault()):
             return None
         content = (encoder / "model.onnx").read_bytes()
         with np.load(file, allow_pickle=False) as kept:
@@ -144,21 +198,51 @@ class Reader:
         options = SessionOptions()
         options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
-        session = InferenceSession(turned(content, parts), options, providers=["CPUExecutionProvider"])
+        first, second = (
+            InferenceSession(model, options, providers=["CPUExecutionProvider"])
+            for model in (taught.read_bytes(), turned(content, parts))
+        )
         tokenizer = Tokenizer.from_file(str(encoder / "tokenizer.json"))
         tokenizer.no_padding()
         tokenizer.enable_truncation(TOKENS)
-        return cls(session, tokenizer, head)
+        return cls(first, second, tokenizer, head)
 
-    def read(self, text: str, channel: str, places: Sequence[int]) -> tuple[float, int]:
-        """The log-odds of the stretch that reads most like an attack, and where it begins."""
-        plain = folded(text)
-        chosen = telling(stretches(plain), places)
-        found = ((self._score(plain[start:end], channel), start) for start, end in chosen)
-        return max(found, default=(NOTHING_READ, 0))
+    def read(self, text: str, channel: str, places: Sequence[int], hidden: Sequence[Stretch] = ()) -> Seen:
+        """What the networks say of a text and of what it hides; of a long one, around the places given."""
+        plain = fold(text, look_alikes=False)
+        read = [Stretch(asked(plain.text[start:end], channel), *plain.span(start, end))
+                for start, end in telling(stretches(plain.text), places)]  # fmt: skip
+        for one in hidden:
+            said = folded(one.said)
+            read += [replace(one, said=asked(said[start:end], channel, hidden=True))
+                     for start, end in stretches(said)[:MOST_HIDDEN]]  # fmt: skip
+        seen = Seen()
+        for stretch in read:
+            seen = worse(seen, stretch, *self.log_odds(stretch.said))
+        return seen
 
-    def _score(self, said: str, channel: str) -> float:
-        readable = asked(said, channel).encode("utf-8", "replace").decode()
-        ids = np.array([self._tokenizer.encode(readable).ids], np.int64)
-        (vector,) = self._session.run(["embedding"], {"input_ids": ids})
-        return self._head(np.asarray(vector[0], np.float32))
+    def worst_sentence(self, text: str, channel: str, seen: Seen) -> tuple[int, int]:
+        """Where in the stretch that reads worst the sentence stands that does so by itself."""
+        stretch = text[seen.place : seen.end]
+        places = list(pieces(stretch))
+        if len(places) < 2:
+            return seen.place, seen.end
+        scores = [sum(self.log_odds(asked(folded(stretch[a:b]), channel))) for a, b in places]
+        start, end = places[scores.index(max(scores))]
+        return seen.place + start, seen.place + end
+
+    def log_odds(self, said: str) -> tuple[float, float]:
+        """What both networks make of one stretch."""
+        readable = said.encode("utf-8", "replace").decode()
+        ids = {"input_ids": np.array([self._tokenizer.encode(readable).ids], np.int64)}
+        (taught,) = self._taught.run(["log_odds"], ids)
+        (vector,) = self._turned.run(["embedding"], ids)
+        return float(taught[0, 0]), self._head(np.asarray(vector[0], np.float32))
+
+
+def worse(seen: Seen, stretch: Stretch, taught: float, turned: float) -> Seen:
+    """What is known after one more stretch: the highest of each; the place is where the sum is highest."""
+    before = seen.taught + seen.turned
+    here = taught + turned > before
+    place = (stretch.start, stretch.end) if here else (seen.place, seen.end)
+    return Seen(max(seen.taught, taught), max(seen.turned, turned), *place)

@@ -18,8 +18,9 @@ from prowess.context.classifier import Classifier, Reading
 from prowess.context.encodings import Spoken, spoken
 from prowess.context.hidden import Hidden, hidden
 from prowess.context.quoting import Shown, Spans, code, shown, without_frontmatter
+from prowess.context.reader import Stretch
 from prowess.context.roles import FLOOD, Forgery, flatten, forgeries, is_flood, silence
-from prowess.context.secrets import secrets
+from prowess.context.secrets import secrets, without_secrets
 from prowess.context.signals import Signal, heaviest, signals
 from prowess.context.unseen import CONTROL, INVISIBLE, uncover
 
@@ -36,7 +37,7 @@ ROUNDS = 5
 
 ENOUGH = 3
 """The weight at which signals near one another reject a text."""
-BEYOND_DOUBT = 5
+BEYOND_DOUBT = 4
 """The weight from which on the classifier is no longer asked whether the rules are mistaken."""
 SHOWN_ENOUGH = 10
 """The same for what stands in code or quotation marks: a whole forged conversation, not an example."""
@@ -46,9 +47,10 @@ LONGEST = 60_000
 MOST_HIDDEN = 4000
 HIDDEN_READ = 6
 """How many hidden stretches the classifier reads, besides the text itself."""
-READ_WHOLE = 7000
-"""Of a longer text the classifier reads beginning and end, and what stands around that which rules find."""
-AROUND = 400
+MOST_COUNTED = 6
+"""How much of the weight of the rules' signals counts beside the networks' log-odds."""
+MOST_SHOWN = 120
+"""How much of a sentence a finding repeats."""
 FEWEST_WORDS, FEWEST_CHARACTERS = 8, 80
 """A card or a skill with less than both says too little to be taken for an attack by how it reads."""
 
@@ -197,6 +199,13 @@ def judge(
     text: str, channel: Channel, provenance: Provenance = "unapproved", classifier: Classifier | None = None
 ) -> Judgement:
     """What a text tries to do, and whether it may be shown. Works without a classifier, less sharply."""
+    if classifier is None:
+        return _judged(text, channel, provenance, None)
+    about = (channel, provenance)
+    return classifier.remembered(text, about, lambda: _judged(text, channel, provenance, classifier))
+
+
+def _judged(text: str, channel: Channel, provenance: Provenance, classifier: Classifier | None) -> Judgement:
     body = without_frontmatter(text) if channel in DOCUMENTS else text
     reading = read(_bounded(body))
     findings = [*_secrets(body), *_voices(body), *_unseen(body), *_said(reading), *_hidden(reading)]
@@ -323,29 +332,52 @@ def _advised(
     """The findings after a second opinion, which may reject by itself or speak up against the rules."""
     opinion = _opinion(reading, classifier, channel)
     if opinion.rejects:
-        return [*findings, Finding("learned", opinion.place, "reads like known attacks", "high")]
+        sentence = " ".join(without_secrets(reading.text[opinion.place : opinion.end]).split())
+        # Of what is hidden, another finding says where and how.
+        known = len(sentence) > 1
+        reason = (
+            f"reads like known attacks: {sentence[:MOST_SHOWN]!r}" if known else "reads like known attacks"
+        )
+        # A document may quote an attack to speak about it; quoting is not ordering.
+        quotes = channel in DOCUMENTS and reading.shown.all.hold(*_core(reading.text, opinion))
+        return [*findings, Finding("learned", opinion.place, reason, "medium" if quotes else "high")]
     weight, _ = heaviest(signal for signal in reading.signals if not signal.shown)
     if not opinion.harmless or weight >= BEYOND_DOUBT:
         return list(findings)
     return [replace(one, severity="medium") if _is_arguable(one) else one for one in findings]
 
 
+def _core(text: str, opinion: Reading) -> tuple[int, int]:
+    """Where the worst sentence stands, without the signs around it."""
+    said = text[opinion.place : opinion.end]
+    start = opinion.place + len(said) - len(said.lstrip(" \t\n>-*#|"))
+    return start, max(start, opinion.place + len(said.rstrip()))
+
+
 def _opinion(reading: Read, classifier: Classifier, channel: Channel) -> Reading:
-    """Of the text and of what it hides, whatever reads most like an attack."""
-    read = [classifier.read(reading.text, channel, reading.shown.all)]
-    for one in reading.hidden[:HIDDEN_READ]:
-        read.append(replace(classifier.read(one.said[:MOST_HIDDEN], channel), place=one.place))
-    if len(reading.text) > READ_WHOLE:
-        read += _around_signals(reading, classifier, channel)
-    return max(read, key=lambda opinion: opinion.score)
+    """Of the text, of what it hides and of what rules find in both."""
+    hidden = [
+        Stretch(one.said[:MOST_HIDDEN], one.place, one.place + 1) for one in reading.hidden[:HIDDEN_READ]
+    ]
+    weight, carrying = heaviest(signal for signal in reading.signals if not signal.shown)
+    places = [signal.place for signal in carrying]
+    rules = rules_count(weight, reading.hidden, heaviest(reading.signals)[0])
+    return classifier.read(reading.text, channel, reading.shown.all, hidden, rules, places)
 
 
-def _around_signals(reading: Read, classifier: Classifier, channel: Channel) -> Iterator[Reading]:
-    _, carrying = heaviest(signal for signal in reading.signals if not signal.shown)
-    for signal in carrying:
-        stretch = reading.text[max(0, signal.place - AROUND) : signal.place + AROUND]
-        opinion = classifier.read(stretch, channel, shown(fold(stretch).text).all)
-        yield replace(opinion, place=signal.place)
+def rules_count(weight: int, hidden: Sequence[Hidden], anywhere: int) -> float:
+    """What the rules' findings count in the sum of opinions."""
+    odd = max((one.weight for one in hidden), default=0)
+    heavy = any(weight + one.weight >= ENOUGH for one, weight in spoken_hidden(hidden, anywhere))
+    return float(min(weight, MOST_COUNTED) + ENOUGH * (odd >= ENOUGH) + ENOUGH * heavy)
+
+
+def spoken_hidden(hidden: Sequence[Hidden], anywhere: int) -> Iterator[tuple[Hidden, int]]:
+    """What is hidden and says something that rules know, with how heavy that is."""
+    for one in hidden:
+        weight, _ = heaviest(_signals(one.said[:MOST_HIDDEN], Shown()))
+        if weight and not (one.weight == 0 and weight <= anywhere):
+            yield one, weight
 
 
 def _says_little(text: str) -> bool:

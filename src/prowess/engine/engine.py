@@ -84,7 +84,7 @@ class Engine:
         self.ways = ways or Ways()
         self.store = database.place  # without any password
         self._sources = Sources(tuple(sources), self.ways.trust, self.ways.definitions, self.ways.owner)
-        self.configure = self._sources.configure
+        self.configure, self.trusts = self._sources.configure, self._sources.trusts
         self.discovery = self.ways.discovery
         """What [discovery] says, where nobody says otherwise."""
         self.journal = Journal(database, clock)
@@ -94,6 +94,7 @@ class Engine:
         """What proves over HTTP that somebody is an agent."""
         self._clock = clock
         self._guard = OpenedGuard()
+        self.speaks_to_the_model = self._guard.speaks_to_the_model
         self._worlds = Worlds(
             database, self.catalogue, self.policy, self._sources, environment, clock,
             learns=self.ways.learning.mode == "accumulate",

@@ -114,6 +114,12 @@ def texts(draft: Draft) -> Iterator[Text]:
     for field in fields[:MOST_FIELDS]:
         yield from _pieces(field)
     yield from _together("further fields", "\n", [field.text for field in fields[MOST_FIELDS:]])
+    if fields:
+        # An order may be cut over description and fields, so that no part of it says anything.
+        description = draft.capability.description
+        yield from _together(
+            "the whole", "\n", [description, *(field.text for field in fields[:MOST_FIELDS])]
+        )
     yield from _together("names", " ", [*names, "\n", *map(_spaced, names)])
     words = [one.text for one in said if not one.is_name and len(one.text.split()) <= FEW]
     yield from _together("words", " ", [word for word in words if word not in TYPES])

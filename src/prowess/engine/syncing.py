@@ -3,7 +3,7 @@
 Above: the engine. Below: the sources, and the intake, which judges before it writes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -22,12 +22,10 @@ from prowess.journal.entries import PolicyShifted
 from prowess.policy.policy import Policy
 from prowess.sources.source import Source
 from prowess.store.database import Database
-from prowess.types import Problem, SyncReport, Trust
+from prowess.types import Problem, SyncReport
 
 if TYPE_CHECKING:
     from prowess.context.classifier import Classifier
-
-SERVED = ("mcp", "openapi")
 
 
 class OpenedGuard:
@@ -45,6 +43,12 @@ class OpenedGuard:
 
     def judge(self) -> Judge:
         return self._judge
+
+    def speaks_to_the_model(self, result: str) -> bool:
+        """Whether the result of a call holds text that looks like instructions."""
+        from prowess.context.quick import speaks_to_the_model
+
+        return speaks_to_the_model(result, self.classifier)
 
     def close(self) -> None:
         self.__dict__.clear()
@@ -67,7 +71,7 @@ class Sync:
         before = self.worlds.now()
         chosen = [_named(name, sources.current) for name in names] or sources.current
         readings = read_all(chosen, self.catalogue.known(sources.definitions), progress)
-        trust = {source.name: _trust(source, sources.trust) for source in sources.current}
+        trust = {source.name: sources.trust_of(source) for source in sources.current}
         arrival = Arrival.of(readings, trust, sources.owner, sources.definitions)
         intake = Intake(self.database, self.catalogue, self.journal, self.clock, self.guard.judge)
         changes = intake.take_in(arrival)
@@ -89,12 +93,6 @@ class Sync:
     def _problems(self, names: Sequence[str]) -> tuple[Problem, ...]:
         found = [p for p in self.catalogue.problems() if not names or p.source in names]
         return (*found, *flagged.broken_guard())
-
-
-def _trust(source: Source, told: Mapping[str, Trust]) -> Trust:
-    """What is read from this machine is trusted; what others serve is pinned, unless told otherwise."""
-    usual: Trust = "pinned" if source.kind in SERVED else "full"
-    return told.get(source.name, usual)
 
 
 def _named(name: str, sources: Sequence[Source]) -> Source:

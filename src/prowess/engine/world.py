@@ -51,6 +51,9 @@ class World:
         return replace(self, view=view, policy=policy, lessons=lessons)
 
 
+SERVED = ("mcp", "openapi")
+
+
 @dataclass(slots=True)
 class Sources:
     """The sources an engine reads now; a changed configuration puts others in their place."""
@@ -67,6 +70,15 @@ class Sources:
     ) -> None:
         """Other sources, or the same ones defined or trusted otherwise, from the next sync on."""
         self.current, self.definitions, self.trust = tuple(sources), definitions, trust
+
+    def trust_of(self, source: Source) -> Trust:
+        """What is read from this machine is trusted; what others serve is pinned, unless told otherwise."""
+        usual: Trust = "pinned" if source.kind in SERVED else "full"
+        return self.trust.get(source.name, usual)
+
+    def trusts(self, name: str) -> bool:
+        """Whether what a source says is taken as one's own."""
+        return any(self.trust_of(source) == "full" for source in self.current if source.name == name)
 
     @property
     def connected(self) -> frozenset[str]:

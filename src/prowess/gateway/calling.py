@@ -26,7 +26,7 @@ from prowess.gateway.clerk import Clerk
 from prowess.gateway.client import Client
 from prowess.gateway.discretion import fault_without_values, without_values
 from prowess.gateway.recording import Recording
-from prowess.gateway.results import Answer, Remainders, failed, neutral, shortened, size
+from prowess.gateway.results import Answer, Remainders, failed, neutral, shortened, size, warned
 from prowess.gateway.routes import Routes
 from prowess.gateway.showing import EFFECTS, READ, REJECTED, Way, clean_schema, is_rejected, unknown
 from prowess.gateway.telemetry import note_call
@@ -133,10 +133,20 @@ class Calls:
             return Ended(answer, "asked", revision, "the server asks", verdict)
         if self._config.neutralise_results:
             answer = await to_thread.run_sync(neutral, answer)
+        elif self._config.check_results and not self._engine.trusts(ready.capability.source):
+            answer = await self._noted(answer)
         short = shortened(answer, self._config.max_result_characters, caller.agent, self._remainders)
         if answer.get("isError"):
             return Ended(short, "failed", revision, first_text(answer), verdict)
         return Ended(short, "ok", revision, decision=verdict)
+
+    async def _noted(self, answer: Answer) -> Answer:
+        """With a note where something in it speaks to the model; nearly no answer needs more than a look."""
+        from prowess.context.quick import pointed_at
+
+        if warned(answer, lambda text: bool(pointed_at(text))) is answer:
+            return answer
+        return await to_thread.run_sync(warned, answer, self._engine.speaks_to_the_model)
 
     # --- before: in a worker thread --------------------------------------------------------------
 

@@ -188,6 +188,17 @@ def with_standing(view: View, sources: Collection[str]) -> View:
     return replace(view, providers={**view.providers, **wrong}) if wrong else view
 
 
+def off_below(view: View, above: Mapping[str, Collection[str]]) -> View:
+    """The same view, in which what is off for an agent is off for those who are below it, too."""
+    more = {
+        (provider, agent): reason
+        for agent, ancestors in above.items()
+        for (provider, whose), reason in view.switched_off.items()
+        if whose in ancestors and (provider, agent) not in view.switched_off
+    }
+    return replace(view, switched_off={**view.switched_off, **more}) if more else view
+
+
 def _reasons_of_tools(capability: Capability, view: View, own: Mapping[str, tuple[str, ...]]) -> list[str]:
     found = []
     for tool in capability.required_tools:

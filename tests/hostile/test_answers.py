@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from prowess.sources.mcp import McpSource
-from tests.gateway_support import call, text_of, world
+from tests.gateway_support import call, shelf, text_of, world
 from tests.hostile_support import Answer, HttpServer, memory, result, told, tool
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
@@ -157,3 +157,13 @@ async def test_the_rest_of_a_result_is_kept_only_up_to_what_is_kept_of_all(tmp_p
     async with world(tmp_path, pipes) as here, here.client() as client:
         assert "go on with read_reference" in text_of(await call(client, "tool:pipes/narrow"))[-200:]
         assert "the rest is too long to be kept" in text_of(await call(client, "tool:pipes/wide"))[-200:]
+
+
+async def test_half_a_character_in_arguments_ends_no_server(tmp_path: Path) -> None:
+    tools = [{"name": "look", "description": "Look.", "inputSchema": {"type": "object"}}]
+    async with world(tmp_path, shelf(tmp_path, "srv", tools=tools)) as here, here.client() as client:
+        for name in ("x", "\\ud83d"):
+            given = f'{{"{name}": "cut \\ud83d", "y": 1}}'
+            wish = {"id": "tool:srv/look", "arguments": given}
+            said = text_of(await client.call_tool("call_with_effects", wish))
+            assert said.startswith("given") and "cut \ufffd" in said and '"y": 1' in said

@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+import anyio
 import anyio.to_thread
 import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
+from prowess.catalogue.uris import address
 from tests.gateway_support import World, call, put, shelf, text_of, world
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
@@ -221,3 +223,26 @@ async def test_no_template_serves_what_another_server_lists(tmp_path: Path, stor
             assert (await read(client, uri)).startswith("refused")
             assert "aa has" not in await through(client, "resource:aa/wide", uri)
         assert await read(client, "note://other") == "aa has note://other"
+
+
+async def test_a_server_with_very_many_templates_keeps_nobody_waiting(tmp_path: Path) -> None:
+    many = [{"uriTemplate": f"{{+any}}{{v{number}}}", "name": f"t{number}"} for number in range(1500)]
+    sources = (
+        shelf(tmp_path, "aa", resourceTemplates=many),
+        shelf(tmp_path, "notes", resourceTemplates=TEMPLATES),
+    )
+    async with world(tmp_path, *sources, policy=POLICY) as here, here.client() as client:
+        with anyio.fail_after(5):
+            assert await read(client, "note://42") == "notes has note://42"
+            assert (await read(client, "aa://42")).startswith("aa has aa://42")
+
+
+async def test_an_endless_uri_is_refused_at_once_and_not_kept(tmp_path: Path) -> None:
+    source = shelf(tmp_path, "srv", resources=RESOURCES, resourceTemplates=[*TEMPLATES, *WIDE])
+    async with world(tmp_path, source, policy=POLICY) as here, here.client() as client:
+        before = address.cache_info().currsize
+        with anyio.fail_after(5):
+            for number in range(5):
+                uri = f"note://{number}{'a' * 2_000_000}"
+                assert (await read(client, uri)).startswith("refused: no resource named")
+        assert address.cache_info().currsize == before

@@ -22,6 +22,8 @@ _USER = re.compile(r"^([^:/?#]*:/*)[^/?#@]*@")
 _EXPRESSION = re.compile(r"\{([+#./;?&]?)([^{}]*)\}")
 _VARIABLE = re.compile(r"(?P<name>(?:[A-Za-z0-9_.]|%[0-9A-Fa-f]{2})+)(?P<more>\*|:[1-9][0-9]{0,3})?")
 
+Specificity = tuple[int, int, int]
+
 
 # --- what means the same -------------------------------------------------------------------------
 
@@ -155,7 +157,7 @@ class Template:
         return "".join(f"{{{part.operator}}}" if part.names else part.text for part in self.parts)
 
     @property
-    def specificity(self) -> tuple[int, int, int]:
+    def specificity(self) -> Specificity:
         """The more a template says itself and the less it leaves open, the greater."""
         open_parts = [part for part in self.parts if part.names]
         wide = sum(part.operator in ("+", "#") or part.is_many for part in open_parts)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from prowess.catalogue.uris import Address, Template, address, template
+from prowess.catalogue.uris import LONGEST_URI, Address, Specificity, Template, address, template
 from prowess.errors import NotFound
 from prowess.types import Capability, Held, Provider
 
@@ -15,6 +15,14 @@ class Listed:
 
     capability: Capability
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A template that may stand for a URI."""
+
+    capability: Capability
+    specificity: Specificity
 
 
 @dataclass(frozen=True)
@@ -34,6 +42,8 @@ class Resources:
 
     def meant_by(self, uri: str) -> tuple[Capability, ...]:
         """Every resource that a server could read this URI for."""
+        if len(uri) > LONGEST_URI:  # not worth its time and memory: no template stands for it either
+            return tuple(one.capability for one in self.all if one.text == uri)
         asked = address(uri)
         return tuple(one for place, one in self._by_path.get(asked.path, ()) if asked.may_mean(place))
 
@@ -45,6 +55,32 @@ class Resources:
             if (ready := template(one.text)) is not None and ready.matches(uri)
         ]
         return tuple(sorted(found, key=lambda pair: pair[1].specificity, reverse=True))
+
+    def near(self, uri: str) -> Mapping[str, tuple[Near, ...]]:
+        """Provider -> its templates that a server could read this URI for, the most specific first."""
+        known = self._nearest.get(uri)
+        if known is None:
+            self._nearest.clear()
+            known = self._nearest[uri] = self._near(uri)
+        return known
+
+    @cached_property
+    def _nearest(self) -> dict[str, Mapping[str, tuple[Near, ...]]]:
+        """Of the URI that was asked for last: every template that fits it is held against the others."""
+        return {}
+
+    def _near(self, uri: str) -> Mapping[str, tuple[Near, ...]]:
+        found: dict[str, list[Near]] = {}
+        for one in self.templated:
+            ready = template(one.text)
+            if ready is not None and (ready.matches(uri) or ready.may_mean(uri)):
+                near = Near(one.capability, ready.specificity)
+                found.setdefault(one.capability.provider, []).append(near)
+        return {who: tuple(sorted(all, key=_specificity, reverse=True)) for who, all in found.items()}
+
+
+def _specificity(near: Near) -> Specificity:
+    return near.specificity
 
 
 @dataclass(frozen=True)
@@ -150,6 +186,17 @@ def with_standing(view: View, sources: Collection[str]) -> View:
     says nothing about it."""
     wrong = {p.name: replace(p, down="") for p in view.providers.values() if p.down and p.source in sources}
     return replace(view, providers={**view.providers, **wrong}) if wrong else view
+
+
+def off_below(view: View, above: Mapping[str, Collection[str]]) -> View:
+    """The same view, in which what is off for an agent is off for those who are below it, too."""
+    more = {
+        (provider, agent): reason
+        for agent, ancestors in above.items()
+        for (provider, whose), reason in view.switched_off.items()
+        if whose in ancestors and (provider, agent) not in view.switched_off
+    }
+    return replace(view, switched_off={**view.switched_off, **more}) if more else view
 
 
 def _reasons_of_tools(capability: Capability, view: View, own: Mapping[str, tuple[str, ...]]) -> list[str]:

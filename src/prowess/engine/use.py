@@ -10,6 +10,7 @@ from prowess.errors import ApprovalNeeded, Denied
 from prowess.journal import Journal
 from prowess.journal.entries import ApprovalUnused, Decided
 from prowess.policy.arguments import digest_of, shown
+from prowess.policy.moment import as_id
 from prowess.policy.policy import Policy, Settled
 from prowess.policy.policy import Use as Given
 from prowess.store.database import Database, Transaction
@@ -32,7 +33,7 @@ class Use:
         """Raises unless the agent may use it now; a stopped agent may use nothing."""
         meant = world.policy.meant(agent, id, authenticated)
         used = next((one for one in meant if _shut(world, agent, one)), meant[0])
-        given = None if arguments is None else Given(shown(arguments, self.hidden), digest_of(arguments))
+        given = self._given(world, agent, used, authenticated, arguments)
         with self.database.writing() as transaction:
             settled = self._settled(transaction, world, agent, used, authenticated, given)
             approval = settled.approval.id if settled.approval else ""
@@ -58,9 +59,23 @@ class Use:
                 if self.policy.give_back(transaction, decision.approval):
                     self.journal.append(transaction, ApprovalUnused(approval=decision.approval), agent)
 
+    def _given(
+        self, world: World, agent: str, id: str, authenticated: bool, arguments: JsonObject | None
+    ) -> Given | None:
+        """The arguments as a person is shown them, which takes its time: only where one is asked.
+
+        Where the rules turn to asking in this very moment the question has none, and is asked anew with them.
+        """
+        if arguments is None or world.policy.use(agent, as_id(id), authenticated).verdict != "ask":
+            return None
+        return Given(shown(arguments, lambda text: self._without(world.view, text)), digest_of(arguments))
+
     def hidden(self, text: str) -> str:
         """A text without credentials: those of the environment, and what looks like one."""
-        for name in self.worlds.now().view.secret_names:
+        return self._without(self.worlds.now().view, text)
+
+    def _without(self, view: View, text: str) -> str:
+        for name in view.secret_names:
             value = self.environment.get(name, "")
             if len(value) >= SHORTEST_SECRET:
                 text = text.replace(value, f"${{{name}}}")

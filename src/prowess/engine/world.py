@@ -11,13 +11,15 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from prowess.catalogue.catalogue import Catalogue
-from prowess.catalogue.view import View, with_availability, with_standing
+from prowess.catalogue.view import View, off_below, with_availability, with_standing
 from prowess.engine.card_history import NO_RATE, InjectionRate, read_rate
 from prowess.engine.taught import NOTHING, Lessons, lessons_of
 from prowess.evolution.generations import Generations
 from prowess.learning import memory, skills
+from prowess.policy.agents import lineage
 from prowess.policy.moment import Moment
 from prowess.policy.policy import Policy
+from prowess.policy.standing import Standing
 from prowess.sources.learnt import NAME as LEARNT
 from prowess.sources.source import Source
 from prowess.store.database import Database, Transaction
@@ -103,7 +105,7 @@ class Worlds:
         self._card_hours = card_hours
         self._generations = Generations()
         self._read: View | None = None
-        self._seen: tuple[View, frozenset[str], frozenset[str], View] | None = None
+        self._seen: tuple[View, frozenset[str], frozenset[str], Standing, View] | None = None
         self._lessons: tuple[int, Lessons] = (-1, NOTHING)
 
     def now(self, *agents: str) -> World:
@@ -112,10 +114,10 @@ class Worlds:
         with self._database.reading() as transaction:
             read = self._read = self._catalogue.read(transaction, self._read)
             standing = self._policy.read_standing(transaction)
-            stopped = {agent: self._generations.stopped(transaction, agent) for agent in agents}
+            stopped = {agent: self._stopped(transaction, standing, agent) for agent in agents}
             lessons = self._learnt(transaction)
             rate = read_rate(transaction, self._clock(), self._card_hours) if agents else NO_RATE
-        view = self._with_availability(read)
+        view = self._with_availability(read, standing)
         return World(
             view=view,
             policy=self._policy.at(view, standing),
@@ -124,14 +126,25 @@ class Worlds:
             cards=rate,
         )
 
-    def _with_availability(self, read: View) -> View:
+    def _stopped(self, transaction: Transaction, standing: Standing, agent: str) -> str:
+        """Why the agent may use nothing: a child loses at once what its parent loses."""
+        line = lineage(standing.agents, agent) or (agent,)
+        return next((why for one in line if (why := self._generations.stopped(transaction, one))), "")
+
+    def _with_availability(self, read: View, standing: Standing) -> View:
         """The view as this process sees it: servers it talks to, secrets that are set, installed programs."""
         secrets = frozenset(name for name in read.secret_names if self._environment.get(name))
         connected, seen = self._sources.connected, self._seen
-        if seen is None or seen[0] is not read or seen[1:3] != (secrets, connected):
+        if (
+            seen is None
+            or seen[0] is not read
+            or seen[1:3] != (secrets, connected)
+            or seen[3] is not standing
+        ):
             view = with_availability(with_standing(read, connected), self._environment, shutil.which)
-            seen = self._seen = (read, secrets, connected, view)
-        return seen[3]
+            above = {name: lineage(standing.agents, name)[1:] for name in standing.agents}
+            seen = self._seen = (read, secrets, connected, standing, off_below(view, above))
+        return seen[4]
 
     def _learnt(self, transaction: Transaction) -> Lessons:
         if not self._learns:

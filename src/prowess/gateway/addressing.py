@@ -6,9 +6,10 @@ the caller sees: what is denied, held back or off keeps its URI closed.
 """
 
 from dataclasses import dataclass
+from itertools import takewhile
 
 from prowess.catalogue.claims import claim_of
-from prowess.catalogue.uris import is_plain, template
+from prowess.catalogue.uris import Specificity, is_plain, template
 from prowess.catalogue.view import View
 from prowess.types import Capability
 
@@ -32,8 +33,8 @@ class NoPlace:
 
 def placed(view: View, capability: Capability, uri: object) -> Place | NoPlace:
     """Where a resource is read that a caller names by its id, and by a URI if it is a template."""
-    if own := capability.metadata.get("uri"):
-        return Place(capability, str(own))
+    if listed := capability.metadata.get("uri"):
+        return Place(capability, str(listed))
     text = str(capability.metadata.get("uri_template") or "")
     if not isinstance(uri, str) or not uri:
         return NoPlace(f'it needs the argument "uri", like {text}')
@@ -47,15 +48,9 @@ def placed(view: View, capability: Capability, uri: object) -> Place | NoPlace:
         return Place(own_exact[0], uri, tuple(one.id for one in own_exact[1:]))
     if any(one.provider != provider for one in meant):
         return NoPlace("the uri belongs to another server")
-    closer = [
-        listed.capability
-        for listed in view.resources.templated
-        if listed.capability.provider == provider
-        and (other := template(listed.text)) is not None
-        and other.specificity > ready.specificity
-        and (other.matches(uri) or other.may_mean(uri))
-    ]
-    return Place(capability, uri, tuple(one.id for one in (*meant, *closer)))
+    own = view.resources.near(uri).get(provider, ())
+    closer = takewhile(lambda one: one.specificity > ready.specificity, own)
+    return Place(capability, uri, (*(one.id for one in meant), *(one.capability.id for one in closer)))
 
 
 def resource_at(view: View, visible: View, uri: str) -> Capability | None:
@@ -66,17 +61,25 @@ def resource_at(view: View, visible: View, uri: str) -> Capability | None:
         owner = view.owner(claim_of(exact[0]), {one.provider for one in exact})
         ids = [one.id for one in exact if one.provider == owner]
         return visible.capabilities[ids[0]] if ids and visible.capabilities.keys() >= set(ids) else None
-    fitting = [
-        (one, ready)
-        for one, ready in view.resources.templates_for(uri)
-        if one.id in visible.capabilities and isinstance(placed(view, one, uri), Place)
-    ]
-    best = [pair for pair in fitting if pair[1].specificity == fitting[0][1].specificity]
-    claims = {claim_of(one) for one, _ in best}
-    if len({one.provider for one, _ in best}) > 1:
-        owner = view.owner(claims.pop(), {one.provider for one, _ in best}) if len(claims) == 1 else ""
-        best = [pair for pair in best if pair[0].provider == owner]
-    return visible.capabilities[best[0][0].id] if best else None
+    best = _most_specific(view, visible, uri)
+    claims = {claim_of(one) for one in best}
+    if len({one.provider for one in best}) > 1:
+        owner = view.owner(claims.pop(), {one.provider for one in best}) if len(claims) == 1 else ""
+        best = [one for one in best if one.provider == owner]
+    return visible.capabilities[best[0].id] if best else None
+
+
+def _most_specific(view: View, visible: View, uri: str) -> list[Capability]:
+    """Of the templates that open this URI to the caller, those than which none is more specific."""
+    found: list[Capability] = []
+    least: Specificity | None = None
+    for one, ready in view.resources.templates_for(uri):
+        if least is not None and ready.specificity < least:
+            break  # a server may have thousands, and each costs time
+        if one.id in visible.capabilities and isinstance(placed(view, one, uri), Place):
+            found.append(one)
+            least = ready.specificity
+    return found
 
 
 def has_own_uri(view: View, capability: Capability) -> bool:

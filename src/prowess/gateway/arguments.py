@@ -6,7 +6,7 @@ is called decides. What a check costs is counted before it is made, since nothin
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import jsonschema_rs
 from jsonschema_rs import ValidationError, ValidationErrorKind
@@ -55,10 +55,21 @@ def as_arguments(given: object) -> dict[str, Any] | None:
         return {}
     if isinstance(given, str):
         try:
-            given = json.loads(given)
+            given = _whole(json.loads(given))
         except (ValueError, RecursionError):
             return None
     return dict(given) if isinstance(given, Mapping) else None
+
+
+def _whole(value: object) -> object:
+    """The same with U+FFFD for half a character, which no server could be sent."""
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text.encode()
+        return value
+    except UnicodeEncodeError:
+        whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return cast(object, json.loads(whole))
 
 
 def misfit(id: str, faults: Iterable[str], schema: JsonObject | None) -> str:

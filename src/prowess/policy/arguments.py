@@ -11,7 +11,6 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
-from prowess.journal import canonical
 from prowess.types import JsonObject
 
 MOST_CHARACTERS = 4000
@@ -20,6 +19,7 @@ LONGEST_SHARE = 400
 SHORTEST_SHARE = 40
 LONGEST_NAME = 60
 MOST_ARGUMENTS = 500
+DEEPEST = 50
 
 SECRET_NAME = re.compile(
     r"pass(?!e|age|enger|ive|ion|port)|pwd|secret|token(?!s)|api_?key|private_?key|access_?key|credential"
@@ -38,10 +38,28 @@ def digest_of(arguments: JsonObject | None) -> str:
     if arguments is None:
         return ""
     try:
-        text = canonical(arguments)
-    except (TypeError, ValueError, UnicodeEncodeError):
+        # Not `canonical`, to which what is no number (NaN) and no end (Infinity) are nothing (null).
         text = json.dumps(arguments, sort_keys=True, default=repr)
-    return hashlib.sha256(text.encode()).hexdigest()
+    except RecursionError:
+        text = "\n".join(_flat(arguments))
+    except (TypeError, ValueError):
+        text = repr(arguments)
+    return hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()
+
+
+def _flat(value: object) -> Iterator[str]:
+    """One text for one value that is nested too deeply for anything that calls itself."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Mapping):
+            yield f"{{{len(one)}"
+            waiting += [part for name in sorted(one, key=str) for part in (name, one[name])]
+        elif isinstance(one, list | tuple):
+            yield f"[{len(one)}"
+            waiting += one
+        else:
+            yield repr(one)
 
 
 def shown(arguments: JsonObject, hide: Hide) -> dict[str, str]:
@@ -72,13 +90,18 @@ def _folded(text: str) -> Iterator[str]:
         before = letter
 
 
-def _safe(value: Any, name: str, hide: Hide) -> Any:
+def _safe(value: Any, name: str, hide: Hide, depth: int = 0) -> Any:
+    if depth == DEEPEST and isinstance(value, Mapping | list | tuple):
+        return "[what is nested deeper is not shown]"
     if isinstance(value, Mapping):
-        return {folded(str(key)): _safe(one, str(key), hide) for key, one in value.items()}
+        found: dict[str, Any] = {}
+        for key, one in value.items():
+            found[_unique(folded(str(key)), found)] = _safe(one, f"{name}.{key}", hide, depth + 1)
+        return found
     if SECRET_NAME.search(name) and not isinstance(value, bool | None):
         return f"[hidden, {len(str(value))} characters]"
     if isinstance(value, list | tuple):
-        return [_safe(one, name, hide) for one in value]
+        return [_safe(one, name, hide, depth + 1) for one in value]
     return folded(_USER.sub("[hidden]@", hide(value))) if isinstance(value, str) else value
 
 

@@ -1,0 +1,53 @@
+"""A child loses at once what its parent loses: nobody gets around a stop by way of a child."""
+
+from pathlib import Path
+
+import pytest
+
+from prowess.engine import Engine
+from prowess.errors import Denied
+from tests.evolution_support import FAIR, UNSAFE
+from tests.gateway_support import make_engine, shelf
+
+pytestmark = pytest.mark.timeout(60)
+
+POLICY = """
+profiles:
+  parent: {agents: [ada], additional_tools: ["tool:shop/*"], capabilities: {spawn_agents: true}}
+  child: {additional_tools: ["tool:shop/*"]}
+"""
+BUY = "tool:shop/buy"
+TOOLS = [{"name": "buy", "description": "Buy something.", "inputSchema": {"type": "object"}}]
+
+
+@pytest.fixture
+def engine(tmp_path: Path, store_url: str, request: pytest.FixtureRequest) -> Engine:
+    engine = make_engine(tmp_path, [shelf(tmp_path, "shop", tools=TOOLS)], POLICY, store=store_url)
+    request.addfinalizer(engine.close)
+    engine.sync(vectors=False)
+    engine.spawn("ada", "kid", "child")
+    assert engine.check("kid", BUY).verdict == "allow" and BUY in engine.visible("kid").capabilities
+    return engine
+
+
+def test_the_child_of_a_stopped_agent_may_use_nothing(engine: Engine) -> None:
+    engine.evaluate("ada", FAIR)
+    for _ in range(4):
+        engine.evaluate("ada", UNSAFE)
+    assert BUY not in engine.visible("kid").capabilities
+    with pytest.raises(Denied, match="stopped: rollback_exhausted"):
+        engine.check("kid", BUY)
+    engine.evolution.resume("ada")
+    assert engine.check("kid", BUY).verdict == "allow"
+
+
+def test_what_is_off_for_an_agent_is_off_for_its_children(engine: Engine) -> None:
+    engine.deactivate("shop", "ada", "it broke safety")
+    assert BUY not in engine.visible("kid").capabilities
+    with pytest.raises(Denied, match="switched off: it broke safety"):
+        engine.check("kid", BUY)
+    later = engine.spawn("ada", "later", "child").name
+    assert BUY not in engine.visible(later).capabilities
+    engine.activate("shop", "ada")
+    assert engine.check("kid", BUY).verdict == "allow"
+    assert engine.check(later, BUY).verdict == "allow"

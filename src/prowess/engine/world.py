@@ -128,7 +128,7 @@ class Worlds:
 
     def _stopped(self, transaction: Transaction, standing: Standing, agent: str) -> str:
         """Why the agent may use nothing: a child loses at once what its parent loses."""
-        line = lineage(standing.agents, agent) or (agent,)
+        line = lineage(standing.agents, agent) if agent in standing.agents else (agent,)
         return next((why for one in line if (why := self._generations.stopped(transaction, one))), "")
 
     def _with_availability(self, read: View, standing: Standing) -> View:

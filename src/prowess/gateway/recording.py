@@ -64,9 +64,8 @@ class Recording:
             self._ending.set()
             self._came.set()
             thread.join(LAST_CHANCE)
-            for agent, entries in self._waiting:
-                lost = [{"type": one.type, **plain(one)} for one in entries]
-                logger.error("not in the journal of %s: %s", agent, json.dumps(lost, default=str))
+            for agent, entries in list(self._waiting):
+                logger.error("not in the journal of %s: %s", agent, _told(entries))
 
     def _write(self) -> None:
         while not self._ending.is_set() or self._waiting:
@@ -83,6 +82,12 @@ class Recording:
             self._journal.record_all(entries, agent)
         except StoreError:
             return False
+        except Exception:  # one entry that cannot be written must not keep all others, and all calls, waiting
+            logger.exception("not in the journal of %s: %s", agent, _told(entries))
         with self._lock:
             self._waiting.popleft()
         return True
+
+
+def _told(entries: Entries) -> str:
+    return json.dumps([{"type": one.type, **plain(one)} for one in entries], default=str)

@@ -407,7 +407,7 @@ async def test_an_answer_nobody_asked_for_counts_for_nothing(tmp_path: Path) -> 
 # --- what is remembered --------------------------------------------------------------------------------
 
 
-async def test_every_call_is_in_the_journal_and_learned_from(tmp_path: Path) -> None:
+async def test_every_call_and_what_came_of_it_is_in_the_journal(tmp_path: Path) -> None:
     async with world(tmp_path, workshop()) as here, here.client() as client:
         await call(client, "tool:shop/echo", text="private words")
         await call(client, "tool:shop/complain")
@@ -424,6 +424,18 @@ async def test_every_call_is_in_the_journal_and_learned_from(tmp_path: Path) -> 
         assert [entry.data["ok"] for entry in here.journal("outcome")] == [True, False]
         assert "private words" not in repr(here.journal("*"))
         here.engine.journal.verify()
+
+
+async def test_a_call_names_the_latest_search_that_showed_what_it_uses(tmp_path: Path) -> None:
+    async with world(tmp_path, workshop()) as here, here.client() as client:
+        await call(client, "tool:shop/echo", text="before any search")
+        for query in ("complain", "echo a text", "echo these words back"):
+            await client.call_tool("discover_capabilities", {"query": query})
+        await call(client, "tool:shop/echo", text="after it")
+        searches = here.journal("search")
+        showed = [e.data["search"] for e in searches if "tool:shop/echo" in e.data["hits"]]
+        assert len({entry.data["search"] for entry in searches}) == 3 and showed
+        assert [entry.data["search"] for entry in here.journal("call")] == ["", showed[-1]]
 
 
 async def test_forty_calls_in_flight_are_answered_each_with_its_own_and_all_remembered(

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from typing import Any
+from uuid import uuid4
 
 from anyio import to_thread
 from mcp_types import CallToolRequestParams
@@ -92,7 +93,9 @@ class Answering:
         answer = found(self._engine, caller, query, _text(given, "kind"), wanted)
         hits = [one["id"] for one in answer["capabilities"]]
         asked = self._gateway.routes.redacted(query[:1000], self._engine.view().secret_names)
-        self._engine.journal.record(Searched(query=asked, hits=hits), caller.agent)
+        search = uuid4().hex
+        self._engine.journal.record(Searched(query=asked, hits=hits, search=search), caller.agent)
+        self._gateway.calls.searches.showed(search, caller.agent, hits)
         return data(answer)
 
     def _reference(self, reference: str, offset: object, caller: Caller) -> Answer:

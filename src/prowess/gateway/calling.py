@@ -28,6 +28,7 @@ from prowess.gateway.discretion import fault_without_values, without_values
 from prowess.gateway.recording import Recording
 from prowess.gateway.results import Answer, Remainders, failed, neutral, shortened, size, warned
 from prowess.gateway.routes import Routes
+from prowess.gateway.searches import Searches
 from prowess.gateway.showing import EFFECTS, READ, REJECTED, Way, clean_schema, is_rejected, unknown
 from prowess.gateway.telemetry import note_call
 from prowess.journal import Entry, plain
@@ -91,6 +92,7 @@ class Calls:
         self._clerk = clerk
         self._schemas = Schemas()
         self.recording = Recording(engine.journal)
+        self.searches = Searches()
 
     async def call(self, wish: Wish, client: Client, do: Do | None = None) -> Answer:
         """Carry a wish out by the route its capability has, or as the caller of this would `do` it."""
@@ -263,6 +265,7 @@ class Calls:
             milliseconds=round(milliseconds, 3),
             characters=size(ended.answer),
             uri=self._address(wish),
+            search=self.searches.of(caller.agent, wish.id),
         )
         note_call(plain(call), caller.agent)
         entries: list[Entry] = [call]

@@ -20,7 +20,7 @@ FILL = """
 import resource, sys
 from pathlib import Path
 from prowess.errors import StoreError
-from prowess.journal import Journal
+from prowess.journal import Journal, Raw
 from prowess.opening import now
 from prowess.store.opening import open_database
 journal = Journal(open_database(sys.argv[1], Path()), now)

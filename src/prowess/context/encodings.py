@@ -7,7 +7,6 @@ The door reads all base64 and hexadecimal of a text at once, wherever it begins.
 
 import base64
 import binascii
-import codecs
 import html
 import re
 import zlib
@@ -19,6 +18,8 @@ from urllib.parse import unquote
 
 import numpy as np
 import numpy.typing as npt
+
+from prowess.context.alphabets import from_binary, from_decimal, from_escapes, from_morse, shifted
 
 Octets = npt.NDArray[np.uint8]
 Places = npt.NDArray[np.int64]
@@ -337,43 +338,15 @@ def _from_hexadecimal(text: str) -> str:
         return ""
 
 
-def _from_escapes(text: str) -> str:
-    return re.sub(
-        r"\\(?:u\{?00|x)([0-9a-fA-F]{2})\}?|\\([01][0-7]{2})",
-        lambda m: chr(int(m[1], 16) if m[1] else int(m[2], 8)),
-        text,
-    )
-
-
-def _from_binary(text: str) -> str:
-    bits = re.sub(r"[ ,]", "", text)
-    return "".join(chr(int(bits[at : at + 8], 2)) for at in range(0, len(bits), 8))
-
-
-def _from_decimal(text: str) -> str:
-    return "".join(chr(int(number)) for number in re.findall(r"\d+", text))
-
-
-def _from_morse(text: str) -> str:
-    return " ".join("".join(MORSE.get(sign, "") for sign in word.split()) for word in re.split(r"[/|]", text))
-
-
-MORSE = {
-    ".-": "a", "-...": "b", "-.-.": "c", "-..": "d", ".": "e", "..-.": "f", "--.": "g", "....": "h",
-    "..": "i", ".---": "j", "-.-": "k", ".-..": "l", "--": "m", "-.": "n", "---": "o", ".--.": "p",
-    "--.-": "q", ".-.": "r", "...": "s", "-": "t", "..-": "u", "...-": "v", ".--": "w", "-..-": "x",
-    "-.--": "y", "--..": "z",
-}  # fmt: skip
-
 KINDS = (
     ("base64", "", BASE64, _from_base64),
     ("hexadecimal", "", HEXADECIMAL, _from_hexadecimal),
-    ("escapes", "\\", ESCAPED, _from_escapes),
+    ("escapes", "\\", ESCAPED, from_escapes),
     ("entities", "&#", ENTITIES, html.unescape),
-    ("binary", "0", BINARY, _from_binary),
+    ("binary", "0", BINARY, from_binary),
     ("percent", "%", PERCENT, unquote),
-    ("morse", "/", MORSE_CODE, _from_morse),
-    ("decimal", "", DECIMAL, _from_decimal),
+    ("morse", "/", MORSE_CODE, from_morse),
+    ("decimal", "", DECIMAL, from_decimal),
     ("base32", "", BASE32, _from_base32),
 )
 
@@ -418,9 +391,3 @@ def _shifted(text: str) -> Iterator[Encoded]:
 @cache
 def _shifted_marks(shift: int) -> frozenset[str]:
     return frozenset(shifted(word, shift) for word in MARKS)
-
-
-def shifted(text: str, by: int) -> str:
-    if by == 13:
-        return codecs.encode(text, "rot13")
-    return "".join(chr((ord(c) - 97 + by) % 26 + 97) if "a" <= c <= "z" else c for c in text)

@@ -65,8 +65,8 @@ class Decided(Entry, frozen=True, kw_only=True):
     """What policy said at use."""
 
     type = "decision"
-    capability: str
-    verdict: str
+    capability: str = ""
+    verdict: str = ""
     reason: str = ""
     revision: str = ""
     approval: str = ""
@@ -215,7 +215,7 @@ class TokenRevoked(Entry, frozen=True, kw_only=True, omit_defaults=True):
 
 class ApprovalAnswered(Entry, frozen=True, kw_only=True):
     type = "approval.answered"
-    approval: str
+    approval: str = ""
     capability: str = ""
     state: str = ""
     by: str = ""

@@ -3,6 +3,7 @@
 import stat
 import sys
 from pathlib import Path
+from shlex import quote
 
 import pytest
 
@@ -50,7 +51,7 @@ def anyio_backend() -> str:
 def led_astray(here: Vault, folder: Path, way: str) -> Path:
     script, log = folder / "browser.py", folder / f"{way}.log"
     script.write_text(BROWSER)
-    here.environment["BROWSER"] = f"{sys.executable} {script} {way} {log} %s"
+    here.environment["BROWSER"] = f"{quote(sys.executable)} {quote(str(script))} {way} {quote(str(log))} %s"
     return log
 
 

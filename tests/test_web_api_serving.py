@@ -119,7 +119,7 @@ SAME_BOTH_WAYS = (
     ["show", "tool:read", "--json"],
     ["show", "tool:read", "--history"],
     ["why", "ada", "tool:read"],
-    ["why", "ada", "tool:read", "read a file", "--json"],
+    ["why", "ada", "tool:read", "--request", "read a file", "--json"],
     ["doctor"],
     ["quarantine", "list"],
     ["approval", "list", "--all"],

@@ -140,6 +140,15 @@ class LearningConfig(_Section, frozen=True):
     auto: bool = False
 
 
+class JournalConfig(_Section, frozen=True):
+    """`[journal]`: what is kept beside the journal, redacted, and for how long."""
+
+    keep_days: Whole = 30
+    """How long what a model was shown can be shown again; 0 keeps nothing."""
+    keep_arguments: bool = False
+    keep_results: bool = False
+
+
 class PresetConfig(_Section, frozen=True):
     name: str
     capabilities: list[str]
@@ -154,6 +163,7 @@ class Config(_Section, frozen=True):
     discovery: DiscoveryConfig = DiscoveryConfig()
     cards: CardsConfig = CardsConfig()
     learning: LearningConfig = LearningConfig()
+    journal: JournalConfig = JournalConfig()
     gateway: GatewayConfig = GatewayConfig()
     web: WebConfig = WebConfig()
 

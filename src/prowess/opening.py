@@ -72,6 +72,7 @@ def ways_of(
         policy_files=tuple(settings.path(file) for file in settings.config.policy.files),
         embedder=embedders.given(embedder, model) if embedder else embedders.chosen(model, environment),
         cards=settings.config.cards,
+        journal=settings.config.journal,
         learning=settings.config.learning,
         root=settings.root,
     )

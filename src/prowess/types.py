@@ -305,6 +305,18 @@ class JournalEntry:
     hash: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """One request from question to result: an offer, or a search through the gateway."""
+
+    id: str
+    entries: tuple[JournalEntry, ...]
+    offer: Offer | None = None
+    """The offer as it was made; nothing, where it is not kept (any more)."""
+    payloads: Mapping[str, str] = field(default_factory=dict)
+    """By digest, what is kept of the answers, arguments and results that the entries name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Head:
     """The end of a chain: how many entries it has, and the hash of the last."""

@@ -108,9 +108,8 @@ def test_a_gateway_behind_a_gateway_is_refused_and_doctor_says_so(
 
 def test_a_gateway_that_is_its_own_server_starts_no_other_without_end(tmp_path: Path) -> None:
     itself = tmp_path / "itself"
-    script = (
-        f"echo $$ >> {itself}; exec {quote(sys.executable)} -m prowess --config {tmp_path}/prowess.toml serve mcp"
-    )
+    serve = f"{quote(sys.executable)} -m prowess --config {tmp_path}/prowess.toml serve mcp"
+    script = f"echo $$ >> {itself}; exec {serve}"
     file = write_config(
         tmp_path, OWNER, McpSource(name="chain", command="sh", args=("-c", script)), workshop()
     )

@@ -9,12 +9,12 @@ import msgspec
 from prowess.cli.session import emit, json_option, opened, printable, say, until_interrupted
 from prowess.engine import Engine
 from prowess.errors import ConfigError
-from prowess.types import Head, JournalEntry
+from prowess.types import Head, JournalEntry, Offer
 
 POLL_SECONDS = 0.2
 
 
-@click.command()
+@click.group(invoke_without_command=True)
 @click.option("--agent", help="Only this agent's chain.")
 @click.option("--type", "type_", default="*", help="Only entries of this type; * stands for anything.")
 @click.option("--limit", default=50, show_default=True, help="How many, the newest.")
@@ -23,11 +23,14 @@ POLL_SECONDS = 0.2
 @click.option("--heads", type=click.Path(), help="With --verify: heads exported earlier, to find a cut tail.")
 @click.option("--export-heads", is_flag=True, help="Print the head of each chain as JSON, to keep elsewhere.")
 @json_option
+@click.pass_context
 def command(
-    agent: str | None, type_: str, limit: int, follow: bool, verify: bool, heads: str | None,
-    export_heads: bool, as_json: bool,
+    context: click.Context, agent: str | None, type_: str, limit: int, follow: bool, verify: bool,
+    heads: str | None, export_heads: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """What happened, oldest first; with --verify, whether the record is intact."""
+    if context.invoked_subcommand:
+        return
     with opened(existing=True) as engine:
         if export_heads:
             emit(engine.journal.heads())
@@ -39,6 +42,45 @@ def command(
                 _print(engine.journal.latest(limit, agent, type_), as_json)
                 if follow:
                     _follow(engine, seen, as_json)
+
+
+@command.command()
+@click.argument("id", metavar="OFFER")
+@json_option
+def show(id: str, as_json: bool) -> None:
+    """One request, from question to result: what the model saw, what was left out and why, what came of it.
+
+    OFFER is the id of an offer, or of a search through the gateway: prowess log --type offer
+    """
+    with opened(existing=True) as engine:
+        trace = engine.trace(id)
+    if as_json:
+        emit(trace)
+        return
+    if trace.offer:
+        _show(trace.offer)
+    else:
+        say("what the model saw is not kept (any more); see keep_days under [journal] in prowess.toml")
+    for digest, text in trace.payloads.items():
+        click.secho(f"--- kept as {digest[:12]}", fg="cyan")
+        click.echo("\n".join(printable(line) for line in text.splitlines()))
+    click.secho("--- in the journal", fg="cyan")
+    _print(trace.entries, as_json=False)
+
+
+def _show(offer: Offer) -> None:
+    click.secho("--- what the model saw", fg="cyan")
+    click.echo("\n".join(printable(line) for line in offer.text.splitlines()))
+    click.secho("--- tools", fg="cyan")
+    for tool in offer.tools:
+        click.echo(printable(msgspec.json.encode(tool).decode()))
+    click.secho("--- why", fg="cyan")
+    for hit in offer.hits:
+        click.echo(printable(f"offered: {hit.id}, {hit.score:.2f} ({'; '.join(hit.reasons)})"))
+    for id, reason in offer.left_out.nearest:
+        click.echo(printable(f"left out: {id} ({reason})"))
+    for reason, count in offer.left_out.counts.items():
+        click.echo(printable(f"left out in all: {count} {reason}"))
 
 
 def _verify(engine: Engine, heads: str | None, as_json: bool) -> None:

@@ -42,6 +42,7 @@ from prowess.types import (
     Problem,
     Provider,
     SyncReport,
+    Trace,
     Turn,
 )
 
@@ -179,6 +180,9 @@ class Remote(Part):
     def explain(self, agent: str, id: str, request: str = "") -> tuple[str, ...]:
         found = self._server.get("/why", dict[str, Any], agent=agent, id=id, request=request)
         return tuple(found["steps"])
+
+    def trace(self, id: str) -> Trace:
+        return self._server.get("/journal/trace", Trace, id=id)
 
     def sync(self, *names: str, progress: object = None) -> SyncReport:
         return self._server.send("/sync", {"sources": names}, SyncReport)

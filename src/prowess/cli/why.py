@@ -10,13 +10,10 @@ COLOURS = {"allow": "green", "ask": "yellow", "deny": "red"}
 @click.command()
 @click.argument("agent")
 @click.argument("id")
-@click.argument("request", default="")
+@click.option("--request", default="", help="Also whether it would be offered for this, in one sentence.")
 @json_option
 def command(agent: str, id: str, request: str, as_json: bool) -> None:
-    """Why AGENT may or may not use ID (an id, an event's name, or a host's tool), step by step.
-
-    With REQUEST, also why it would or would not be offered for that.
-    """
+    """Why AGENT may or may not use ID (an id, an event's name, or a host's tool), step by step."""
     with opened() as engine:
         steps = engine.explain(agent, id, request)
     if as_json:

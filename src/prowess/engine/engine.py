@@ -11,26 +11,26 @@ from threading import Event
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-import msgspec
-
 from prowess.catalogue.catalogue import Catalogue
 from prowess.catalogue.view import View
-from prowess.config import DiscoveryConfig, LearningConfig, with_arguments
+from prowess.config import DiscoveryConfig, with_arguments
 from prowess.engine import diagnose
 from prowess.engine.administration import Administration
 from prowess.engine.evolving import Evolving
-from prowess.engine.learning import Learning
+from prowess.engine.learning import Learning, located
 from prowess.engine.reading import SyncProgress, no_progress
-from prowess.engine.records import discovered, offer_entry, outcome_entry, owned, refuse_of_another
+from prowess.engine.records import discovered, outcome_entry, owned, refuse_of_another
 from prowess.engine.replay import Trials
 from prowess.engine.syncing import OpenedGuard, Sync
 from prowess.engine.taught import procedures_of
+from prowess.engine.turn_log import TurnLog
 from prowess.engine.usage import Closing, UsageLine, closing, usage
 from prowess.engine.use import Use
 from prowess.engine.ways import Ways
 from prowess.engine.world import Sources, World, Worlds
 from prowess.evolution.records import Evaluation
 from prowess.journal import Clock, Journal, stamp
+from prowess.journal.payloads import Payloads
 from prowess.learning.curriculum import Gap
 from prowess.policy.agents import Agent
 from prowess.policy.policy import Policy
@@ -101,9 +101,14 @@ class Engine:
             card_hours=self.ways.cards.auto_disable_window_hours,
         )  # fmt: skip
         self.evolution = Evolving(database, self.journal, self.catalogue, self._now, self._worlds)
-        self.learning = Learning(database, self.journal, self._learning_config(), clock, self._trials())
+        self.learning = Learning(
+            database, self.journal, located(self.ways.learning, self.ways.root), clock, self._trials()
+        )
         self._use = Use(database, self.journal, self.policy, self._worlds, environment)
-        self.not_used, self.hidden = self._use.not_used, self._use.hidden
+        self.not_used, self.hidden, self.hiding = self._use.not_used, self._use.hidden, self._use.hiding
+        self.payloads = Payloads(database, clock, self.ways.journal.keep_days)
+        self._log = TurnLog(database, self.journal, self.payloads, self._use)
+        self.trace = self._log.trace
         parts = (database, self.journal, self.catalogue, self.policy, self._worlds, self._guard)
         self._sync = Sync(*parts, clock)
         self._take_verbs()
@@ -160,10 +165,9 @@ class Engine:
 
         asked = turns.as_turn(turn)
         options = self._turn_options(settings, on_failure, asked.agent)
-        made = turns.offer(asked, self.world(asked.agent), self._parts, options)
-        with self.database.writing() as transaction:
-            self.cards.record(transaction, made.cards, asked)
-            self.journal.append(transaction, offer_entry(asked, made.offer), asked.agent)
+        world = self.world(asked.agent)
+        made = turns.offer(asked, world, self._parts, options)
+        self._log.record(asked, world, made, self.cards)
         return made.offer
 
     def preview(self, agent: str = DEFAULT_AGENT, profile: str = "") -> "Preview":
@@ -390,11 +394,6 @@ class Engine:
 
         id = owned(self.ways.ids(), agent)
         return TurnOptions(settings=self.settings(settings), id=id, on_failure=on_failure)
-
-    def _learning_config(self) -> LearningConfig:
-        chosen = self.ways.learning
-        folder = str(self.ways.root / chosen.benchmark) if chosen.benchmark else ""
-        return msgspec.structs.replace(chosen, benchmark=folder)
 
     def _now(self) -> str:
         return stamp(self._clock())

@@ -10,6 +10,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from msgspec.structs import replace as replace_fields
+
 from prowess.config import LearningConfig
 from prowess.engine.gating import Court, Progress, gate
 from prowess.engine.lessons import Learnt, count_due, give_up, ledger_of, take_in, together
@@ -50,6 +52,11 @@ MOST_JUDGES = 2000
 MOST_LABELLED = 5000
 DECIDED = {"stable": SkillPromoted, "deprecated": SkillDeprecated, "retired": SkillRetired}
 GATE_COMMAND = "prowess skills gate {}"
+
+
+def located(config: LearningConfig, root: Path) -> LearningConfig:
+    """The same, with the folder of the benchmark as seen from `root`."""
+    return replace_fields(config, benchmark=str(root / config.benchmark) if config.benchmark else "")
 
 
 class Learning:

@@ -15,7 +15,8 @@ def synced(changes: Changes) -> Synced:
     return Synced(added=changes.added, changed=changes.changed, removed=changes.removed)
 
 
-def offer_entry(turn: Turn, offer: Offer) -> Offered:
+def offer_entry(turn: Turn, offer: Offer, shown: str = "") -> Offered:
+    """`shown` is the digest under which the offer is kept."""
     found = [hit for hit in offer.hits if hit.reasons != PINNED]
     return Offered(
         offer=offer.id,
@@ -28,6 +29,7 @@ def offer_entry(turn: Turn, offer: Offer) -> Offered:
         catalogue_version=offer.catalogue_version,
         policy_revision=offer.policy_revision,
         mode=offer.mode,
+        shown=shown,
     )
 
 

@@ -1,7 +1,8 @@
 """Policy at use: the decision that counts, with its approval and its limits, and recorded."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from prowess.catalogue.view import View
 from prowess.context.secrets import without_secrets
@@ -68,13 +69,19 @@ class Use:
         """
         if arguments is None or world.policy.use(agent, as_id(id), authenticated).verdict != "ask":
             return None
-        return Given(shown(arguments, lambda text: self._without(world.view, text)), digest_of(arguments))
+        hide = partial(self.without_credentials, world.view)
+        return Given(shown(arguments, hide), digest_of(arguments))
 
     def hidden(self, text: str) -> str:
         """A text without credentials: those of the environment, and what looks like one."""
-        return self._without(self.worlds.now().view, text)
+        return self.hiding()(text)
 
-    def _without(self, view: View, text: str) -> str:
+    def hiding(self) -> Callable[[str], str]:
+        """What takes credentials out of one text after another."""
+        return partial(self.without_credentials, self.worlds.now().view)
+
+    def without_credentials(self, view: View, text: str) -> str:
+        """The same with the names of secrets that a view knows."""
         for name in view.secret_names:
             value = self.environment.get(name, "")
             if len(value) >= SHORTEST_SECRET:

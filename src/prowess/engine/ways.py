@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from prowess.config import CardsConfig, DiscoveryConfig, LearningConfig
+from prowess.config import CardsConfig, DiscoveryConfig, JournalConfig, LearningConfig
 from prowess.types import Trust
 
 if TYPE_CHECKING:
@@ -35,5 +35,6 @@ class Ways:
     cards: CardsConfig = field(default_factory=CardsConfig)
     card_ways: Mapping[str, Any] = field(default_factory=dict)
     """Further fields of `CardWays` that user code sets: scorers, session_type_of, messages_of, guard."""
+    journal: JournalConfig = field(default_factory=JournalConfig)
     learning: LearningConfig = field(default_factory=LearningConfig)
     root: Path = field(default_factory=Path)

@@ -9,6 +9,7 @@ from mcp_types import CallToolRequestParams
 
 from prowess.catalogue.view import View
 from prowess.engine.engine import Engine
+from prowess.engine.shown import redacted_values
 from prowess.errors import NotFound, ProwessError, SourceError
 from prowess.gateway.caller import Caller
 from prowess.gateway.calling import Do, Wish, first_text
@@ -30,8 +31,10 @@ from prowess.gateway.showing import (
     unknown,
 )
 from prowess.gateway.tools import META_NAMES, pinned
+from prowess.journal import canonical
 from prowess.journal.entries import Searched
-from prowess.types import Capability
+from prowess.journal.payloads import Payload
+from prowess.types import Capability, JsonObject
 
 MOST_HITS = 20
 TEXTS = tuple(f"{kind}:" for kind in TEXT_KINDS)
@@ -94,9 +97,17 @@ class Answering:
         hits = [one["id"] for one in answer["capabilities"]]
         asked = self._gateway.routes.redacted(query[:1000], self._engine.view().secret_names)
         search = uuid4().hex
-        self._engine.journal.record(Searched(query=asked, hits=hits, search=search), caller.agent)
+        kept = self._kept(answer)
+        shown = kept[0].digest if kept else ""
+        entry = Searched(query=asked, hits=hits, search=search, shown=shown)
+        self._engine.payloads.record(self._engine.journal, [entry], caller.agent, kept)
         self._gateway.calls.searches.showed(search, caller.agent, hits)
         return data(answer)
+
+    def _kept(self, answer: JsonObject) -> list[Payload]:
+        if not self._engine.payloads.on:
+            return []
+        return [Payload.of(canonical(redacted_values(answer, self._engine.hiding())))]
 
     def _reference(self, reference: str, offset: object, caller: Caller) -> Answer:
         start = offset if isinstance(offset, int) else 0

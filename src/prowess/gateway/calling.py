@@ -18,6 +18,7 @@ from anyio import to_thread
 from prowess.config import GatewayConfig
 from prowess.engine.engine import Engine
 from prowess.engine.records import outcome_entry
+from prowess.engine.shown import redacted_values
 from prowess.errors import ApprovalNeeded, Denied, NotFound, PolicyError, SourceError, StoreError
 from prowess.gateway.addressing import NoPlace, placed
 from prowess.gateway.arguments import Schemas, as_arguments, misfit
@@ -31,8 +32,9 @@ from prowess.gateway.routes import Routes
 from prowess.gateway.searches import Searches
 from prowess.gateway.showing import EFFECTS, READ, REJECTED, Way, clean_schema, is_rejected, unknown
 from prowess.gateway.telemetry import note_call
-from prowess.journal import Entry, plain
+from prowess.journal import Entry, canonical, plain
 from prowess.journal.entries import Called
+from prowess.journal.payloads import Payload
 from prowess.policy.approvals import Answer as Said
 from prowess.policy.arguments import shown
 from prowess.types import Capability, Decision, Outcome, Verdict
@@ -91,7 +93,7 @@ class Calls:
         self._config = config
         self._clerk = clerk
         self._schemas = Schemas()
-        self.recording = Recording(engine.journal)
+        self.recording = Recording(engine.journal, engine.payloads)
         self.searches = Searches()
 
     async def call(self, wish: Wish, client: Client, do: Do | None = None) -> Answer:
@@ -255,6 +257,7 @@ class Calls:
     def _remember(self, wish: Wish, client: Client, ended: Ended, milliseconds: float) -> None:
         caller = client.caller
         detail = self._discreet(wish, client, ended)[:LONGEST_DETAIL]
+        given, answered = self._kept(wish, ended)
         call = Called(
             capability=wish.id[:200],
             way=wish.way,
@@ -266,6 +269,8 @@ class Calls:
             characters=size(ended.answer),
             uri=self._address(wish),
             search=self.searches.of(caller.agent, wish.id),
+            arguments=given.digest if given else "",
+            result=answered.digest if answered else "",
         )
         note_call(plain(call), caller.agent)
         entries: list[Entry] = [call]
@@ -281,7 +286,23 @@ class Calls:
             )
             entries.append(outcome_entry(outcome))
         # One transaction: a call and what came of it are remembered together.
-        self.recording.record(entries, caller.agent, made=ended.how in ("ok", "failed", "cancelled"))
+        made = ended.how in ("ok", "failed", "cancelled")
+        kept = [payload for payload in (given, answered) if payload]
+        self.recording.record(entries, caller.agent, made, kept)
+
+    def _kept(self, wish: Wish, ended: Ended) -> tuple[Payload | None, Payload | None]:
+        """Arguments and result without credentials, where [journal] says that they are kept."""
+        keeps = self._engine.ways.journal
+        if not (keeps.keep_days and (keeps.keep_arguments or keeps.keep_results)):
+            return None, None
+        try:
+            given = self._payload(wish.arguments) if keeps.keep_arguments else None
+            return given, self._payload(ended.answer) if keeps.keep_results else None
+        except StoreError:  # which texts are secret is not known then, so none is kept
+            return None, None
+
+    def _payload(self, value: object) -> Payload:
+        return Payload.of(canonical(redacted_values(value, self._engine.hiding())))
 
     def _discreet(self, wish: Wish, client: Client, ended: Ended) -> str:
         """What went wrong, without any value that was given; what we say ourselves has none."""

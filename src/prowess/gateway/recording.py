@@ -14,6 +14,7 @@ from threading import Event, Lock, Thread
 
 from prowess.errors import StoreError
 from prowess.journal import Entry, Journal, plain
+from prowess.journal.payloads import Payload, Payloads
 
 logger = logging.getLogger("prowess")
 
@@ -24,12 +25,14 @@ MOST_WAITING = 10_000
 """Refusals beyond this many are not remembered; calls that were made always are."""
 
 Entries = Sequence[Entry]
+Kept = Sequence[Payload]
 
 
 class Recording:
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, payloads: Payloads) -> None:
         self._journal = journal
-        self._waiting: deque[tuple[str, Entries]] = deque()
+        self._payloads = payloads
+        self._waiting: deque[tuple[str, Entries, Kept]] = deque()
         self._lock = Lock()
         self._ending = Event()
         self._came = Event()
@@ -39,17 +42,17 @@ class Recording:
         """Whether something that happened is not written down yet."""
         return bool(self._waiting)
 
-    def record(self, entries: Entries, agent: str, made: bool) -> None:
-        """Write down what happened; where the store cannot be written to, it waits."""
+    def record(self, entries: Entries, agent: str, made: bool, kept: Kept = ()) -> None:
+        """Write down what happened, with the contents it refers to; where that fails now, it waits."""
         if not self.is_behind:
             try:
-                self._journal.record_all(entries, agent)
+                self._payloads.record(self._journal, entries, agent, kept)
                 return
             except StoreError as error:
                 logger.warning("a call waits to be written down: %s", error)
         if made or len(self._waiting) < MOST_WAITING:
             with self._lock:
-                self._waiting.append((agent, entries))
+                self._waiting.append((agent, entries, kept))
             self._came.set()
 
     @contextmanager
@@ -64,7 +67,7 @@ class Recording:
             self._ending.set()
             self._came.set()
             thread.join(LAST_CHANCE)
-            for agent, entries in list(self._waiting):
+            for agent, entries, _ in list(self._waiting):
                 logger.error("not in the journal of %s: %s", agent, _told(entries))
 
     def _write(self) -> None:
@@ -77,9 +80,9 @@ class Recording:
                 self._came.wait(PAUSE)
 
     def _wrote_first(self) -> bool:
-        agent, entries = self._waiting[0]
+        agent, entries, kept = self._waiting[0]
         try:
-            self._journal.record_all(entries, agent)
+            self._payloads.record(self._journal, entries, agent, kept)
         except StoreError:
             return False
         except Exception:  # one entry that cannot be written must not keep all others, and all calls, waiting

@@ -20,6 +20,7 @@ class Offered(Entry, frozen=True, kw_only=True):
     """A request, and what was offered for it."""
 
     type = "offer"
+    traced_by = "offer"
     offer: str
     request: str = ""
     session_type: str = "main"
@@ -38,6 +39,7 @@ class CardsSelected(Entry, frozen=True, kw_only=True):
     """Which cards a turn got, and which it nearly got."""
 
     type = "cards.selected"
+    traced_by = "selection"
     selection: str
     request: str = ""
     session_type: str = "main"
@@ -76,6 +78,7 @@ class OutcomeRecorded(Entry, frozen=True, kw_only=True):
     """What came of using something, for an offer or for none."""
 
     type = "outcome"
+    traced_by = "offer"
     offer: str = ""
     capability: str = ""
     ok: bool = False
@@ -88,16 +91,20 @@ class Searched(Entry, frozen=True, kw_only=True):
     """What a client searched for through the gateway, and what it was shown."""
 
     type = "search"
+    traced_by = "search"
     query: str = ""
     hits: Sequence[str] = ()
     search: str = ""
     """Names this search, so that calls of what it showed can refer to it."""
+    shown: str = ""
+    """The digest of the answer, under which it is kept until it expires."""
 
 
 class Called(Entry, frozen=True, kw_only=True):
     """A call through the gateway, and how it ended."""
 
     type = "call"
+    traced_by = "search"
     capability: str
     way: str = ""
     outcome: str = ""
@@ -110,6 +117,9 @@ class Called(Entry, frozen=True, kw_only=True):
     """What was read, where it is a resource."""
     search: str = ""
     """The latest search of this client that showed it; empty where none did."""
+    arguments: str = ""
+    result: str = ""
+    """The digests of what was given and answered, where that is kept."""
 
 
 # --- what exists -----------------------------------------------------------------------------

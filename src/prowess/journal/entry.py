@@ -16,6 +16,12 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
     type: ClassVar[str] = ""
     version: ClassVar[int] = 1
+    traced_by: ClassVar[str] = ""
+    """The field with the id of the request that this belongs to, where it belongs to one."""
+
+    @property
+    def trace(self) -> str:
+        return str(getattr(self, self.traced_by)) if self.traced_by else ""
 
 
 class Raw(msgspec.Struct, frozen=True):
@@ -23,3 +29,7 @@ class Raw(msgspec.Struct, frozen=True):
 
     type: str
     data: JsonObject
+
+    @property
+    def trace(self) -> str:
+        return ""

@@ -7,7 +7,7 @@ kept apart and can be exported, so that an edit, a gap and a cut tail are all fo
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
@@ -68,9 +68,10 @@ class Journal:
         entry = JournalEntry(chain=agent, number=number, at=at, type=type, data=data, hash="")
         entry = replace(entry, hash=entry_hash(previous, entry, text))
         transaction.run(
-            "INSERT INTO journal (chain, number, at, moment, type, data, hash)"
-            " VALUES (:chain, :number, :at, :moment, :type, :data, :hash)",
+            "INSERT INTO journal (chain, number, at, moment, type, data, hash, trace)"
+            " VALUES (:chain, :number, :at, :moment, :type, :data, :hash, :trace)",
             chain=agent, number=number, at=at, moment=moment, type=type, data=text, hash=entry.hash,
+            trace=recorded.trace,
         )  # fmt: skip
         transaction.run(
             "UPDATE journal_head SET hash = :hash, moment = :moment WHERE chain = :chain",
@@ -82,12 +83,6 @@ class Journal:
         """Append in a transaction of its own."""
         with self._database.writing() as transaction:
             return self.append(transaction, recorded, agent)
-
-    def record_all(self, entries: Sequence[Entry | Raw], agent: str = "") -> None:
-        """Append what belongs together in one transaction: all of it is there, or nothing."""
-        with self._database.writing() as transaction:
-            for recorded in entries:
-                self.append(transaction, recorded, agent)
 
     def heads(self) -> tuple[Head, ...]:
         with self._database.reading() as transaction:
@@ -110,6 +105,16 @@ class Journal:
                 at=moment, below=chain, number=number,
             )  # fmt: skip
         return tuple(_entry(row) for row in reversed(rows))
+
+    def trace(self, id: str) -> tuple[JournalEntry, ...]:
+        """What belongs to one request (an offer or a search), in order of time."""
+        with self._database.reading() as transaction:
+            rows = transaction.all(
+                "SELECT chain, number, at, type, data, hash FROM journal WHERE trace = :trace"
+                " ORDER BY moment, chain, number",
+                trace=id,
+            )
+        return tuple(_entry(row) for row in rows)
 
     def per_hour(self, type: str, since: datetime) -> dict[str, int]:
         """How often something happened in each hour, by the hour's text as `stamp` begins it."""

@@ -8,7 +8,7 @@ import msgspec
 
 from prowess.errors import JournalBroken
 from prowess.journal import Place
-from prowess.types import Head, JournalEntry
+from prowess.types import Head, JournalEntry, Trace
 from prowess.web.operations import Asked, Call, Limit, Name, Number, Operation
 from prowess.web.paging import Page, cursor_of, key_of
 from prowess.web.stream import Follower, Wanted, counts_at, lines
@@ -31,6 +31,11 @@ class Entries(Which, frozen=True, kw_only=True):
 class Listening(Which, frozen=True, kw_only=True):
     since: str = ""
     """Begin here, where Last-Event-ID cannot be sent; `start` is the beginning."""
+
+
+class Traced(Asked, frozen=True, kw_only=True):
+    id: Name
+    """An offer, or a search through the gateway."""
 
 
 class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -60,6 +65,10 @@ def entries(call: Call) -> Page[JournalEntry]:
     shown = found[: q.limit]
     last = shown[-1] if len(found) > q.limit else None
     return Page(shown, cursor_of((last.at, last.chain, last.number)) if last else "")
+
+
+def trace(call: Call) -> Trace:
+    return call.engine.trace(call.query.id)
 
 
 def heads(call: Call) -> tuple[Head, ...]:
@@ -95,6 +104,8 @@ def stream(call: Call) -> AsyncIterator[bytes]:
 OPERATIONS = (
     Operation(id="journal.list", quotes=True, method="GET", path="/journal", run=entries, query=Entries,
               answer=Page[JournalEntry], does="What happened, the newest first"),
+    Operation(id="journal.trace", quotes=True, method="GET", path="/journal/trace", run=trace, query=Traced,
+              answer=Trace, does="One request, from what the model was shown to what came of it"),
     Operation(id="journal.heads", method="GET", path="/journal/heads", run=heads, answer=tuple[Head, ...],
               does="The end of each chain, to keep elsewhere"),
     Operation(id="journal.verify", slow=True, method="POST", path="/journal/verify", run=verify, body=Verify,

@@ -9,7 +9,7 @@ from starlette.routing import Route
 
 from prowess.engine.engine import Engine
 from prowess.errors import JournalBroken
-from prowess.journal import Journal, Place
+from prowess.journal import Journal, Place, read
 from prowess.learning.redaction import redacted
 from prowess.types import Head, JournalEntry, Json
 from prowess.web import identity, page
@@ -54,6 +54,8 @@ class Line:
     entry: JournalEntry
     brief: str
     data: Json
+    trace: str
+    """The request it belongs to, where it belongs to one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +100,24 @@ def listed(request: Request) -> Response:
     )
 
 
+def traced(request: Request) -> Response:
+    """One request as one page: what the model saw, why, and what came of it."""
+    identity.person(request)
+    engine: Engine = request.app.state.engine
+    trace = engine.trace(request.query_params.get("id", ""))
+    asked = [str(entry.data.get("request") or entry.data.get("query") or "") for entry in trace.entries]
+    return page.render(
+        request,
+        "trace.html",
+        title="Request",
+        trace=trace,
+        asked=plain(redacted(next((text for text in asked if text), ""))),
+        kept=[(digest, plain(text)) for digest, text in trace.payloads.items()],
+        lines=[_line(entry) for entry in trace.entries],
+        filtered=True,
+    )
+
+
 def verified(request: Request) -> Response:
     """The part of the page that says whether the record is intact."""
     identity.person(request)
@@ -118,7 +138,7 @@ def _place(entry: JournalEntry) -> Place:
 
 def _line(entry: JournalEntry) -> Line:
     data = _safe(entry.data)
-    return Line(entry, _brief(data), data)
+    return Line(entry, _brief(data), data, read(entry).trace)
 
 
 def _safe(data: Json, key: str = "") -> Json:
@@ -148,5 +168,6 @@ def _short(value: Json) -> str:
 
 ROUTES = (
     Route("/journal", listed),
+    Route("/journal/trace", traced),
     Route("/journal/verification", verified),
 )

@@ -32,7 +32,9 @@ Open = Callable[..., Engine]
 def opened(store_url: str, tmp_path: Path) -> Open:
     """Engines over one store with tools, a skill and a card; what it says can be changed."""
 
-    def make(journal: JournalConfig = JournalConfig(), text: str = "", clock: SteppingClock | None = None) -> Engine:
+    def make(
+        journal: JournalConfig = JournalConfig(), text: str = "", clock: SteppingClock | None = None
+    ) -> Engine:
         (tmp_path / "policy.yaml").write_text(POLICY)
         (tmp_path / "cards").mkdir(exist_ok=True)
         (tmp_path / "cards" / "searching.md").write_text(CARD)
@@ -91,7 +93,9 @@ def test_a_credential_in_what_was_shown_is_not_kept(opened: Open) -> None:
         engine.sync()
         offer = engine.offer("the weather of a city")
         with engine.database.reading() as transaction:
-            kept = [row[0] for row in transaction.all("SELECT body FROM payload WHERE workspace = :workspace")]
+            kept = [
+                row[0] for row in transaction.all("SELECT body FROM payload WHERE workspace = :workspace")
+            ]
         assert kept and not any(KEY in body for body in kept)
         rebuilt = engine.trace(offer.id).offer
         assert rebuilt and [hit.id for hit in rebuilt.hits] == [hit.id for hit in offer.hits]
@@ -148,5 +152,7 @@ def test_the_command_line_shows_an_offer_as_the_model_saw_it(tmp_path: Path) -> 
     assert "send an email to ada" in seen.partition("--- in the journal")[2]
     shown = json.loads(run("log", "show", offered["id"], "--json"))
     assert shown["offer"]["text"] == offered["text"] and shown["offer"]["left_out"] == offered["left_out"]
-    last = run("why", "default", offered["hits"][0]["id"], "--request", "send an email to ada").splitlines()[-1]
+    last = run("why", "default", offered["hits"][0]["id"], "--request", "send an email to ada").splitlines()[
+        -1
+    ]
     assert last.startswith("offered:")

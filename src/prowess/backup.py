@@ -85,8 +85,15 @@ def restore(database: Database, file: Path, replace: bool = False) -> Contents:
             transaction.run(f"DELETE FROM {table}")
         _load(transaction, file)
         database.advance(transaction, contents.schema, newest)
-        verified(transaction)
+        _verify(transaction)
     return contents
+
+
+def _verify(transaction: Transaction) -> None:
+    """Walk the chains of every workspace."""
+    everywhere = "SELECT workspace FROM journal UNION SELECT workspace FROM journal_head"
+    for (workspace,) in transaction.all(everywhere):
+        verified(transaction.within(workspace))
 
 
 def holds_something(transaction: Transaction) -> bool:
@@ -115,17 +122,18 @@ def _write(transaction: Transaction, packed: BinaryIO | gzip.GzipFile) -> None:
 
 
 def _load(transaction: Transaction, file: Path) -> None:
-    sql, columns, waiting = "", list[str](), list[dict[str, object]]()
+    """Write the rows as they were, each into the workspace it is of."""
+    sql, names, waiting = "", list[str](), list[dict[str, object]]()
     for said in _read(file):
         if isinstance(said, list):
-            waiting.append(dict(zip(columns, map(_value, said), strict=True)))
+            waiting.append(dict(zip(names, map(_value, said), strict=True)))
         if len(waiting) >= AT_ONCE or isinstance(said, dict):
             transaction.many(sql, waiting)
             waiting = []
         if isinstance(said, dict) and "columns" in said:
             columns = said["columns"]
-            names = ", ".join(f":{column}" for column in columns)
-            sql = f"INSERT INTO {said['table']} ({', '.join(columns)}) VALUES ({names})"
+            names = [f"kept_{column}" for column in columns]  # `:workspace` is the one that is open
+            sql = f"INSERT INTO {said['table']} ({', '.join(columns)}) VALUES (:{', :'.join(names)})"
 
 
 def _read(file: Path) -> Iterator[Any]:

@@ -59,7 +59,7 @@ class Catalogue:
             switched_off={
                 (provider, agent): reason
                 for provider, agent, reason in transaction.all(
-                    "SELECT provider, agent, reason FROM provider_off"
+                    "SELECT provider, agent, reason FROM provider_off WHERE workspace = :workspace"
                 )
             },
         )
@@ -68,7 +68,8 @@ class Catalogue:
         with self._database.reading() as transaction:
             row = transaction.one(
                 "SELECT t.detail FROM capability c JOIN capability_text t"
-                " ON t.id = c.id AND t.digest = c.digest WHERE c.id = :id",
+                " ON t.workspace = c.workspace AND t.id = c.id AND t.digest = c.digest"
+                " WHERE c.workspace = :workspace AND c.id = :id",
                 id=id,
             )
         if row is None:
@@ -77,7 +78,10 @@ class Catalogue:
 
     def details(self, wanted: Collection[Capability]) -> dict[str, Detail]:
         """By id, what belongs to these capabilities with exactly the content they have, also later."""
-        one = "SELECT detail FROM capability_text WHERE id = :id AND digest = :digest"
+        one = (
+            "SELECT detail FROM capability_text"
+            " WHERE workspace = :workspace AND id = :id AND digest = :digest"
+        )
         with self._database.reading() as transaction:
             found = {c.id: transaction.one(one, id=c.id, digest=c.digest) for c in wanted}
         return {id: DecodeDetail.decode(row[0]) for id, row in found.items() if row}
@@ -87,7 +91,7 @@ class Catalogue:
         with self._database.reading() as transaction:
             rows = transaction.all(
                 "SELECT digest, since, seen_at, capability, detail FROM capability_text"
-                " WHERE id = :id ORDER BY since, seen_at",
+                " WHERE workspace = :workspace AND id = :id ORDER BY since, seen_at",
                 id=id,
             )
         return tuple(
@@ -99,7 +103,9 @@ class Catalogue:
         """Source -> place -> stamp of everything that need not be read again, as these are defined."""
         stamps: dict[str, dict[str, str]] = {}
         with self._database.reading() as transaction:
-            rows = transaction.all("SELECT source, place, stamp, definition FROM source_entry")
+            rows = transaction.all(
+                "SELECT source, place, stamp, definition FROM source_entry WHERE workspace = :workspace"
+            )
         for source, place, stamp, definition in rows:
             if definitions.get(source, "") == definition:
                 stamps.setdefault(source, {})[place] = stamp
@@ -107,7 +113,9 @@ class Catalogue:
 
     def problems(self) -> tuple[Problem, ...]:
         with self._database.reading() as transaction:
-            rows = transaction.all("SELECT problem FROM problem ORDER BY source, number")
+            rows = transaction.all(
+                "SELECT problem FROM problem WHERE workspace = :workspace ORDER BY source, number"
+            )
         return tuple(DecodeProblem.decode(row[0]) for row in rows)
 
     def plan(self, arrival: Arrival) -> Plan:
@@ -178,7 +186,8 @@ class Catalogue:
     def decided_off(self, transaction: Transaction, agent: str) -> frozenset[str]:
         """The providers that a person switched off, for this agent or for everybody."""
         rows = transaction.all(
-            "SELECT provider FROM provider_off WHERE decided = 'person' AND (agent = :agent OR agent = '')",
+            "SELECT provider FROM provider_off"
+            " WHERE workspace = :workspace AND decided = 'person' AND (agent = :agent OR agent = '')",
             agent=agent,
         )
         return frozenset(provider for (provider,) in rows)
@@ -198,12 +207,14 @@ class Catalogue:
             raise NotFound("provider", provider, known, "see: prowess provider list")
         where = {"provider": provider, "agent": agent}
         touched = transaction.run(
-            "DELETE FROM provider_off WHERE provider = :provider AND agent = :agent", **where
+            "DELETE FROM provider_off"
+            " WHERE workspace = :workspace AND provider = :provider AND agent = :agent",
+            **where,
         )
         if why_off is not None:
             transaction.run(
-                "INSERT INTO provider_off (provider, agent, reason, decided)"
-                " VALUES (:provider, :agent, :reason, :decided)",
+                "INSERT INTO provider_off (workspace, provider, agent, reason, decided)"
+                " VALUES (:workspace, :provider, :agent, :reason, :decided)",
                 reason=why_off, decided=decided, **where,
             )  # fmt: skip
         changed = bool(touched) != (why_off is not None)
@@ -213,31 +224,38 @@ class Catalogue:
 
 
 def _version(transaction: Transaction) -> int:
-    row = transaction.one("SELECT version FROM catalogue_version WHERE one = 1")
+    row = transaction.one("SELECT version FROM catalogue_version WHERE workspace = :workspace AND one = 1")
     return int(row[0]) if row else 0
 
 
 def _capabilities(transaction: Transaction, known: View | None) -> dict[str, Capability]:
     rows = transaction.all(
-        "SELECT t.capability FROM capability c JOIN capability_text t ON t.id = c.id AND t.digest = c.digest"
-        " WHERE c.version > :since",
+        "SELECT t.capability FROM capability c JOIN capability_text t"
+        " ON t.workspace = c.workspace AND t.id = c.id AND t.digest = c.digest"
+        " WHERE c.workspace = :workspace AND c.version > :since",
         since=known.version if known else 0,
     )
     found = {c.id: c for c in DecodeAll.decode(f"[{','.join(row[0] for row in rows)}]")}
     together = {**known.capabilities, **found} if known else found
-    count = transaction.one("SELECT COUNT(*) FROM capability")
+    count = transaction.one("SELECT COUNT(*) FROM capability WHERE workspace = :workspace")
     if count != (len(together),):
-        left = {row[0] for row in transaction.all("SELECT id FROM capability")}
+        left = {row[0] for row in transaction.all("SELECT id FROM capability WHERE workspace = :workspace")}
         together = {id: c for id, c in together.items() if id in left}
     in_order = known is not None and found.keys() <= known.capabilities.keys()
     return together if in_order else dict(sorted(together.items()))
 
 
 def _changed(transaction: Transaction) -> None:
-    transaction.run("UPDATE catalogue_version SET version = version + 1 WHERE one = 1")
+    transaction.run(
+        "INSERT INTO catalogue_version (workspace, one, version) VALUES (:workspace, 1, 1)"
+        " ON CONFLICT (workspace, one) DO UPDATE SET version = catalogue_version.version + 1"
+    )
 
 
 def _lock(transaction: Transaction) -> int:
     """Let one sync at a time through; the next one waits here."""
-    row = transaction.one("UPDATE catalogue_version SET version = version WHERE one = 1 RETURNING version")
+    row = transaction.one(
+        "INSERT INTO catalogue_version (workspace, one, version) VALUES (:workspace, 1, 0)"
+        " ON CONFLICT (workspace, one) DO UPDATE SET version = catalogue_version.version RETURNING version"
+    )
     return int(row[0]) if row else 0

@@ -32,20 +32,25 @@ def written(place: Address) -> str:
 
 def are_known(transaction: Transaction) -> bool:
     """Whether anything was taken down yet: a store of an earlier version has no claims."""
-    return transaction.one("SELECT uri FROM uri_claim LIMIT 1") is not None
+    return transaction.one("SELECT uri FROM uri_claim WHERE workspace = :workspace LIMIT 1") is not None
 
 
 def update(transaction: Transaction) -> bool:
     """Take down who offers what now; whoever is configured no more has no claim. True if any changed."""
-    gone = transaction.run("DELETE FROM uri_claim WHERE provider NOT IN (SELECT name FROM provider)")
-    held = {(uri, provider) for uri, provider in transaction.all("SELECT uri, provider FROM uri_claim")}
+    gone = transaction.run(
+        "DELETE FROM uri_claim WHERE workspace = :workspace AND provider NOT IN"
+        " (SELECT name FROM provider WHERE workspace = :workspace)"
+    )
+    rows = transaction.all("SELECT uri, provider FROM uri_claim WHERE workspace = :workspace")
+    held = {(uri, provider) for uri, provider in rows}
     new = {
         (claim, one.provider): one.id
         for one in _resources(transaction)
         if (claim := claim_of(one)) and (claim, one.provider) not in held
     }
     transaction.many(
-        "INSERT INTO uri_claim (uri, provider, since) VALUES (:uri, :provider, :since)",
+        "INSERT INTO uri_claim (workspace, uri, provider, since)"
+        " VALUES (:workspace, :uri, :provider, :since)",
         (
             {"uri": uri, "provider": provider, "since": _since(transaction, id, uri)}
             for (uri, provider), id in new.items()
@@ -57,8 +62,9 @@ def update(transaction: Transaction) -> bool:
 def owners(transaction: Transaction) -> dict[str, tuple[str, ...]]:
     """Of everything that several servers offer: who offered it first."""
     rows = transaction.all(
-        "SELECT uri, since, provider FROM uri_claim WHERE uri IN"
-        " (SELECT uri FROM uri_claim GROUP BY uri HAVING COUNT(*) > 1) ORDER BY uri, since, provider"
+        "SELECT uri, since, provider FROM uri_claim WHERE workspace = :workspace AND uri IN"
+        " (SELECT uri FROM uri_claim WHERE workspace = :workspace GROUP BY uri HAVING COUNT(*) > 1)"
+        " ORDER BY uri, since, provider"
     )
     found = {}
     for uri, claims in groupby(rows, key=lambda row: str(row[0])):
@@ -70,7 +76,8 @@ def owners(transaction: Transaction) -> dict[str, tuple[str, ...]]:
 def _resources(transaction: Transaction) -> list[Capability]:
     rows = transaction.all(
         "SELECT t.capability FROM capability c JOIN capability_text t"
-        " ON t.id = c.id AND t.digest = c.digest WHERE c.id LIKE :resources",
+        " ON t.workspace = c.workspace AND t.id = c.id AND t.digest = c.digest"
+        " WHERE c.workspace = :workspace AND c.id LIKE :resources",
         resources="resource:%",
     )
     return DecodeAll.decode(f"[{','.join(row[0] for row in rows)}]")
@@ -78,7 +85,9 @@ def _resources(transaction: Transaction) -> list[Capability]:
 
 def _since(transaction: Transaction, id: str, claim: str) -> int:
     """Since when a capability offers this: it may have had another URI before."""
-    rows = transaction.all("SELECT since, capability FROM capability_text WHERE id = :id", id=id)
+    rows = transaction.all(
+        "SELECT since, capability FROM capability_text WHERE workspace = :workspace AND id = :id", id=id
+    )
     offered = [row[0] for row in rows if claim_of(msgspec.json.decode(row[1], type=Capability)) == claim]
     return int(min(offered))
 

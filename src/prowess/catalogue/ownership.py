@@ -29,23 +29,30 @@ class Ownership:
 
 
 def read(transaction: Transaction, owner: str, definitions: Mapping[str, str]) -> Ownership:
-    rows = transaction.all("SELECT source, definition FROM source_claim WHERE owner <> :owner", owner=owner)
+    rows = transaction.all(
+        "SELECT source, definition FROM source_claim WHERE workspace = :workspace AND owner <> :owner",
+        owner=owner,
+    )
     return Ownership(definitions, frozenset((source, definition) for source, definition in rows))
 
 
 def claim(transaction: Transaction, owner: str, definitions: Mapping[str, str]) -> bool:
     """Write down which sources a configuration has now, and how it defines each; true when that is news."""
-    rows = transaction.all("SELECT source, definition FROM source_claim WHERE owner = :owner", owner=owner)
+    rows = transaction.all(
+        "SELECT source, definition FROM source_claim WHERE workspace = :workspace AND owner = :owner",
+        owner=owner,
+    )
     held: dict[str, str] = dict(rows)
     if held == definitions:
         return False
     transaction.many(
-        "DELETE FROM source_claim WHERE owner = :owner AND source = :source",
+        "DELETE FROM source_claim WHERE workspace = :workspace AND owner = :owner AND source = :source",
         ({"owner": owner, "source": source} for source in held.keys() - definitions.keys()),
     )
     transaction.many(
-        "INSERT INTO source_claim (owner, source, definition) VALUES (:owner, :source, :definition)"
-        " ON CONFLICT (owner, source) DO UPDATE SET definition = excluded.definition",
+        "INSERT INTO source_claim (workspace, owner, source, definition)"
+        " VALUES (:workspace, :owner, :source, :definition)"
+        " ON CONFLICT (workspace, owner, source) DO UPDATE SET definition = excluded.definition",
         (
             {"owner": owner, "source": source, "definition": definition}
             for source, definition in definitions.items()
@@ -58,6 +65,8 @@ def claim(transaction: Transaction, owner: str, definitions: Mapping[str, str]) 
 def owners(transaction: Transaction) -> dict[str, list[str]]:
     """Every configuration that shares the store, with the sources it has."""
     found: dict[str, list[str]] = {}
-    for owner, source in transaction.all("SELECT owner, source FROM source_claim ORDER BY owner, source"):
+    for owner, source in transaction.all(
+        "SELECT owner, source FROM source_claim WHERE workspace = :workspace ORDER BY owner, source"
+    ):
         found.setdefault(owner, []).append(source)
     return found

@@ -80,7 +80,9 @@ def prepared(plan: Plan, arrival: Arrival, unsafe: Mapping[str, str], now: str) 
 
 
 def _rows(transaction: Transaction) -> dict[str, Row]:
-    rows = transaction.all("SELECT id, source, place, provider, digest, definition FROM capability")
+    rows = transaction.all(
+        "SELECT id, source, place, provider, digest, definition FROM capability WHERE workspace = :workspace"
+    )
     return {row[0]: Row(*row[1:]) for row in rows}
 
 

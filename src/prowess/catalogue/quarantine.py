@@ -135,9 +135,11 @@ def standing(rows: Mapping[str, Row], before: Known, verdicts: Verdicts, now: st
 
 def known(transaction: Transaction) -> Known:
     approved: dict[str, dict[str, str]] = {}
-    for id, digest, by in transaction.all("SELECT id, digest, approved_by FROM approved_content"):
+    for id, digest, by in transaction.all(
+        "SELECT id, digest, approved_by FROM approved_content WHERE workspace = :workspace"
+    ):
         approved.setdefault(id, {})[digest] = by
-    seen = {row[0] for row in transaction.all("SELECT source FROM first_sight")}
+    seen = {row[0] for row in transaction.all("SELECT source FROM first_sight WHERE workspace = :workspace")}
     return Known(approved, held(transaction), seen)
 
 
@@ -147,8 +149,8 @@ def update(transaction: Transaction, standing: Standing, removed: Iterable[str])
         _approve(transaction, digests, by, standing.now)
     _release(transaction, [*standing.stale, *removed])
     transaction.many(
-        "INSERT INTO quarantine (id, digest, reason, state, since)"
-        " VALUES (:id, :digest, :reason, 'waiting', :since)",
+        "INSERT INTO quarantine (workspace, id, digest, reason, state, since)"
+        " VALUES (:workspace, :id, :digest, :reason, 'waiting', :since)",
         (
             {"id": id, "digest": digest, "reason": reason, "since": standing.now}
             for id, (digest, reason) in standing.fresh.items()
@@ -159,13 +161,16 @@ def update(transaction: Transaction, standing: Standing, removed: Iterable[str])
 def see(transaction: Transaction, sources: Iterable[str], now: str) -> None:
     """These have now been seen; what they add from here on is no first sight."""
     transaction.many(
-        "INSERT INTO first_sight (source, at) VALUES (:source, :at) ON CONFLICT DO NOTHING",
+        "INSERT INTO first_sight (workspace, source, at) VALUES (:workspace, :source, :at)"
+        " ON CONFLICT DO NOTHING",
         ({"source": source, "at": now} for source in sources),
     )
 
 
 def held(transaction: Transaction) -> dict[str, Held]:
-    rows = transaction.all("SELECT id, digest, reason, state, since FROM quarantine ORDER BY id")
+    rows = transaction.all(
+        "SELECT id, digest, reason, state, since FROM quarantine WHERE workspace = :workspace ORDER BY id"
+    )
     return {row[0]: Held(*row) for row in rows}
 
 
@@ -180,9 +185,13 @@ def approve(transaction: Transaction, id: str, by: str, now: str, digest: str = 
 def reject(transaction: Transaction, id: str, digest: str = "") -> Held:
     """Hold one back for good; it is looked at again only when its content changes."""
     found = _waiting(transaction, id, digest)
-    transaction.run("UPDATE quarantine SET state = 'rejected' WHERE id = :id", id=id)
     transaction.run(
-        "DELETE FROM approved_content WHERE id = :id AND digest = :digest", id=id, digest=found.digest
+        "UPDATE quarantine SET state = 'rejected' WHERE workspace = :workspace AND id = :id", id=id
+    )
+    transaction.run(
+        "DELETE FROM approved_content WHERE workspace = :workspace AND id = :id AND digest = :digest",
+        id=id,
+        digest=found.digest,
     )
     return found
 
@@ -190,8 +199,8 @@ def reject(transaction: Transaction, id: str, digest: str = "") -> Held:
 def last_approved(transaction: Transaction, id: str) -> str:
     """The digest of the content that was approved last, or nothing; what is held back counts for nothing."""
     row = transaction.one(
-        "SELECT digest FROM approved_content WHERE id = :id AND digest NOT IN"
-        " (SELECT digest FROM quarantine WHERE quarantine.id = approved_content.id)"
+        "SELECT digest FROM approved_content WHERE workspace = :workspace AND id = :id AND digest NOT IN"
+        " (SELECT digest FROM quarantine q WHERE q.workspace = :workspace AND q.id = approved_content.id)"
         " ORDER BY approved_at DESC LIMIT 1",
         id=id,
     )
@@ -210,13 +219,15 @@ def _waiting(transaction: Transaction, id: str, digest: str) -> Held:
 
 def _approve(transaction: Transaction, digests: Mapping[str, str], by: str, now: str) -> None:
     transaction.many(
-        "INSERT INTO approved_content (id, digest, approved_by, approved_at)"
-        " VALUES (:id, :digest, :by, :at)"
-        " ON CONFLICT (id, digest) DO UPDATE SET approved_by = excluded.approved_by,"
+        "INSERT INTO approved_content (workspace, id, digest, approved_by, approved_at)"
+        " VALUES (:workspace, :id, :digest, :by, :at)"
+        " ON CONFLICT (workspace, id, digest) DO UPDATE SET approved_by = excluded.approved_by,"
         " approved_at = excluded.approved_at",
         ({"id": id, "digest": digest, "by": by, "at": now} for id, digest in digests.items()),
     )
 
 
 def _release(transaction: Transaction, ids: Iterable[str]) -> None:
-    transaction.many("DELETE FROM quarantine WHERE id = :id", ({"id": id} for id in ids))
+    transaction.many(
+        "DELETE FROM quarantine WHERE workspace = :workspace AND id = :id", ({"id": id} for id in ids)
+    )

@@ -22,8 +22,8 @@ PORTION = 250
 Written = Mapping[str, object]
 
 INSERT_TEXT = (
-    "INSERT INTO capability_text (id, digest, since, seen_at, capability, detail)"
-    " VALUES (:id, :digest, :since, :seen_at, :capability, :detail)"
+    "INSERT INTO capability_text (workspace, id, digest, since, seen_at, capability, detail)"
+    " VALUES (:workspace, :id, :digest, :since, :seen_at, :capability, :detail)"
 )
 
 
@@ -58,7 +58,7 @@ def portions(rows: Iterable[Written]) -> Iterator[list[Written]]:
 
 def known_texts(transaction: Transaction, rows: Iterable[Written]) -> set[str]:
     """The ids whose text is kept already."""
-    one = "SELECT 1 FROM capability_text WHERE id = :id AND digest = :digest"
+    one = "SELECT 1 FROM capability_text WHERE workspace = :workspace AND id = :id AND digest = :digest"
     return {str(r["id"]) for r in rows if transaction.one(one, id=r["id"], digest=r["digest"])}
 
 
@@ -72,13 +72,13 @@ def write_capabilities(
 ) -> None:
     kept = set(has_text)
     transaction.many(
-        f"{INSERT_TEXT} ON CONFLICT (id, digest) DO UPDATE SET capability = excluded.capability",
+        f"{INSERT_TEXT} ON CONFLICT (workspace, id, digest) DO UPDATE SET capability = excluded.capability",
         [row for id, row in rows.items() if id not in kept],
     )
     transaction.many(
-        "INSERT INTO capability (id, source, place, provider, digest, version, definition)"
-        " VALUES (:id, :source, :place, :provider, :digest, :since, :definition)"
-        " ON CONFLICT (id) DO UPDATE SET source = excluded.source, place = excluded.place,"
+        "INSERT INTO capability (workspace, id, source, place, provider, digest, version, definition)"
+        " VALUES (:workspace, :id, :source, :place, :provider, :digest, :since, :definition)"
+        " ON CONFLICT (workspace, id) DO UPDATE SET source = excluded.source, place = excluded.place,"
         " provider = excluded.provider, digest = excluded.digest, version = excluded.version,"
         " definition = excluded.definition",
         rows.values(),
@@ -86,12 +86,14 @@ def write_capabilities(
 
 
 def remove_capabilities(transaction: Transaction, ids: Iterable[str]) -> None:
-    transaction.many("DELETE FROM capability WHERE id = :id", ({"id": id} for id in ids))
+    transaction.many(
+        "DELETE FROM capability WHERE workspace = :workspace AND id = :id", ({"id": id} for id in ids)
+    )
 
 
 def redefine(transaction: Transaction, rows: Mapping[str, Row], ids: Iterable[str]) -> None:
     transaction.many(
-        "UPDATE capability SET definition = :definition WHERE id = :id",
+        "UPDATE capability SET definition = :definition WHERE workspace = :workspace AND id = :id",
         ({"id": id, "definition": rows[id].definition} for id in ids),
     )
 
@@ -99,7 +101,9 @@ def redefine(transaction: Transaction, rows: Mapping[str, Row], ids: Iterable[st
 def write_stamps(
     transaction: Transaction, stamps: Mapping[tuple[str, str], str], arrival: Arrival, ownership: Ownership
 ) -> None:
-    rows = transaction.all("SELECT source, place, stamp, definition FROM source_entry")
+    rows = transaction.all(
+        "SELECT source, place, stamp, definition FROM source_entry WHERE workspace = :workspace"
+    )
     claimed = arrival.claimed
     held = {(source, place): stamp for source, place, stamp, definition in rows
             if claimed.get(source) == definition}  # fmt: skip
@@ -113,12 +117,12 @@ def write_stamps(
     ]
     new = [key for key, stamp in stamps.items() if held.get(key) != stamp]
     transaction.many(
-        "DELETE FROM source_entry WHERE source = :source AND place = :place",
+        "DELETE FROM source_entry WHERE workspace = :workspace AND source = :source AND place = :place",
         ({"source": source, "place": place} for source, place in gone),
     )
     transaction.many(
-        "INSERT INTO source_entry (source, place, stamp, definition)"
-        " VALUES (:source, :place, :stamp, :definition) ON CONFLICT (source, place)"
+        "INSERT INTO source_entry (workspace, source, place, stamp, definition)"
+        " VALUES (:workspace, :source, :place, :stamp, :definition) ON CONFLICT (workspace, source, place)"
         " DO UPDATE SET stamp = excluded.stamp, definition = excluded.definition",
         (
             {"source": key[0], "place": key[1], "stamp": stamps[key], "definition": claimed[key[0]]}
@@ -130,7 +134,8 @@ def write_stamps(
 def providers(transaction: Transaction) -> dict[str, tuple[Provider, str]]:
     """Every provider by its name, with the definition of the source it belongs to."""
     rows = transaction.all(
-        "SELECT name, source, description, faculties, down, definition FROM provider ORDER BY name"
+        "SELECT name, source, description, faculties, down, definition FROM provider"
+        " WHERE workspace = :workspace ORDER BY name"
     )
     return {
         name: (
@@ -162,12 +167,14 @@ def write_providers(
     if now == held:
         return False
     transaction.many(
-        "DELETE FROM provider WHERE name = :name", ({"name": n} for n in held.keys() - now.keys())
+        "DELETE FROM provider WHERE workspace = :workspace AND name = :name",
+        ({"name": n} for n in held.keys() - now.keys()),
     )
     transaction.many(
-        "INSERT INTO provider (name, source, description, faculties, down, definition)"
-        " VALUES (:name, :source, :description, :faculties, :down, :definition)"
-        " ON CONFLICT (name) DO UPDATE SET source = excluded.source, definition = excluded.definition,"
+        "INSERT INTO provider (workspace, name, source, description, faculties, down, definition)"
+        " VALUES (:workspace, :name, :source, :description, :faculties, :down, :definition)"
+        " ON CONFLICT (workspace, name)"
+        " DO UPDATE SET source = excluded.source, definition = excluded.definition,"
         " description = excluded.description, faculties = excluded.faculties, down = excluded.down",
         (
             {
@@ -201,11 +208,14 @@ def write_problems(
     ownership: Ownership,
 ) -> None:
     claimed = arrival.claimed
-    for source, definition in transaction.all("SELECT DISTINCT source, definition FROM problem"):
+    for source, definition in transaction.all(
+        "SELECT DISTINCT source, definition FROM problem WHERE workspace = :workspace"
+    ):
         is_old = source in arrival.readings or source not in claimed
         if is_old and not ownership.is_foreign(source, definition):
             transaction.run(
-                "DELETE FROM problem WHERE source = :source AND definition = :definition",
+                "DELETE FROM problem"
+                " WHERE workspace = :workspace AND source = :source AND definition = :definition",
                 source=source, definition=definition,
             )  # fmt: skip
     for source, found in problems.items():
@@ -215,12 +225,13 @@ def write_problems(
 
 def _add_problems(transaction: Transaction, source: str, definition: str, found: Sequence[Problem]) -> None:
     row = transaction.one(
-        "SELECT COALESCE(MAX(number), -1) FROM problem WHERE source = :source", source=source
+        "SELECT COALESCE(MAX(number), -1) FROM problem WHERE workspace = :workspace AND source = :source",
+        source=source,
     )
     first = int(row[0]) + 1 if row else 0
     transaction.many(
-        "INSERT INTO problem (source, number, problem, definition)"
-        " VALUES (:source, :number, :problem, :definition)",
+        "INSERT INTO problem (workspace, source, number, problem, definition)"
+        " VALUES (:workspace, :source, :number, :problem, :definition)",
         (
             {"source": source, "number": number, "problem": canonical(problem), "definition": definition}
             for number, problem in enumerate(found, first)

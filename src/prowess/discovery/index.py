@@ -177,7 +177,8 @@ class Index:
             return False
         with self._database.reading() as transaction:
             row = transaction.one(
-                "SELECT version, model FROM encoding WHERE collection = :collection",
+                "SELECT version, model FROM encoding"
+                " WHERE workspace = :workspace AND collection = :collection",
                 collection=self._collection,
             )
         return row == (version, self.embedding.name)
@@ -234,7 +235,8 @@ class Index:
         model = self.embedding.name
         with self._database.writing() as transaction:
             transaction.many(
-                "INSERT INTO vector (model, text, vector) VALUES (:model, :text, :vector)"
+                "INSERT INTO vector (workspace, model, text, vector)"
+                " VALUES (:workspace, :model, :text, :vector)"
                 " ON CONFLICT DO NOTHING",
                 ({"model": model, "text": _key(text), "vector": v.tobytes()} for text, v in vectors.items()),
             )
@@ -266,8 +268,10 @@ class Index:
             self._write(self.embedding.name)
         with self._database.writing() as transaction:
             transaction.run(
-                "INSERT INTO encoding (collection, version, model) VALUES (:collection, :version, :model)"
-                " ON CONFLICT (collection) DO UPDATE SET version = excluded.version, model = excluded.model",
+                "INSERT INTO encoding (workspace, collection, version, model)"
+                " VALUES (:workspace, :collection, :version, :model)"
+                " ON CONFLICT (workspace, collection)"
+                " DO UPDATE SET version = excluded.version, model = excluded.model",
                 collection=self._collection, version=version, model=self.embedding.name,
             )  # fmt: skip
 
@@ -294,9 +298,15 @@ class Index:
         model = self.embedding.name
         with self._database.reading() as transaction:
             if len(keys) > FEW:
-                rows = transaction.all("SELECT text, vector FROM vector WHERE model = :model", model=model)
+                rows = transaction.all(
+                    "SELECT text, vector FROM vector WHERE workspace = :workspace AND model = :model",
+                    model=model,
+                )
             else:
-                one = "SELECT text, vector FROM vector WHERE model = :model AND text = :text"
+                one = (
+                    "SELECT text, vector FROM vector"
+                    " WHERE workspace = :workspace AND model = :model AND text = :text"
+                )
                 rows = [row for key in keys if (row := transaction.one(one, model=model, text=key))]
         return {text: np.frombuffer(vector, np.float16) for text, vector in rows}
 
@@ -309,8 +319,9 @@ class Index:
         self._unwritten = 0
         with self._database.writing() as transaction:
             transaction.run(
-                "INSERT INTO search_index (collection, state) VALUES (:collection, :state)"
-                " ON CONFLICT (collection) DO UPDATE SET state = excluded.state",
+                "INSERT INTO search_index (workspace, collection, state)"
+                " VALUES (:workspace, :collection, :state)"
+                " ON CONFLICT (workspace, collection) DO UPDATE SET state = excluded.state",
                 collection=self._collection, state=written_down,
             )  # fmt: skip
 
@@ -318,7 +329,8 @@ class Index:
         """The corpus as it was written down, less what changed since; a new one if that is of no use."""
         with self._database.reading() as transaction:
             row = transaction.one(
-                "SELECT state FROM search_index WHERE collection = :collection", collection=self._collection
+                "SELECT state FROM search_index WHERE workspace = :workspace AND collection = :collection",
+                collection=self._collection,
             )
         known = written.read(row[0]) if row else None
         if known is None or known.model != self.embedding.name:

@@ -60,7 +60,7 @@ class CardHistory:
     def resume(self, by: str) -> None:
         """Start the rate anew; the journal keeps what was."""
         with self.database.writing() as transaction:
-            transaction.run("DELETE FROM card_rate")
+            transaction.run("DELETE FROM card_rate WHERE workspace = :workspace")
             self.journal.append(transaction, CardsResumed(by=by))
 
     def selections(
@@ -84,9 +84,10 @@ class CardHistory:
         at = stamp(self._clock())
         with self.database.writing() as transaction:
             transaction.run(
-                "INSERT INTO card_review (selection, card, relevant, at)"
-                " VALUES (:selection, :card, :relevant, :at)"
-                " ON CONFLICT (selection, card) DO UPDATE SET relevant = excluded.relevant, at = excluded.at",
+                "INSERT INTO card_review (workspace, selection, card, relevant, at)"
+                " VALUES (:workspace, :selection, :card, :relevant, :at)"
+                " ON CONFLICT (workspace, selection, card)"
+                " DO UPDATE SET relevant = excluded.relevant, at = excluded.at",
                 selection=selection, card=card, relevant=int(relevant), at=at,
             )  # fmt: skip
             entry = CardReviewed(selection=selection, card=card, relevant=relevant, by=by)
@@ -95,7 +96,9 @@ class CardHistory:
     def reviews(self) -> Mapping[tuple[str, str], bool]:
         """(selection, card) -> whether a person found the card relevant."""
         with self.database.reading() as transaction:
-            rows = transaction.all("SELECT selection, card, relevant FROM card_review")
+            rows = transaction.all(
+                "SELECT selection, card, relevant FROM card_review WHERE workspace = :workspace"
+            )
         return {(selection, card): bool(relevant) for selection, card, relevant in rows}
 
     def keep_card(self, text: str) -> str:
@@ -115,8 +118,9 @@ class CardHistory:
         at = stamp(self._clock())
         with self.database.writing() as transaction:
             transaction.run(
-                "INSERT INTO card_fit (number, at, weights, labels)"
-                " SELECT COALESCE(MAX(number), 0) + 1, :at, :weights, :labels FROM card_fit",
+                "INSERT INTO card_fit (workspace, number, at, weights, labels)"
+                " SELECT :workspace, COALESCE(MAX(number), 0) + 1, :at, :weights, :labels FROM card_fit"
+                " WHERE workspace = :workspace",
                 at=at, weights=text, labels=labels,
             )  # fmt: skip
             self.journal.append(transaction, CardsFitted(weights=asdict(weights), labels=labels))
@@ -124,10 +128,13 @@ class CardHistory:
 
 def read_rate(transaction: Transaction, now: datetime, hours: int) -> InjectionRate:
     rate = transaction.one(
-        "SELECT COALESCE(SUM(turns), 0), COALESCE(SUM(injecting), 0) FROM card_rate WHERE minute > :since",
+        "SELECT COALESCE(SUM(turns), 0), COALESCE(SUM(injecting), 0) FROM card_rate"
+        " WHERE workspace = :workspace AND minute > :since",
         since=stamp(now - timedelta(hours=hours))[:MINUTE],
     )
-    fitted = transaction.one("SELECT weights FROM card_fit ORDER BY number DESC LIMIT 1")
+    fitted = transaction.one(
+        "SELECT weights FROM card_fit WHERE workspace = :workspace ORDER BY number DESC LIMIT 1"
+    )
     turns, injecting = rate or (0, 0)
     weights = msgspec.json.decode(fitted[0], type=Weights) if fitted else None
     return InjectionRate(int(turns), int(injecting), weights)
@@ -135,8 +142,9 @@ def read_rate(transaction: Transaction, now: datetime, hours: int) -> InjectionR
 
 def _count(transaction: Transaction, minute: str, injecting: bool) -> None:
     transaction.run(
-        "INSERT INTO card_rate (minute, turns, injecting) VALUES (:minute, 1, :injecting)"
-        " ON CONFLICT (minute) DO UPDATE SET turns = card_rate.turns + 1,"
+        "INSERT INTO card_rate (workspace, minute, turns, injecting)"
+        " VALUES (:workspace, :minute, 1, :injecting)"
+        " ON CONFLICT (workspace, minute) DO UPDATE SET turns = card_rate.turns + 1,"
         " injecting = card_rate.injecting + excluded.injecting",
         minute=minute, injecting=int(injecting),
     )  # fmt: skip

@@ -47,8 +47,8 @@ class Generations:
         standing, params = _lock(transaction, agent, setting.snapshot)
         made = step(standing, Moment(agent, scores, setting), params, _recall(transaction, agent))
         transaction.run(
-            "INSERT INTO evolution_fitness (agent, evaluation, at, scores, fitness)"
-            " VALUES (:agent, :evaluation, :at, :scores, :fitness)",
+            "INSERT INTO evolution_fitness (workspace, agent, evaluation, at, scores, fitness)"
+            " VALUES (:workspace, :agent, :evaluation, :at, :scores, :fitness)",
             agent=agent, evaluation=made.standing.evaluations, at=setting.at,
             scores=canonical(scores), fitness=made.evaluation.fitness,
         )  # fmt: skip
@@ -79,7 +79,8 @@ class Generations:
         if not standing.stopped:
             raise EvolutionError(agent, "is not stopped", "see: prowess evolve status")
         transaction.run(
-            "UPDATE evolution_generation SET rollbacks = 0 WHERE agent = :agent AND rollbacks > 0",
+            "UPDATE evolution_generation SET rollbacks = 0"
+            " WHERE workspace = :workspace AND agent = :agent AND rollbacks > 0",
             agent=agent,
         )
         fresh = replace(standing, stopped="", recent=(), drift=standing.drift.forgiven())
@@ -99,7 +100,7 @@ class Generations:
         standing, params = _lock(transaction, agent, Snapshot())
         changed = parse_params(changes, params)
         transaction.run(
-            "UPDATE evolution_agent SET params = :params WHERE agent = :agent",
+            "UPDATE evolution_agent SET params = :params WHERE workspace = :workspace AND agent = :agent",
             params=canonical(changed), agent=agent,
         )  # fmt: skip
         _save(transaction, agent, replace(standing, recent=(), drift=Drift()))
@@ -109,16 +110,23 @@ class Generations:
 
     def agents(self, transaction: Transaction) -> tuple[str, ...]:
         """Everyone who was ever evaluated, or whose parameters were set, in order of name."""
-        rows = transaction.all("SELECT agent FROM evolution_agent ORDER BY agent")
+        rows = transaction.all(
+            "SELECT agent FROM evolution_agent WHERE workspace = :workspace ORDER BY agent"
+        )
         return tuple(agent for (agent,) in rows)
 
     def params(self, transaction: Transaction, agent: str) -> Params:
-        row = transaction.one("SELECT params FROM evolution_agent WHERE agent = :agent", agent=agent)
+        row = transaction.one(
+            "SELECT params FROM evolution_agent WHERE workspace = :workspace AND agent = :agent", agent=agent
+        )
         return usable_params(row[0] if row else "")
 
     def standing(self, transaction: Transaction, agent: str) -> Standing:
         """Where the agent stands, without the configuration it was last seen with."""
-        row = transaction.one("SELECT standing FROM evolution_agent WHERE agent = :agent", agent=agent)
+        row = transaction.one(
+            "SELECT standing FROM evolution_agent WHERE workspace = :workspace AND agent = :agent",
+            agent=agent,
+        )
         return _standing(transaction, agent, row[0]) if row else Standing()
 
     def stopped(self, transaction: Transaction, agent: str) -> str:
@@ -139,8 +147,8 @@ class Generations:
         """The newest generations, oldest first."""
         rows = transaction.all(
             "SELECT g.record, s.snapshot, g.rollbacks FROM evolution_generation g"
-            " JOIN evolution_snapshot s ON s.digest = g.snapshot"
-            " WHERE g.agent = :agent ORDER BY g.number DESC LIMIT :limit",
+            " JOIN evolution_snapshot s ON s.workspace = g.workspace AND s.digest = g.snapshot"
+            " WHERE g.workspace = :workspace AND g.agent = :agent ORDER BY g.number DESC LIMIT :limit",
             agent=agent, limit=limit,
         )  # fmt: skip
         return tuple(filter(None, (generation_from(*row) for row in reversed(rows))))
@@ -149,8 +157,9 @@ class Generations:
         """The newest generations that a rollback made, oldest first."""
         rows = transaction.all(
             "SELECT g.record, s.snapshot, g.rollbacks FROM evolution_generation g"
-            " JOIN evolution_snapshot s ON s.digest = g.snapshot"
-            " WHERE g.agent = :agent AND g.restored > 0 ORDER BY g.number DESC LIMIT :limit",
+            " JOIN evolution_snapshot s ON s.workspace = g.workspace AND s.digest = g.snapshot"
+            " WHERE g.workspace = :workspace AND g.agent = :agent AND g.restored > 0"
+            " ORDER BY g.number DESC LIMIT :limit",
             agent=agent, limit=limit,
         )  # fmt: skip
         return tuple(filter(None, (generation_from(*row) for row in reversed(rows))))
@@ -159,7 +168,7 @@ class Generations:
         """The newest evaluations, oldest first."""
         rows = transaction.all(
             "SELECT evaluation, at, scores, fitness FROM evolution_fitness"
-            " WHERE agent = :agent ORDER BY evaluation DESC LIMIT :limit",
+            " WHERE workspace = :workspace AND agent = :agent ORDER BY evaluation DESC LIMIT :limit",
             agent=agent, limit=limit,
         )  # fmt: skip
         read = ((n, at, scores_from(scores), value) for n, at, scores, value in reversed(rows))
@@ -185,7 +194,8 @@ class Generations:
         for damage in damaged:
             _remove(transaction, damage)
         transaction.run(
-            "UPDATE evolution_agent SET standing = :standing, params = :params WHERE agent = :agent",
+            "UPDATE evolution_agent SET standing = :standing, params = :params"
+            " WHERE workspace = :workspace AND agent = :agent",
             standing=standing_text(standing), params=canonical(params), agent=agent,
         )  # fmt: skip
         rewritten = tuple(damage.what for damage in damaged if not damage.number)
@@ -198,13 +208,14 @@ class Generations:
 
 
 def _agents(transaction: Transaction) -> list[Row]:
-    return transaction.all("SELECT agent, standing, params FROM evolution_agent")
+    return transaction.all("SELECT agent, standing, params FROM evolution_agent WHERE workspace = :workspace")
 
 
 def _unreadable_generations(transaction: Transaction) -> Iterator[Damage]:
     rows = transaction.all(
         "SELECT g.agent, g.number, g.record, s.snapshot, g.rollbacks FROM evolution_generation g"
-        " LEFT JOIN evolution_snapshot s ON s.digest = g.snapshot ORDER BY g.agent, g.number"
+        " LEFT JOIN evolution_snapshot s ON s.workspace = g.workspace AND s.digest = g.snapshot"
+        " WHERE g.workspace = :workspace ORDER BY g.agent, g.number"
     )
     for agent, number, record, snapshot, rollbacks in rows:
         if generation_from(record, snapshot or "", rollbacks) is None:
@@ -213,7 +224,8 @@ def _unreadable_generations(transaction: Transaction) -> Iterator[Damage]:
 
 def _unreadable_evaluations(transaction: Transaction) -> Iterator[Damage]:
     rows = transaction.all(
-        "SELECT agent, evaluation, scores FROM evolution_fitness ORDER BY agent, evaluation"
+        "SELECT agent, evaluation, scores FROM evolution_fitness"
+        " WHERE workspace = :workspace ORDER BY agent, evaluation"
     )
     for agent, number, scores in rows:
         if scores_from(scores) is None:
@@ -223,24 +235,29 @@ def _unreadable_evaluations(transaction: Transaction) -> Iterator[Damage]:
 def _remove(transaction: Transaction, damage: Damage) -> None:
     if damage.what == GENERATION:
         transaction.run(
-            "DELETE FROM evolution_generation WHERE agent = :agent AND number = :number",
+            "DELETE FROM evolution_generation"
+            " WHERE workspace = :workspace AND agent = :agent AND number = :number",
             agent=damage.agent, number=damage.number,
         )  # fmt: skip
     if damage.what == EVALUATION:
         transaction.run(
-            "DELETE FROM evolution_fitness WHERE agent = :agent AND evaluation = :number",
+            "DELETE FROM evolution_fitness"
+            " WHERE workspace = :workspace AND agent = :agent AND evaluation = :number",
             agent=damage.agent, number=damage.number,
         )  # fmt: skip
 
 
 def _lock(transaction: Transaction, agent: str, snapshot: Snapshot) -> tuple[Standing, Params]:
     """Read where the agent stands; its row stays locked until the transaction ends."""
-    take = "UPDATE evolution_agent SET agent = agent WHERE agent = :agent RETURNING standing, seen, params"
+    take = (
+        "UPDATE evolution_agent SET agent = agent"
+        " WHERE workspace = :workspace AND agent = :agent RETURNING standing, seen, params"
+    )
     row = transaction.one(take, agent=agent)
     if row is None:
         transaction.run(
-            "INSERT INTO evolution_agent (agent, standing, seen, params)"
-            " VALUES (:agent, :standing, '', '') ON CONFLICT DO NOTHING",
+            "INSERT INTO evolution_agent (workspace, agent, standing, seen, params)"
+            " VALUES (:workspace, :agent, :standing, '', '') ON CONFLICT DO NOTHING",
             agent=agent, standing=standing_text(Standing()),
         )  # fmt: skip
         row = transaction.one(take, agent=agent)
@@ -257,8 +274,10 @@ def _standing(transaction: Transaction, agent: str, text: str) -> Standing:
 
 def _rebuilt(transaction: Transaction, agent: str, text: str) -> Standing:
     counted = transaction.one(
-        "SELECT (SELECT COALESCE(MAX(number), 0) FROM evolution_generation WHERE agent = :agent),"
-        " (SELECT COALESCE(MAX(evaluation), 0) FROM evolution_fitness WHERE agent = :agent)",
+        "SELECT (SELECT COALESCE(MAX(number), 0) FROM evolution_generation"
+        " WHERE workspace = :workspace AND agent = :agent),"
+        " (SELECT COALESCE(MAX(evaluation), 0) FROM evolution_fitness"
+        " WHERE workspace = :workspace AND agent = :agent)",
         agent=agent,
     )
     number, evaluations = counted or (0, 0)
@@ -268,7 +287,10 @@ def _rebuilt(transaction: Transaction, agent: str, text: str) -> Standing:
 
 
 def _snapshot(transaction: Transaction, seen: str) -> Snapshot:
-    row = transaction.one("SELECT snapshot FROM evolution_snapshot WHERE digest = :digest", digest=seen)
+    row = transaction.one(
+        "SELECT snapshot FROM evolution_snapshot WHERE workspace = :workspace AND digest = :digest",
+        digest=seen,
+    )
     with suppress(*UNREADABLE):
         return snapshot_from(row[0]) if row else Snapshot()
     return Snapshot()
@@ -278,8 +300,8 @@ def _recall(transaction: Transaction, agent: str) -> Recall:
     def recall(number: int) -> Generation | None:
         row = transaction.one(
             "SELECT g.record, s.snapshot, g.rollbacks FROM evolution_generation g"
-            " JOIN evolution_snapshot s ON s.digest = g.snapshot"
-            " WHERE g.agent = :agent AND g.number = :number",
+            " JOIN evolution_snapshot s ON s.workspace = g.workspace AND s.digest = g.snapshot"
+            " WHERE g.workspace = :workspace AND g.agent = :agent AND g.number = :number",
             agent=agent, number=number,
         )  # fmt: skip
         return generation_from(*row) if row else None
@@ -294,7 +316,8 @@ def _keep(transaction: Transaction, agent: str, before: Standing, made: Step) ->
         _save(transaction, agent, made.standing)
     else:
         transaction.run(
-            "UPDATE evolution_agent SET standing = :standing, seen = :seen WHERE agent = :agent",
+            "UPDATE evolution_agent SET standing = :standing, seen = :seen"
+            " WHERE workspace = :workspace AND agent = :agent",
             standing=standing_text(made.standing),
             seen=_save_snapshot(transaction, made.standing.seen),
             agent=agent,
@@ -304,7 +327,7 @@ def _keep(transaction: Transaction, agent: str, before: Standing, made: Step) ->
 
 def _save(transaction: Transaction, agent: str, standing: Standing) -> None:
     transaction.run(
-        "UPDATE evolution_agent SET standing = :standing WHERE agent = :agent",
+        "UPDATE evolution_agent SET standing = :standing WHERE workspace = :workspace AND agent = :agent",
         standing=standing_text(standing), agent=agent,
     )  # fmt: skip
 
@@ -313,7 +336,7 @@ def _save_snapshot(transaction: Transaction, snapshot: Snapshot) -> str:
     text = snapshot.text
     name = digest(text)
     transaction.run(
-        "INSERT INTO evolution_snapshot (digest, snapshot) VALUES (:digest, :snapshot)"
+        "INSERT INTO evolution_snapshot (workspace, digest, snapshot) VALUES (:workspace, :digest, :snapshot)"
         " ON CONFLICT DO NOTHING",
         digest=name, snapshot=text,
     )  # fmt: skip
@@ -322,8 +345,8 @@ def _save_snapshot(transaction: Transaction, snapshot: Snapshot) -> str:
 
 def _record(transaction: Transaction, agent: str, generation: Generation) -> None:
     transaction.run(
-        "INSERT INTO evolution_generation (agent, number, snapshot, record, restored, rollbacks)"
-        " VALUES (:agent, :number, :snapshot, :record, :restored, 0)",
+        "INSERT INTO evolution_generation (workspace, agent, number, snapshot, record, restored, rollbacks)"
+        " VALUES (:workspace, :agent, :number, :snapshot, :record, :restored, 0)",
         agent=agent,
         number=generation.number,
         snapshot=_save_snapshot(transaction, generation.snapshot),
@@ -333,7 +356,7 @@ def _record(transaction: Transaction, agent: str, generation: Generation) -> Non
     if generation.restored:
         transaction.run(
             "UPDATE evolution_generation SET rollbacks = rollbacks + 1"
-            " WHERE agent = :agent AND number = :number",
+            " WHERE workspace = :workspace AND agent = :agent AND number = :number",
             agent=agent, number=generation.restored,
         )  # fmt: skip
 

@@ -68,13 +68,16 @@ class Journal:
         entry = JournalEntry(chain=agent, number=number, at=at, type=type, data=data, hash="")
         entry = replace(entry, hash=entry_hash(previous, entry, text))
         transaction.run(
-            "INSERT INTO journal (chain, number, at, moment, type, data, hash, trace)"
-            " VALUES (:chain, :number, :at, :moment, :type, :data, :hash, :trace)",
+            "INSERT INTO journal (workspace, chain, number, at, moment, type, data, hash, trace)"
+            " VALUES (:workspace, :chain, :number, :at, :moment, :type, :data, :hash, :trace)",
+            chain=agent, number=number, at=at, moment=moment, type=type, data=text, hash=entry.hash,
+            trace=recorded.trace,
             chain=agent, number=number, at=at, moment=moment, type=type, data=text, hash=entry.hash,
             trace=recorded.trace,
         )  # fmt: skip
         transaction.run(
-            "UPDATE journal_head SET hash = :hash, moment = :moment WHERE chain = :chain",
+            "UPDATE journal_head SET hash = :hash, moment = :moment"
+            " WHERE workspace = :workspace AND chain = :chain",
             hash=entry.hash, moment=moment, chain=agent,
         )  # fmt: skip
         return entry
@@ -97,7 +100,8 @@ class Journal:
             moment, chain, number = _moment(transaction, before or END)
             rows = transaction.all(
                 "SELECT chain, number, at, type, data, hash FROM journal"
-                " WHERE (:any_agent = 1 OR chain = :chain) AND type LIKE :pattern ESCAPE '\\'"
+                " WHERE workspace = :workspace AND (:any_agent = 1 OR chain = :chain)"
+                " AND type LIKE :pattern ESCAPE '\\'"
                 " AND moment <= :at AND"
                 " (moment < :at OR chain < :below OR (chain = :below AND number < :number))"
                 " ORDER BY moment DESC, chain DESC, number DESC LIMIT :limit",
@@ -110,7 +114,8 @@ class Journal:
         """What belongs to one request (an offer or a search), in order of time."""
         with self._database.reading() as transaction:
             rows = transaction.all(
-                "SELECT chain, number, at, type, data, hash FROM journal WHERE trace = :trace"
+                "SELECT chain, number, at, type, data, hash FROM journal"
+                " WHERE workspace = :workspace AND trace = :trace"
                 " ORDER BY moment, chain, number",
                 trace=id,
             )
@@ -120,7 +125,8 @@ class Journal:
         """How often something happened in each hour, by the hour's text as `stamp` begins it."""
         with self._database.reading() as transaction:
             rows = transaction.all(
-                "SELECT substr(at, 1, 13), COUNT(*) FROM journal WHERE type = :type AND at >= :since"
+                "SELECT substr(at, 1, 13), COUNT(*) FROM journal"
+                " WHERE workspace = :workspace AND type = :type AND at >= :since"
                 " GROUP BY substr(at, 1, 13)",
                 type=type, since=stamp(since),
             )  # fmt: skip
@@ -164,7 +170,7 @@ def verified(transaction: Transaction, exported: Iterable[Head] = ()) -> tuple[H
     """Walk every chain as one transaction sees it."""
     expected = {head.chain: head for head in exported}
     heads = _heads(transaction)
-    for (chain,) in transaction.all("SELECT DISTINCT chain FROM journal"):
+    for (chain,) in transaction.all("SELECT DISTINCT chain FROM journal WHERE workspace = :workspace"):
         if chain not in {head.chain for head in heads}:
             raise JournalBroken(chain, 1, "its head is missing")
     for head in heads:
@@ -178,7 +184,7 @@ def verified(transaction: Transaction, exported: Iterable[Head] = ()) -> tuple[H
 def _moment(transaction: Transaction, place: Place) -> Place:
     """Where an entry stands in the order that `latest` goes by; one that is not there, by its time."""
     row = transaction.one(
-        "SELECT moment FROM journal WHERE chain = :chain AND number = :number",
+        "SELECT moment FROM journal WHERE workspace = :workspace AND chain = :chain AND number = :number",
         chain=place.chain, number=place.number,
     )  # fmt: skip
     return place._replace(at=row[0]) if row else place
@@ -196,11 +202,15 @@ def _placed(rows: Iterable[Row]) -> list[tuple[Place, JournalEntry]]:
 
 def _next(transaction: Transaction, chain: str) -> tuple[int, str, str]:
     """Take the next number of a chain; its head stays locked until the transaction ends."""
-    take = "UPDATE journal_head SET count = count + 1 WHERE chain = :chain RETURNING count, hash, moment"
+    take = (
+        "UPDATE journal_head SET count = count + 1"
+        " WHERE workspace = :workspace AND chain = :chain RETURNING count, hash, moment"
+    )
     row = transaction.one(take, chain=chain)
     if row is None:
         transaction.run(
-            "INSERT INTO journal_head (chain, count, hash) VALUES (:chain, 0, '') ON CONFLICT DO NOTHING",
+            "INSERT INTO journal_head (workspace, chain, count, hash) VALUES (:workspace, :chain, 0, '')"
+            " ON CONFLICT DO NOTHING",
             chain=chain,
         )
         row = transaction.one(take, chain=chain)
@@ -210,7 +220,10 @@ def _next(transaction: Transaction, chain: str) -> tuple[int, str, str]:
 
 def _heads(transaction: Transaction) -> tuple[Head, ...]:
     return tuple(
-        Head(*row) for row in transaction.all("SELECT chain, count, hash FROM journal_head ORDER BY chain")
+        Head(*row)
+        for row in transaction.all(
+            "SELECT chain, count, hash FROM journal_head WHERE workspace = :workspace ORDER BY chain"
+        )
     )
 
 
@@ -219,7 +232,8 @@ def _rows(transaction: Transaction, chain: str, after: int) -> Iterator[Row]:
     while True:
         rows = transaction.all(
             "SELECT chain, number, at, type, data, hash, moment FROM journal"
-            " WHERE chain = :chain AND number > :after ORDER BY number LIMIT :limit",
+            " WHERE workspace = :workspace AND chain = :chain AND number > :after"
+            " ORDER BY number LIMIT :limit",
             chain=chain, after=after, limit=BATCH,
         )  # fmt: skip
         yield from rows

@@ -52,7 +52,8 @@ class Payloads:
         until = stamp(today + timedelta(days=self._days))[:10]
         new = {one.digest: one for one in payloads if self._written.get(one.digest) != until}
         transaction.many(
-            "INSERT INTO payload (digest, body, expires_at) VALUES (:digest, :body, :until)"
+            "INSERT INTO payload (workspace, digest, body, expires_at)"
+            " VALUES (:workspace, :digest, :body, :until)"
             " ON CONFLICT (workspace, digest) DO UPDATE SET expires_at = excluded.expires_at"
             " WHERE payload.expires_at < excluded.expires_at",
             ({"digest": one.digest, "body": one.body, "until": until} for one in new.values()),
@@ -79,7 +80,7 @@ class Payloads:
     def read(self, digests: Iterable[str]) -> dict[str, str]:
         """By digest, what is still there of these."""
         with self._database.reading() as transaction:
-            read = "SELECT body FROM payload WHERE digest = :digest"
+            read = "SELECT body FROM payload WHERE workspace = :workspace AND digest = :digest"
             found = {digest: transaction.one(read, digest=digest) for digest in set(digests)}
         return {digest: row[0] for digest, row in found.items() if row}
 
@@ -88,8 +89,8 @@ class Payloads:
         if self._dropped_on == today:
             return
         count = transaction.run(
-            "DELETE FROM payload WHERE digest IN"
-            " (SELECT digest FROM payload WHERE expires_at < :today LIMIT :most)",
+            "DELETE FROM payload WHERE workspace = :workspace AND digest IN (SELECT digest FROM payload"
+            " WHERE workspace = :workspace AND expires_at < :today LIMIT :most)",
             today=today, most=DROPPED_AT_ONCE,
         )  # fmt: skip
         if count < DROPPED_AT_ONCE:

@@ -82,9 +82,10 @@ def ranked(gaps: Sequence[Gap], now: datetime) -> tuple[Gap, ...]:
 
 def keep(transaction: Transaction, gap: Gap) -> None:
     transaction.run(
-        "INSERT INTO curriculum_gap (id, span, last_seen, closed_by, record)"
-        " VALUES (:id, :span, :last_seen, :closed_by, :record)"
-        " ON CONFLICT (id) DO UPDATE SET last_seen = excluded.last_seen, closed_by = excluded.closed_by,"
+        "INSERT INTO curriculum_gap (workspace, id, span, last_seen, closed_by, record)"
+        " VALUES (:workspace, :id, :span, :last_seen, :closed_by, :record)"
+        " ON CONFLICT (workspace, id)"
+        " DO UPDATE SET last_seen = excluded.last_seen, closed_by = excluded.closed_by,"
         " record = excluded.record",
         id=gap.id, span=gap.span, last_seen=gap.last_seen, closed_by=gap.closed_by,
         record=msgspec.json.encode(gap).decode(),
@@ -92,13 +93,15 @@ def keep(transaction: Transaction, gap: Gap) -> None:
 
 
 def find(transaction: Transaction, id: str) -> Gap | None:
-    row = transaction.one("SELECT record FROM curriculum_gap WHERE id = :id", id=id)
+    row = transaction.one(
+        "SELECT record FROM curriculum_gap WHERE workspace = :workspace AND id = :id", id=id
+    )
     return _gap(row[0]) if row else None
 
 
 def get(transaction: Transaction, id: str) -> Gap:
     """The gap of this id, or of the only id that begins so."""
-    rows = transaction.all("SELECT id, record FROM curriculum_gap ORDER BY id")
+    rows = transaction.all("SELECT id, record FROM curriculum_gap WHERE workspace = :workspace ORDER BY id")
     short = id.removeprefix("curriculum_item_")
     fitting = [record for known, record in rows if known.removeprefix("curriculum_item_").startswith(short)]
     if len(fitting) != 1:
@@ -109,7 +112,8 @@ def get(transaction: Transaction, id: str) -> Gap:
 def every(transaction: Transaction, closed: bool = False) -> tuple[Gap, ...]:
     """The open gaps; or all of them."""
     rows = transaction.all(
-        "SELECT record FROM curriculum_gap WHERE (:closed = 1 OR closed_by = '') ORDER BY id",
+        "SELECT record FROM curriculum_gap"
+        " WHERE workspace = :workspace AND (:closed = 1 OR closed_by = '') ORDER BY id",
         closed=int(closed),
     )
     return tuple(_gap(record) for (record,) in rows)

@@ -12,10 +12,14 @@ MOST_ROWS = 200
 
 def keep(transaction: Transaction, skill: str, result: SuiteResult) -> None:
     """Add a result; of many rows, those that failed are kept first."""
-    row = transaction.one("SELECT COALESCE(MAX(number), 0) FROM skill_gate WHERE skill = :skill", skill=skill)
+    row = transaction.one(
+        "SELECT COALESCE(MAX(number), 0) FROM skill_gate WHERE workspace = :workspace AND skill = :skill",
+        skill=skill,
+    )
     rows = tuple(sorted(result.rows, key=lambda each: each.ok))[:MOST_ROWS]
     transaction.run(
-        "INSERT INTO skill_gate (skill, number, gate, record) VALUES (:skill, :number, :gate, :record)",
+        "INSERT INTO skill_gate (workspace, skill, number, gate, record)"
+        " VALUES (:workspace, :skill, :number, :gate, :record)",
         skill=skill, number=(row[0] if row else 0) + 1, gate=result.suite,
         record=msgspec.json.encode(replace(result, rows=rows)).decode(),
     )  # fmt: skip
@@ -23,5 +27,8 @@ def keep(transaction: Transaction, skill: str, result: SuiteResult) -> None:
 
 def of_skill(transaction: Transaction, skill: str) -> tuple[SuiteResult, ...]:
     """Everything that was run for a skill, oldest first."""
-    rows = transaction.all("SELECT record FROM skill_gate WHERE skill = :skill ORDER BY number", skill=skill)
+    rows = transaction.all(
+        "SELECT record FROM skill_gate WHERE workspace = :workspace AND skill = :skill ORDER BY number",
+        skill=skill,
+    )
     return tuple(msgspec.json.decode(record, type=SuiteResult) for (record,) in rows)

@@ -52,18 +52,26 @@ class Met(NamedTuple):
 
 def lock(transaction: Transaction) -> None:
     """Let nobody else learn until this transaction ends."""
-    transaction.run("UPDATE learning_seen SET count = count + 1 WHERE chain = :lock", lock=LOCK)
+    transaction.run(
+        "INSERT INTO learning_seen (workspace, chain, count) VALUES (:workspace, :lock, 1)"
+        " ON CONFLICT (workspace, chain) DO UPDATE SET count = learning_seen.count + 1",
+        lock=LOCK,
+    )
 
 
 def heads(transaction: Transaction) -> tuple[Head, ...]:
     """How far the journal was read."""
-    rows = transaction.all("SELECT chain, count FROM learning_seen ORDER BY chain")
+    rows = transaction.all(
+        "SELECT chain, count FROM learning_seen WHERE workspace = :workspace ORDER BY chain"
+    )
     return tuple(Head(chain, count, "") for chain, count in rows if chain not in (LOCK, TAUGHT))
 
 
 def lesson(transaction: Transaction) -> int:
     """A number that moves when a sync changes what is taught."""
-    row = transaction.one("SELECT count FROM learning_seen WHERE chain = :taught", taught=TAUGHT)
+    row = transaction.one(
+        "SELECT count FROM learning_seen WHERE workspace = :workspace AND chain = :taught", taught=TAUGHT
+    )
     return int(row[0]) if row else 0
 
 
@@ -73,8 +81,8 @@ def next_lesson(transaction: Transaction) -> None:
 
 def advance(transaction: Transaction, seen: Iterable[Head]) -> None:
     transaction.many(
-        "INSERT INTO learning_seen (chain, count) VALUES (:chain, :count)"
-        " ON CONFLICT (chain) DO UPDATE SET count = excluded.count",
+        "INSERT INTO learning_seen (workspace, chain, count) VALUES (:workspace, :chain, :count)"
+        " ON CONFLICT (workspace, chain) DO UPDATE SET count = excluded.count",
         ({"chain": head.chain, "count": head.count} for head in seen),
     )
 
@@ -83,8 +91,8 @@ def ask(transaction: Transaction, asked: Asked) -> None:
     """Remember a request; one that is known already stays as it is."""
     transaction.many(
         "INSERT INTO learning_need"
-        " (offer, number, agent, at, request, span, routes, status, method, reason, gap)"
-        " VALUES (:offer, :number, :agent, :at, :request, :span, :routes, 'pending', '', '', '')"
+        " (workspace, offer, number, agent, at, request, span, routes, status, method, reason, gap)"
+        " VALUES (:workspace, :offer, :number, :agent, :at, :request, :span, :routes, 'pending', '', '', '')"
         " ON CONFLICT DO NOTHING",
         (
             {
@@ -109,7 +117,8 @@ def attempt(transaction: Transaction, tried: Tried) -> None:
 def refuse(transaction: Transaction, refused: Refused) -> str:
     """Remember a refusal for the request it most likely came from; returns the offer, if there is one."""
     rows = transaction.all(
-        "SELECT offer, routes FROM learning_need WHERE agent = :agent AND at <= :at"
+        "SELECT offer, routes FROM learning_need"
+        " WHERE workspace = :workspace AND agent = :agent AND at <= :at"
         " ORDER BY at DESC, offer, number LIMIT 20",
         agent=refused.agent, at=refused.at,
     )  # fmt: skip
@@ -123,9 +132,10 @@ def refuse(transaction: Transaction, refused: Refused) -> str:
 
 def _attempt(transaction: Transaction, offer: str, made: Attempt) -> None:
     transaction.run(
-        "INSERT INTO learning_attempt (offer, capability, ok, denied, detail, at, agent, span, skill)"
-        " VALUES (:offer, :capability, :ok, :denied, :detail, :at, '', '', '')"
-        " ON CONFLICT (offer, capability) DO UPDATE SET"
+        "INSERT INTO learning_attempt"
+        " (workspace, offer, capability, ok, denied, detail, at, agent, span, skill)"
+        " VALUES (:workspace, :offer, :capability, :ok, :denied, :detail, :at, '', '', '')"
+        " ON CONFLICT (workspace, offer, capability) DO UPDATE SET"
         " at = CASE WHEN learning_attempt.ok < excluded.ok OR"
         " (learning_attempt.ok = excluded.ok AND excluded.at < learning_attempt.at)"
         " THEN excluded.at ELSE learning_attempt.at END,"
@@ -139,7 +149,8 @@ def _attempt(transaction: Transaction, offer: str, made: Attempt) -> None:
 
 def requested(transaction: Transaction, offer: str) -> Requested | None:
     rows = transaction.all(
-        "SELECT agent, at, request, span, routes FROM learning_need WHERE offer = :offer ORDER BY number",
+        "SELECT agent, at, request, span, routes FROM learning_need"
+        " WHERE workspace = :workspace AND offer = :offer ORDER BY number",
         offer=offer,
     )
     if not rows:
@@ -151,7 +162,8 @@ def requested(transaction: Transaction, offer: str) -> Requested | None:
 
 def attempts(transaction: Transaction, offer: str) -> tuple[Attempt, ...]:
     rows = transaction.all(
-        "SELECT capability, ok, denied, detail, at FROM learning_attempt WHERE offer = :offer"
+        "SELECT capability, ok, denied, detail, at FROM learning_attempt"
+        " WHERE workspace = :workspace AND offer = :offer"
         " ORDER BY at, capability",
         offer=offer,
     )
@@ -161,7 +173,8 @@ def attempts(transaction: Transaction, offer: str) -> tuple[Attempt, ...]:
 def abandoned(transaction: Transaction, before: str, most: int) -> tuple[str, ...]:
     """Some of the offers of which nothing was reported for so long that nothing will be."""
     rows = transaction.all(
-        "SELECT DISTINCT offer FROM learning_need WHERE status = 'pending' AND at < :before"
+        "SELECT DISTINCT offer FROM learning_need"
+        " WHERE workspace = :workspace AND status = 'pending' AND at < :before"
         " ORDER BY offer LIMIT :most",
         before=before, most=most,
     )  # fmt: skip
@@ -171,29 +184,33 @@ def abandoned(transaction: Transaction, before: str, most: int) -> tuple[str, ..
 def owe(transaction: Transaction, found: Iterable[tuple[str, str, str]]) -> None:
     """Note what is to be counted anew: whether it is a skill or a gap, its id, and what is known of it."""
     transaction.many(
-        "INSERT INTO learning_due (kind, id, record) VALUES (:kind, :id, :record)"
-        " ON CONFLICT (kind, id) DO NOTHING",
+        "INSERT INTO learning_due (workspace, kind, id, record) VALUES (:workspace, :kind, :id, :record)"
+        " ON CONFLICT (workspace, kind, id) DO NOTHING",
         ({"kind": kind, "id": id, "record": record} for kind, id, record in found),
     )
 
 
 def due(transaction: Transaction, most: int) -> list[tuple[str, str, str]]:
     rows = transaction.all(
-        "SELECT kind, id, record FROM learning_due ORDER BY kind DESC, id LIMIT :most", most=most
+        "SELECT kind, id, record FROM learning_due"
+        " WHERE workspace = :workspace ORDER BY kind DESC, id LIMIT :most",
+        most=most,
     )
     return [(kind, id, record) for kind, id, record in rows]
 
 
 def done(transaction: Transaction, counted: Iterable[tuple[str, str, str]]) -> None:
     transaction.many(
-        "DELETE FROM learning_due WHERE kind = :kind AND id = :id",
+        "DELETE FROM learning_due WHERE workspace = :workspace AND kind = :kind AND id = :id",
         ({"kind": kind, "id": id} for kind, id, _ in counted),
     )
 
 
 def gap_of(transaction: Transaction, offer: str, number: int) -> str:
     row = transaction.one(
-        "SELECT gap FROM learning_need WHERE offer = :offer AND number = :number", offer=offer, number=number
+        "SELECT gap FROM learning_need WHERE workspace = :workspace AND offer = :offer AND number = :number",
+        offer=offer,
+        number=number,
     )
     return str(row[0]) if row else ""
 
@@ -201,7 +218,7 @@ def gap_of(transaction: Transaction, offer: str, number: int) -> str:
 def settle(transaction: Transaction, offer: str, number: int, what: Settled, gap: str) -> None:
     transaction.run(
         "UPDATE learning_need SET status = :status, method = :method, reason = :reason, gap = :gap"
-        " WHERE offer = :offer AND number = :number",
+        " WHERE workspace = :workspace AND offer = :offer AND number = :number",
         status=what.status, method=what.method, reason=what.reason, gap=gap, offer=offer, number=number,
     )  # fmt: skip
 
@@ -210,18 +227,20 @@ def credit(transaction: Transaction, offer: str, capability: str, skill: str, se
     """Count an attempt for a skill."""
     transaction.run(
         "UPDATE learning_attempt SET skill = :skill, agent = :agent, span = :span"
-        " WHERE offer = :offer AND capability = :capability",
+        " WHERE workspace = :workspace AND offer = :offer AND capability = :capability",
         skill=skill, agent=seen.agent, span=seen.span, offer=offer, capability=capability,
     )  # fmt: skip
 
 
 def credit_steps(transaction: Transaction, offer: str, skill: str, seen: Seen) -> str:
     """Count a whole request for a skill of several steps; returns the one it counted for before."""
-    row = transaction.one("SELECT skill FROM learning_steps WHERE offer = :offer", offer=offer)
+    row = transaction.one(
+        "SELECT skill FROM learning_steps WHERE workspace = :workspace AND offer = :offer", offer=offer
+    )
     transaction.run(
-        "INSERT INTO learning_steps (offer, skill, ok, at, agent, span)"
-        " VALUES (:offer, :skill, :ok, :at, :agent, :span)"
-        " ON CONFLICT (offer) DO UPDATE SET skill = excluded.skill, ok = excluded.ok",
+        "INSERT INTO learning_steps (workspace, offer, skill, ok, at, agent, span)"
+        " VALUES (:workspace, :offer, :skill, :ok, :at, :agent, :span)"
+        " ON CONFLICT (workspace, offer) DO UPDATE SET skill = excluded.skill, ok = excluded.ok",
         offer=offer, skill=skill, ok=int(seen.ok), at=seen.at, agent=seen.agent, span=seen.span,
     )  # fmt: skip
     return str(row[0]) if row else ""
@@ -230,8 +249,10 @@ def credit_steps(transaction: Transaction, offer: str, skill: str, seen: Seen) -
 def demonstrations(transaction: Transaction, skill: str) -> tuple[Seen, ...]:
     """What counts for a skill, the newest first."""
     rows = transaction.all(
-        "SELECT ok, at, agent, span FROM learning_attempt WHERE skill = :skill AND denied = ''"
-        " UNION ALL SELECT ok, at, agent, span FROM learning_steps WHERE skill = :skill"
+        "SELECT ok, at, agent, span FROM learning_attempt"
+        " WHERE workspace = :workspace AND skill = :skill AND denied = ''"
+        " UNION ALL SELECT ok, at, agent, span FROM learning_steps"
+        " WHERE workspace = :workspace AND skill = :skill"
         " ORDER BY at DESC, span LIMIT :most",
         skill=skill, most=MOST_TALLIED,
     )  # fmt: skip
@@ -241,7 +262,7 @@ def demonstrations(transaction: Transaction, skill: str) -> tuple[Seen, ...]:
 def meetings(transaction: Transaction, gap: str) -> tuple[Met, ...]:
     """Each time a gap was met, the newest first."""
     rows = transaction.all(
-        "SELECT at, agent, status, reason FROM learning_need WHERE gap = :gap"
+        "SELECT at, agent, status, reason FROM learning_need WHERE workspace = :workspace AND gap = :gap"
         " ORDER BY at DESC, offer LIMIT :most",
         gap=gap, most=MOST_TALLIED,
     )  # fmt: skip
@@ -251,7 +272,8 @@ def meetings(transaction: Transaction, gap: str) -> tuple[Met, ...]:
 def worked_in_steps(transaction: Transaction, most: int) -> tuple[tuple[str, str, str], ...]:
     """Requests that took several steps, the newest first: span, agent and the skill of those steps."""
     rows = transaction.all(
-        "SELECT span, agent, skill FROM learning_steps WHERE ok = 1 ORDER BY at DESC, offer LIMIT :most",
+        "SELECT span, agent, skill FROM learning_steps"
+        " WHERE workspace = :workspace AND ok = 1 ORDER BY at DESC, offer LIMIT :most",
         most=most,
     )
     return tuple((span, agent, skill) for span, agent, skill in rows)
@@ -260,7 +282,7 @@ def worked_in_steps(transaction: Transaction, most: int) -> tuple[tuple[str, str
 def worked(transaction: Transaction, most: int) -> tuple[tuple[str, str, str], ...]:
     """Requests that worked, the newest first: span, agent and what answered them."""
     rows = transaction.all(
-        "SELECT span, agent, method FROM learning_need WHERE status = 'satisfied'"
+        "SELECT span, agent, method FROM learning_need WHERE workspace = :workspace AND status = 'satisfied'"
         " ORDER BY at DESC, offer, number LIMIT :most",
         most=most,
     )
@@ -268,17 +290,21 @@ def worked(transaction: Transaction, most: int) -> tuple[tuple[str, str, str], .
 
 
 def forget_the_oldest(transaction: Transaction, most: int = MOST_REMEMBERED) -> None:
-    row = transaction.one("SELECT at FROM learning_need ORDER BY at DESC LIMIT 1 OFFSET :most", most=most)
+    row = transaction.one(
+        "SELECT at FROM learning_need WHERE workspace = :workspace ORDER BY at DESC LIMIT 1 OFFSET :most",
+        most=most,
+    )
     if row is not None:
-        transaction.run("DELETE FROM learning_need WHERE at <= :at", at=row[0])
-        transaction.run("DELETE FROM learning_attempt WHERE at <= :at", at=row[0])
-        transaction.run("DELETE FROM learning_steps WHERE at <= :at", at=row[0])
+        transaction.run("DELETE FROM learning_need WHERE workspace = :workspace AND at <= :at", at=row[0])
+        transaction.run("DELETE FROM learning_attempt WHERE workspace = :workspace AND at <= :at", at=row[0])
+        transaction.run("DELETE FROM learning_steps WHERE workspace = :workspace AND at <= :at", at=row[0])
 
 
 def counts(transaction: Transaction) -> dict[str, Sequence[int]]:
     """By capability: how often it was tried and how often it worked."""
     rows = transaction.all(
-        "SELECT capability, COUNT(*), SUM(ok) FROM learning_attempt WHERE denied = '' GROUP BY capability"
+        "SELECT capability, COUNT(*), SUM(ok) FROM learning_attempt"
+        " WHERE workspace = :workspace AND denied = '' GROUP BY capability"
     )
     return {capability: (int(tried), int(ok)) for capability, tried, ok in rows}
 
@@ -286,7 +312,7 @@ def counts(transaction: Transaction) -> dict[str, Sequence[int]]:
 def offered(transaction: Transaction) -> dict[str, int]:
     """By capability: for how many needs it was offered."""
     found: dict[str, int] = {}
-    for (routes,) in transaction.all("SELECT routes FROM learning_need"):
+    for (routes,) in transaction.all("SELECT routes FROM learning_need WHERE workspace = :workspace"):
         for id in msgspec.json.decode(routes):
             found[id] = found.get(id, 0) + 1
     return found

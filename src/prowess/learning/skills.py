@@ -125,9 +125,9 @@ def superseded(skill: Skill, others: Sequence[Skill]) -> str:
 
 def keep(transaction: Transaction, skill: Skill) -> None:
     transaction.run(
-        "INSERT INTO learnt_skill (id, method, status, last_seen, record)"
-        " VALUES (:id, :method, :status, :last_seen, :record)"
-        " ON CONFLICT (id) DO UPDATE SET method = excluded.method, status = excluded.status,"
+        "INSERT INTO learnt_skill (workspace, id, method, status, last_seen, record)"
+        " VALUES (:workspace, :id, :method, :status, :last_seen, :record)"
+        " ON CONFLICT (workspace, id) DO UPDATE SET method = excluded.method, status = excluded.status,"
         " last_seen = excluded.last_seen, record = excluded.record",
         id=skill.id, method=skill.method, status=skill.status, last_seen=skill.last_seen,
         record=msgspec.json.encode(skill).decode(),
@@ -135,7 +135,7 @@ def keep(transaction: Transaction, skill: Skill) -> None:
 
 
 def find(transaction: Transaction, id: str) -> Skill | None:
-    row = transaction.one("SELECT record FROM learnt_skill WHERE id = :id", id=id)
+    row = transaction.one("SELECT record FROM learnt_skill WHERE workspace = :workspace AND id = :id", id=id)
     return _skill(row[0]) if row else None
 
 
@@ -144,7 +144,7 @@ def get(transaction: Transaction, id: str) -> Skill:
     known = find(transaction, id)
     if known is not None:
         return known
-    rows = transaction.all("SELECT id, record FROM learnt_skill ORDER BY id")
+    rows = transaction.all("SELECT id, record FROM learnt_skill WHERE workspace = :workspace ORDER BY id")
     short = id.removeprefix("skill_")
     fitting = [record for known, record in rows if known.removeprefix("skill_").startswith(short)]
     if len(fitting) != 1 or not short:
@@ -154,14 +154,16 @@ def get(transaction: Transaction, id: str) -> Skill:
 
 def of_method(transaction: Transaction, method: str) -> tuple[Skill, ...]:
     rows = transaction.all(
-        "SELECT record FROM learnt_skill WHERE method = :method ORDER BY last_seen DESC, id", method=method
+        "SELECT record FROM learnt_skill"
+        " WHERE workspace = :workspace AND method = :method ORDER BY last_seen DESC, id",
+        method=method,
     )
     return tuple(_skill(record) for (record,) in rows)
 
 
 def every(transaction: Transaction, status: str = "") -> tuple[Skill, ...]:
     rows = transaction.all(
-        "SELECT record FROM learnt_skill WHERE (:status = '' OR status = :status)"
+        "SELECT record FROM learnt_skill WHERE workspace = :workspace AND (:status = '' OR status = :status)"
         " ORDER BY last_seen DESC, id",
         status=status,
     )

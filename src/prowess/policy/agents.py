@@ -20,7 +20,9 @@ class Agent:
 
 
 def read_agents(transaction: Transaction) -> dict[str, Agent]:
-    rows = transaction.all("SELECT name, profile, parent, since FROM agent ORDER BY name")
+    rows = transaction.all(
+        "SELECT name, profile, parent, since FROM agent WHERE workspace = :workspace ORDER BY name"
+    )
     return {row[0]: Agent(name=row[0], profile=row[1], parent=row[2], since=row[3]) for row in rows}
 
 
@@ -29,7 +31,8 @@ def insert(transaction: Transaction, agent: Agent) -> None:
         what = f"{agent.name[:40]!r} is not a name for an agent"
         raise PolicyError("agent", what, "use letters, digits, '_', '.', '@' and '-'")
     added = transaction.run(
-        "INSERT INTO agent (name, profile, parent, since) VALUES (:name, :profile, :parent, :since)"
+        "INSERT INTO agent (workspace, name, profile, parent, since)"
+        " VALUES (:workspace, :name, :profile, :parent, :since)"
         " ON CONFLICT DO NOTHING",
         name=agent.name, profile=agent.profile, parent=agent.parent, since=agent.since,
     )  # fmt: skip
@@ -44,7 +47,9 @@ def remove(transaction: Transaction, name: str) -> tuple[str, ...]:
     if name not in agents:
         raise NotFound("agent", name, agents, "see: prowess agent list")
     gone = [name, *descendants(agents, name)]
-    transaction.many("DELETE FROM agent WHERE name = :name", ({"name": one} for one in gone))
+    transaction.many(
+        "DELETE FROM agent WHERE workspace = :workspace AND name = :name", ({"name": one} for one in gone)
+    )
     return tuple(gone)
 
 

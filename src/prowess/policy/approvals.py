@@ -65,14 +65,14 @@ class Approval:
 
 SELECT = (
     "SELECT id, agent, capability, digest, reason, state, asked_at, expires_at, answered_by, note,"
-    " arguments, arguments_digest, scope FROM approval"
+    " arguments, arguments_digest, scope FROM approval WHERE workspace = :workspace"
 )
 
 
 def standing_answer(transaction: Transaction, question: Question, now: datetime) -> Approval | None:
     """The question's latest state that still counts: pending, approved or refused."""
     row = transaction.one(
-        f"{SELECT} WHERE agent = :agent AND capability = :capability AND digest = :digest"
+        f"{SELECT} AND agent = :agent AND capability = :capability AND digest = :digest"
         " AND (arguments_digest = :arguments OR scope = 'any')"
         " AND state IN ('pending', 'approved', 'refused') AND expires_at > :now"
         # What somebody said comes before what still waits, and of that the latest.
@@ -105,10 +105,10 @@ def ask(transaction: Transaction, question: Question, now: datetime) -> Approval
     )
     transaction.run(
         "INSERT INTO approval"
-        " (id, agent, capability, digest, reason, state, asked_at, expires_at, answered_by, note,"
+        " (workspace, id, agent, capability, digest, reason, state, asked_at, expires_at, answered_by, note,"
         " arguments, arguments_digest, scope)"
-        " VALUES (:id, :agent, :capability, :digest, :reason, 'pending', :asked_at, :expires_at, '', '',"
-        " :arguments, :arguments_digest, '')",
+        " VALUES (:workspace, :id, :agent, :capability, :digest, :reason, 'pending', :asked_at, :expires_at,"
+        " '', '', :arguments, :arguments_digest, '')",
         id=approval.id, agent=approval.agent, capability=approval.capability, digest=approval.digest,
         reason=approval.reason, asked_at=asked_at, expires_at=approval.expires_at,
         arguments=msgspec.json.encode(question.arguments).decode(),
@@ -121,7 +121,8 @@ def use(transaction: Transaction, id: str) -> bool:
     """Take up a yes that holds for one use; false where another use was faster."""
     return bool(
         transaction.run(
-            "UPDATE approval SET state = 'used' WHERE id = :id AND state = 'approved' AND scope = 'once'",
+            "UPDATE approval SET state = 'used'"
+            " WHERE workspace = :workspace AND id = :id AND state = 'approved' AND scope = 'once'",
             id=id,
         )
     )
@@ -130,14 +131,18 @@ def use(transaction: Transaction, id: str) -> bool:
 def give_back(transaction: Transaction, id: str) -> bool:
     """What it was taken up for has not come about yet; false where it was not taken up."""
     return bool(
-        transaction.run("UPDATE approval SET state = 'approved' WHERE id = :id AND state = 'used'", id=id)
+        transaction.run(
+            "UPDATE approval SET state = 'approved'"
+            " WHERE workspace = :workspace AND id = :id AND state = 'used'",
+            id=id,
+        )
     )
 
 
 def _asked_before(transaction: Transaction, question: Question) -> int:
     row = transaction.one(
         "SELECT COUNT(*) FROM approval"
-        " WHERE agent = :agent AND capability = :capability AND digest = :digest",
+        " WHERE workspace = :workspace AND agent = :agent AND capability = :capability AND digest = :digest",
         agent=question.agent, capability=question.capability, digest=question.digest,
     )  # fmt: skip
     return int(row[0]) if row else 0
@@ -145,7 +150,8 @@ def _asked_before(transaction: Transaction, question: Question) -> int:
 
 def _waiting(transaction: Transaction, agent: str, now: datetime) -> int:
     row = transaction.one(
-        "SELECT COUNT(*) FROM approval WHERE agent = :agent AND state = 'pending' AND expires_at > :now",
+        "SELECT COUNT(*) FROM approval"
+        " WHERE workspace = :workspace AND agent = :agent AND state = 'pending' AND expires_at > :now",
         agent=agent, now=stamp(now),
     )  # fmt: skip
     return int(row[0]) if row else 0
@@ -153,7 +159,7 @@ def _waiting(transaction: Transaction, agent: str, now: datetime) -> int:
 
 def answer(transaction: Transaction, id: str, said: "Answer", now: datetime) -> Approval:
     """Record what a person said to a pending question."""
-    row = transaction.one(f"{SELECT} WHERE id = :id", id=id)
+    row = transaction.one(f"{SELECT} AND id = :id", id=id)
     if row is None:
         known = [one.id for one in approvals(transaction, now)]
         raise NotFound("approval", id, known, "see: prowess approval list")
@@ -166,11 +172,11 @@ def answer(transaction: Transaction, id: str, said: "Answer", now: datetime) -> 
         raise PolicyError(f"approval {id}", f"is {state}, not pending", f"the agent may ask again{until}")
     transaction.run(
         "UPDATE approval SET state = :state, expires_at = :expires_at, answered_by = :by, note = :note,"
-        " scope = :scope WHERE id = :id",
+        " scope = :scope WHERE workspace = :workspace AND id = :id",
         id=id, state="approved" if said.yes else "refused", expires_at=stamp(now + said.holds),
         by=said.by, note=said.note, scope=said.scope,
     )  # fmt: skip
-    row = transaction.one(f"{SELECT} WHERE id = :id", id=id)
+    row = transaction.one(f"{SELECT} AND id = :id", id=id)
     assert row is not None, "it was updated above"
     return _approval(row)
 
@@ -187,7 +193,7 @@ class Answer:
 def approvals(transaction: Transaction, now: datetime, every: bool = False) -> tuple[Approval, ...]:
     """The questions that wait for an answer, oldest first; or every one that is remembered."""
     rows = transaction.all(
-        f"{SELECT} WHERE :every = 1 OR (state = 'pending' AND expires_at > :now) ORDER BY asked_at, id",
+        f"{SELECT} AND (:every = 1 OR (state = 'pending' AND expires_at > :now)) ORDER BY asked_at, id",
         every=int(every), now=stamp(now),
     )  # fmt: skip
     return tuple(_approval(row) for row in rows)
@@ -197,7 +203,7 @@ def expire(transaction: Transaction, now: datetime) -> tuple[Approval, ...]:
     """Close everything whose time has passed, and say what that was."""
     rows = transaction.all(
         "UPDATE approval SET state = 'expired'"
-        " WHERE state IN ('pending', 'approved', 'refused') AND expires_at <= :now"
+        " WHERE workspace = :workspace AND state IN ('pending', 'approved', 'refused') AND expires_at <= :now"
         " RETURNING id, agent, capability, digest, reason, state, asked_at, expires_at, answered_by, note,"
         " arguments, arguments_digest, scope",
         now=stamp(now),
@@ -207,7 +213,10 @@ def expire(transaction: Transaction, now: datetime) -> tuple[Approval, ...]:
 
 def forget(transaction: Transaction, agents: Sequence[str]) -> None:
     """A later agent of the same name must not inherit what a person allowed this one."""
-    transaction.many("DELETE FROM approval WHERE agent = :agent", ({"agent": agent} for agent in agents))
+    transaction.many(
+        "DELETE FROM approval WHERE workspace = :workspace AND agent = :agent",
+        ({"agent": agent} for agent in agents),
+    )
 
 
 def _approval(row: Row) -> Approval:

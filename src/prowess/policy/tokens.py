@@ -25,7 +25,7 @@ LASTS = timedelta(days=90)
 PREFIX = "prowess"
 SHAPE = re.compile(rf"{PREFIX}_([0-9a-f]{{8}})_([A-Za-z0-9_-]{{20,128}})\Z")
 
-SELECT = "SELECT id, agent, issued_at, expires_at, revoked_at FROM agent_token"
+SELECT = "SELECT id, agent, issued_at, expires_at, revoked_at FROM agent_token WHERE workspace = :workspace"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +77,8 @@ class Tokens:
         with self._database.writing() as transaction:
             transaction.run(
                 "INSERT INTO agent_token"
-                " (id, agent, hash, issued_at, expires_at, revoked_at, binding, policy)"
-                " VALUES (:id, :agent, :hash, :issued_at, :expires_at, '', :binding, :policy)",
+                " (workspace, id, agent, hash, issued_at, expires_at, revoked_at, binding, policy)"
+                " VALUES (:workspace, :id, :agent, :hash, :issued_at, :expires_at, '', :binding, :policy)",
                 id=id, agent=agent, hash=_hash(secret), binding=binding.text, policy=binding.policy,
                 issued_at=token.issued_at, expires_at=token.expires_at,
             )  # fmt: skip
@@ -87,12 +87,15 @@ class Tokens:
 
     def revoke(self, id: str) -> Token:
         with self._database.writing() as transaction:
-            row = transaction.one(f"{SELECT} WHERE id = :id", id=id)
+            row = transaction.one(f"{SELECT} AND id = :id", id=id)
             if row is None:
                 raise NotFound("token", id, see="see: prowess agent token list")
             now = stamp(self._clock())
             transaction.run(
-                "UPDATE agent_token SET revoked_at = :now WHERE id = :id AND revoked_at = ''", id=id, now=now
+                "UPDATE agent_token SET revoked_at = :now"
+                " WHERE workspace = :workspace AND id = :id AND revoked_at = ''",
+                id=id,
+                now=now,
             )
             self._journal.append(transaction, TokenRevoked(token=id), row[1])
             return Token(id=id, agent=row[1], issued_at=row[2], expires_at=row[3], revoked_at=row[4] or now)
@@ -113,7 +116,8 @@ class Tokens:
             return ""
         with self._database.reading() as transaction:
             row = transaction.one(
-                "SELECT agent, hash, binding, expires_at, revoked_at FROM agent_token WHERE id = :id",
+                "SELECT agent, hash, binding, expires_at, revoked_at FROM agent_token"
+                " WHERE workspace = :workspace AND id = :id",
                 id=parts[1],
             )
         agent, hash, issued_for, expires_at, revoked_at = row or ("", _hash(""), "", "", "")
@@ -133,7 +137,8 @@ def end(transaction: Transaction, journal: Journal, tokens: Iterable[tuple[str, 
     """Make tokens (each with its agent) worthless for good: what bound the agent is gone."""
     for id, agent in tokens:
         ended = transaction.run(
-            "UPDATE agent_token SET revoked_at = :now WHERE id = :id AND revoked_at = ''",
+            "UPDATE agent_token SET revoked_at = :now"
+            " WHERE workspace = :workspace AND id = :id AND revoked_at = ''",
             id=id, now=stamp(now),
         )  # fmt: skip
         if ended:
@@ -154,7 +159,8 @@ def follow(database: Database, journal: Journal, bindings: Bindings, clock: Cloc
     with database.writing() as transaction:
         for id, binding in _unstated(transaction, bindings):
             transaction.run(
-                "UPDATE agent_token SET binding = :binding, policy = :policy WHERE id = :id",
+                "UPDATE agent_token SET binding = :binding, policy = :policy"
+                " WHERE workspace = :workspace AND id = :id",
                 id=id, binding=binding.text, policy=binding.policy,
             )  # fmt: skip
         if stale := _stale(transaction, bindings):
@@ -163,7 +169,8 @@ def follow(database: Database, journal: Journal, bindings: Bindings, clock: Cloc
 
 def _living(transaction: Transaction) -> list[_Living]:
     rows = transaction.all(
-        "SELECT id, agent, binding, policy, issued_at FROM agent_token WHERE revoked_at = '' ORDER BY id"
+        "SELECT id, agent, binding, policy, issued_at FROM agent_token"
+        " WHERE workspace = :workspace AND revoked_at = '' ORDER BY id"
     )
     return [_Living(*row) for row in rows]
 

@@ -33,7 +33,9 @@ class StoredCards:
     def read(self, known: Known, progress: Progress = silent) -> Reading:
         try:
             with self._reading() as transaction:
-                rows = transaction.all("SELECT name, text FROM card_text ORDER BY name")
+                rows = transaction.all(
+                    "SELECT name, text FROM card_text WHERE workspace = :workspace ORDER BY name"
+                )
         except ProwessError as error:
             down = error.message
             problem = Problem(self.name, self.name, down, error.remedy)
@@ -82,14 +84,16 @@ def keep(transaction: Transaction, text: str, at: str) -> str:
     """Keep a card under the name it says, in place of an earlier one; returns the name."""
     name = checked(text, "the card").capability.name
     transaction.run(
-        "INSERT INTO card_text (name, text, at) VALUES (:name, :text, :at)"
-        " ON CONFLICT (name) DO UPDATE SET text = excluded.text, at = excluded.at",
+        "INSERT INTO card_text (workspace, name, text, at) VALUES (:workspace, :name, :text, :at)"
+        " ON CONFLICT (workspace, name) DO UPDATE SET text = excluded.text, at = excluded.at",
         name=name, text=text, at=at,
     )  # fmt: skip
     return name
 
 
 def drop(transaction: Transaction, name: str) -> None:
-    if not transaction.run("DELETE FROM card_text WHERE name = :name", name=name.removeprefix("card:")):
-        known = [row[0] for row in transaction.all("SELECT name FROM card_text ORDER BY name")]
-        raise NotFound("stored card", name, known, "see: prowess list")
+    if not transaction.run(
+        "DELETE FROM card_text WHERE workspace = :workspace AND name = :name", name=name.removeprefix("card:")
+    ):
+        rows = transaction.all("SELECT name FROM card_text WHERE workspace = :workspace ORDER BY name")
+        raise NotFound("stored card", name, [row[0] for row in rows], "see: prowess list")

@@ -19,6 +19,7 @@ from prowess.types import Problem
 Row = tuple[Any, ...]
 Portion = TypeVar("Portion")
 
+DEFAULT_WORKSPACE = "default"
 CONNECTIONS = 8
 PAUSE = 0.02
 LONGEST_PAUSE = 0.05
@@ -52,26 +53,35 @@ class Driver(Protocol):
 
 
 class Transaction:
-    """Statements that happen together or not at all."""
+    """Statements that happen together or not at all, in one workspace.
 
-    __slots__ = ("_adapt", "_cursor")
+    Each of them finds that workspace under `:workspace`, so that nobody has to hand it on.
+    """
 
-    def __init__(self, driver: Driver, cursor: Any) -> None:
+    __slots__ = ("_adapt", "_cursor", "_driver", "_workspace")
+
+    def __init__(self, driver: Driver, cursor: Any, workspace: str) -> None:
         self._adapt = driver.adapt
         self._cursor = cursor
+        self._driver = driver
+        self._workspace = workspace
+
+    def within(self, workspace: str) -> "Transaction":
+        """The same transaction, in another workspace: for what concerns a whole store."""
+        return Transaction(self._driver, self._cursor, workspace)
 
     def all(self, sql: str, **values: object) -> list[Row]:
-        self._cursor.execute(self._adapt(sql), values)
+        self._execute(sql, values)
         return list(self._cursor.fetchall())
 
     def one(self, sql: str, **values: object) -> Row | None:
-        self._cursor.execute(self._adapt(sql), values)
+        self._execute(sql, values)
         row: Row | None = self._cursor.fetchone()
         return row
 
     def run(self, sql: str, **values: object) -> int:
         """Execute one statement and return how many rows it touched."""
-        self._cursor.execute(self._adapt(sql), values)
+        self._execute(sql, values)
         return int(self._cursor.rowcount)
 
     def columns(self, table: str) -> list[str]:
@@ -80,20 +90,25 @@ class Transaction:
 
     def each(self, sql: str) -> Iterator[Row]:
         """Row after row; nothing else may be asked before the last."""
-        self._cursor.execute(self._adapt(sql))
+        self._execute(sql, {})
         yield from self._cursor
 
     def many(self, sql: str, rows: Iterable[Mapping[str, object]]) -> None:
-        batch = list(rows)
+        batch = [{**row, "workspace": self._workspace} for row in rows]
         if batch:
             self._cursor.executemany(self._adapt(sql), batch)
 
+    def _execute(self, sql: str, values: dict[str, object]) -> None:
+        values["workspace"] = self._workspace
+        self._cursor.execute(self._adapt(sql), values)
+
 
 class Database:
-    """A store that is open: migrated, pooled, safe to share between threads."""
+    """One workspace of a store that is open: migrated, pooled, safe to share between threads."""
 
-    def __init__(self, driver: Driver) -> None:
+    def __init__(self, driver: Driver, workspace: str = DEFAULT_WORKSPACE) -> None:
         self._driver = driver
+        self.workspace = workspace
         self._idle: list[Any] = []
         self._lent = BoundedSemaphore(CONNECTIONS)
         self._closed = False
@@ -132,7 +147,7 @@ class Database:
                 cursor = connection.cursor()
                 self._begin(cursor, begin)
                 try:
-                    yield Transaction(self._driver, cursor)
+                    yield Transaction(self._driver, cursor, self.workspace)
                     cursor.execute("COMMIT")
                 except BaseException:
                     self._abandon(connection, cursor)

@@ -3,17 +3,20 @@
 from pathlib import Path
 
 from prowess.errors import StoreError
-from prowess.store.database import Database, Driver
+from prowess.store.database import DEFAULT_WORKSPACE, Database, Driver
 from prowess.store.postgres import Postgres
 from prowess.store.sqlite import BUSY_SECONDS, SQLite
 
 
-def open_database(url: str, root: Path, patience: float = BUSY_SECONDS) -> Database:
+def open_database(
+    url: str, root: Path, patience: float = BUSY_SECONDS, workspace: str = DEFAULT_WORKSPACE
+) -> Database:
     """Open the store at `url`: `postgresql://...`, `sqlite:PATH` or a plain path below `root`.
 
     `patience` is for how many seconds to wait while others write, before it is a `StoreBusy`.
+    Everything that is read and written is of one `workspace`.
     """
-    return Database(driver(url, root, patience))
+    return Database(driver(url, root, patience), workspace)
 
 
 def driver(url: str, root: Path, patience: float = BUSY_SECONDS) -> Driver:

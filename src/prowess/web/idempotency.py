@@ -38,17 +38,20 @@ class Answers:
         digest = sha256(request).hexdigest()
         now = self._clock()
         with self._database.writing() as transaction:
-            transaction.run("DELETE FROM answered_write WHERE at < :old", old=stamp(now - KEPT))
+            transaction.run(
+                "DELETE FROM answered_write WHERE workspace = :workspace AND at < :old", old=stamp(now - KEPT)
+            )
             added = transaction.run(
-                "INSERT INTO answered_write (who, key, request, state, status, body, at)"
-                " VALUES (:who, :key, :request, 'begun', 0, '', :at) ON CONFLICT DO NOTHING",
+                "INSERT INTO answered_write (workspace, who, key, request, state, status, body, at)"
+                " VALUES (:workspace, :who, :key, :request, 'begun', 0, '', :at) ON CONFLICT DO NOTHING",
                 who=who, key=key, request=digest, at=stamp(now),
             )  # fmt: skip
             if added:
                 _forget_oldest(transaction, who)
                 return None
             row = transaction.one(
-                "SELECT request, state, status, body FROM answered_write WHERE who = :who AND key = :key",
+                "SELECT request, state, status, body FROM answered_write"
+                " WHERE workspace = :workspace AND who = :who AND key = :key",
                 who=who, key=key,
             )  # fmt: skip
         assert row is not None, "it was there a moment ago, in the same transaction"
@@ -58,20 +61,25 @@ class Answers:
         with self._database.writing() as transaction:
             transaction.run(
                 "UPDATE answered_write SET state = 'answered', status = :status, body = :body"
-                " WHERE who = :who AND key = :key",
+                " WHERE workspace = :workspace AND who = :who AND key = :key",
                 who=who, key=key, status=answered.status, body=answered.body.decode(),
             )  # fmt: skip
 
     def drop(self, who: str, key: str) -> None:
         """It was not done: it may be tried again."""
         with self._database.writing() as transaction:
-            transaction.run("DELETE FROM answered_write WHERE who = :who AND key = :key", who=who, key=key)
+            transaction.run(
+                "DELETE FROM answered_write WHERE workspace = :workspace AND who = :who AND key = :key",
+                who=who,
+                key=key,
+            )
 
 
 def _forget_oldest(transaction: Transaction, who: str) -> None:
     transaction.run(
-        "DELETE FROM answered_write WHERE who = :who AND at < (SELECT MIN(at) FROM (SELECT at FROM"
-        " answered_write WHERE who = :who ORDER BY at DESC LIMIT :most) AS newest)",
+        "DELETE FROM answered_write WHERE workspace = :workspace AND who = :who AND at <"
+        " (SELECT MIN(at) FROM (SELECT at FROM answered_write WHERE workspace = :workspace AND who = :who"
+        " ORDER BY at DESC LIMIT :most) AS newest)",
         who=who, most=MOST_KEPT,
     )  # fmt: skip
 

@@ -29,7 +29,10 @@ LASTS = {"token": timedelta(days=90), "link": timedelta(minutes=30), "session": 
 SHAPE = re.compile(r"prowess_(token|link|session)_([0-9a-f]{16})_([A-Za-z0-9_-]{20,128})\Z")
 KEPT_AFTER_ITS_END = timedelta(days=90)
 
-SELECT = "SELECT id, kind, name, role, issued_at, expires_at, ended_at, parent FROM person_pass"
+SELECT = (
+    "SELECT id, kind, name, role, issued_at, expires_at, ended_at, parent FROM person_pass"
+    " WHERE workspace = :workspace"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,20 +108,26 @@ class People:
 
     def is_valid(self, id: str) -> bool:
         with self._database.reading() as transaction:
-            row = transaction.one("SELECT ended_at, expires_at FROM person_pass WHERE id = :id", id=id)
+            row = transaction.one(
+                "SELECT ended_at, expires_at FROM person_pass WHERE workspace = :workspace AND id = :id",
+                id=id,
+            )
         return row is not None and not row[0] and row[1] > stamp(self._clock())
 
     def end(self, id: str, by: str) -> Pass:
         """Make a pass worthless, and every session that was opened with it."""
         with self._database.writing() as transaction:
-            row = transaction.one(f"{SELECT} WHERE id = :id", id=id)
+            row = transaction.one(f"{SELECT} AND id = :id", id=id)
             if row is None:
                 raise NotFound("token", id, see="see: prowess token list")
             held = _pass(row)
             self._end(transaction, id)
             now = stamp(self._clock())
             transaction.run(
-                "UPDATE person_pass SET ended_at = :now WHERE parent = :id AND ended_at = ''", id=id, now=now
+                "UPDATE person_pass SET ended_at = :now"
+                " WHERE workspace = :workspace AND parent = :id AND ended_at = ''",
+                id=id,
+                now=now,
             )
             ended = PersonEnded(id=id, kind=held.kind, name=held.name, by=by)
             self._journal.append(transaction, ended)
@@ -126,7 +135,7 @@ class People:
 
     def tokens(self) -> tuple[Pass, ...]:
         with self._database.reading() as transaction:
-            rows = transaction.all(f"{SELECT} WHERE kind = 'token' ORDER BY name, issued_at, id")
+            rows = transaction.all(f"{SELECT} AND kind = 'token' ORDER BY name, issued_at, id")
         return tuple(_pass(row) for row in rows)
 
     def any_valid(self) -> bool:
@@ -141,13 +150,15 @@ class People:
         now = self._clock()
         expires = stamp(now + lasts)
         transaction.run(
-            "INSERT INTO person_pass (id, kind, name, role, hash, parent, issued_at, expires_at, ended_at)"
-            " VALUES (:id, :kind, :name, :role, :hash, :parent, :issued_at, :expires_at, '')",
+            "INSERT INTO person_pass"
+            " (workspace, id, kind, name, role, hash, parent, issued_at, expires_at, ended_at)"
+            " VALUES (:workspace, :id, :kind, :name, :role, :hash, :parent, :issued_at, :expires_at, '')",
             id=id, kind=kind, name=name, role=role, hash=_hash(secret), parent=parent,
             issued_at=stamp(now), expires_at=expires,
         )  # fmt: skip
         transaction.run(
-            "DELETE FROM person_pass WHERE expires_at < :old", old=stamp(now - KEPT_AFTER_ITS_END)
+            "DELETE FROM person_pass WHERE workspace = :workspace AND expires_at < :old",
+            old=stamp(now - KEPT_AFTER_ITS_END),
         )
         admitted = PersonAdmitted(id=id, kind=kind, name=name, role=role, expires_at=expires, by=by)
         self._journal.append(transaction, admitted)
@@ -160,7 +171,7 @@ class People:
             return None
         row = transaction.one(
             "SELECT id, kind, name, role, issued_at, expires_at, ended_at, parent, hash FROM person_pass"
-            " WHERE id = :id AND kind = :kind", id=parts[2], kind=parts[1],
+            " WHERE workspace = :workspace AND id = :id AND kind = :kind", id=parts[2], kind=parts[1],
         )  # fmt: skip
         same = hmac.compare_digest(row[8] if row else _hash(""), _hash(parts[3]))
         if row is None or not same:
@@ -171,7 +182,10 @@ class People:
     def _end(self, transaction: Transaction, id: str) -> bool:
         now = stamp(self._clock())
         ended = transaction.run(
-            "UPDATE person_pass SET ended_at = :now WHERE id = :id AND ended_at = ''", id=id, now=now
+            "UPDATE person_pass SET ended_at = :now"
+            " WHERE workspace = :workspace AND id = :id AND ended_at = ''",
+            id=id,
+            now=now,
         )
         return ended == 1
 

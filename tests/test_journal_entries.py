@@ -8,7 +8,8 @@ import pytest
 
 from prowess.journal import Journal, Raw, plain, read, typed
 from prowess.journal.entries import Decided, Offered, OfferedHit, OutcomeRecorded
-from prowess.journal.reading import TYPES, encoded
+from prowess.journal.entry import encoded
+from prowess.journal.reading import TYPES
 from prowess.store.database import Database
 from tests.conftest import SteppingClock
 

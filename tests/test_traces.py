@@ -19,6 +19,8 @@ from prowess.store.opening import open_database
 from prowess.testing import StaticSource, capability, word_embedder
 from prowess.types import Detail, Message, Outcome, Turn
 from tests.conftest import SteppingClock
+from tests.gateway_support import OWNER, served, workshop, write_config
+from tests.hostile_support import Pipes
 from tests.turn_support import CARD, POLICY
 
 KEY = "ghp_" + "k3Yq9ZtW1mX7vB5nC8dF2gH6jL0pR4sT9uVa"
@@ -32,9 +34,7 @@ Open = Callable[..., Engine]
 def opened(store_url: str, tmp_path: Path) -> Open:
     """Engines over one store with tools, a skill and a card; what it says can be changed."""
 
-    def make(
-        journal: JournalConfig = JournalConfig(), text: str = "", clock: SteppingClock | None = None
-    ) -> Engine:
+    def make(keep_days: int = 30, text: str = "", clock: SteppingClock | None = None) -> Engine:
         (tmp_path / "policy.yaml").write_text(POLICY)
         (tmp_path / "cards").mkdir(exist_ok=True)
         (tmp_path / "cards" / "searching.md").write_text(CARD)
@@ -45,8 +45,9 @@ def opened(store_url: str, tmp_path: Path) -> Open:
             capabilities=[weather, forecast, skill],
             details={"tool:weather": Detail(input_schema=SCHEMA), "skill:weather": Detail(content=SKILL)},
         )
+        journal = JournalConfig(keep_days=keep_days)
         ways = Ways(policy_files=(tmp_path / "policy.yaml",), embedder=word_embedder, journal=journal)
-        sources = (source, Cards(tmp_path / "cards"))
+        sources = (source, Cards(name="cards", paths=(str(tmp_path / "cards"),)))
         return Engine(open_database(store_url, tmp_path), sources, clock or SteppingClock(), {}, ways)
 
     return make
@@ -103,7 +104,7 @@ def test_a_credential_in_what_was_shown_is_not_kept(opened: Open) -> None:
 
 def test_what_has_expired_is_gone_and_the_chain_is_whole(opened: Open) -> None:
     clock = SteppingClock()
-    with opened(JournalConfig(keep_days=7), clock=clock) as engine:
+    with opened(7, clock=clock) as engine:
         engine.sync()
         old = engine.offer("search the news")
         clock.now += timedelta(days=5)
@@ -119,7 +120,7 @@ def test_what_has_expired_is_gone_and_the_chain_is_whole(opened: Open) -> None:
 
 
 def test_nothing_is_kept_where_nothing_shall_be(opened: Open) -> None:
-    with opened(JournalConfig(keep_days=0)) as engine:
+    with opened(0) as engine:
         engine.sync()
         offer = engine.offer("the weather of a city")
         assert payloads(engine) == 0
@@ -135,9 +136,13 @@ def test_an_offer_that_nobody_made_is_an_error_that_says_where_to_look(opened: O
 
 def test_the_command_line_shows_an_offer_as_the_model_saw_it(tmp_path: Path) -> None:
     (tmp_path / "tools.py").write_text(
-        "def send_email(to: str) -> str:\n    '''Send an email to somebody.'''\n    return to\n"
+        "from prowess import tool\n\n"
+        "@tool\ndef send_email(to: str) -> str:\n    '''Send an email to somebody.'''\n    return to\n"
     )
-    (tmp_path / "prowess.toml").write_text('[[source]]\ntype = "functions"\nmodule = "tools"\n')
+    (tmp_path / "policy.yaml").write_text(POLICY)
+    (tmp_path / "prowess.toml").write_text(
+        '[policy]\nfiles = ["policy.yaml"]\n[[source]]\ntype = "functions"\nmodule = "tools"\n'
+    )
 
     def run(*arguments: str) -> str:
         done = CliRunner().invoke(prowess, ["--config", str(tmp_path / "prowess.toml"), *arguments])
@@ -152,7 +157,27 @@ def test_the_command_line_shows_an_offer_as_the_model_saw_it(tmp_path: Path) -> 
     assert "send an email to ada" in seen.partition("--- in the journal")[2]
     shown = json.loads(run("log", "show", offered["id"], "--json"))
     assert shown["offer"]["text"] == offered["text"] and shown["offer"]["left_out"] == offered["left_out"]
-    last = run("why", "default", offered["hits"][0]["id"], "--request", "send an email to ada").splitlines()[
-        -1
-    ]
-    assert last.startswith("offered:")
+    explained = run("why", "default", offered["hits"][0]["id"], "--request", "send an email to ada")
+    assert explained.splitlines()[-1].startswith("offered:")
+
+
+def test_a_search_through_the_gateway_is_followed_to_the_result_of_its_call(tmp_path: Path) -> None:
+    file = write_config(tmp_path, OWNER, workshop())
+    file.write_text(f"{file.read_text()}[journal]\nkeep_arguments = true\nkeep_results = true\n")
+    with Pipes(served(file)) as client:
+        client.begin()
+        query = {"query": "echo a text"}
+        client.text(client.ask("tools/call", name="discover_capabilities", arguments=query), 60)
+        assert client.text(client.call("tool:shop/echo", {"text": f"hello {KEY}"}), 30).startswith("hello")
+
+    def run(*arguments: str) -> str:
+        done = CliRunner().invoke(prowess, ["--config", str(file), *arguments])
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    (search,) = (json.loads(line)["data"] for line in run("log", "--type", "search", "--json").splitlines())
+    seen = run("log", "show", search["search"])
+    assert '"id":"tool:shop/echo"' in seen  # what the search showed
+    assert '{"text":"hello [' in seen and KEY not in seen  # what was given, and answered
+    assert "outcome" in seen.partition("--- in the journal")[2]
+    assert "intact" in run("log", "--verify", "--json")

@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from prowess.engine import Engine
 from prowess.journal import Place, Raw
+from prowess.types import Outcome
 from tests.browser import look
 from tests.conftest import OpenEngine
 from tests.dashboard import SCRIPT, at, dashboard, is_only_text
@@ -56,6 +57,26 @@ def test_an_entry_unfolds_and_what_looks_like_a_secret_is_taken_out(tmp_path: Pa
         page.locator("#entries summary", has_text="verdict deny").click()
         assert is_only_text(page)
         look(page, "journal")
+        page.close()
+
+
+def test_one_request_is_one_page_with_what_the_model_saw_and_what_came_of_it(
+    tmp_path: Path, visit: "Visit"
+) -> None:
+    with dashboard(tmp_path) as engine:
+        offer = engine.offer("search the web and read pages")
+        engine.record(Outcome(offer=offer.id, capability="tool:search", ok=True))
+        page = visit(engine)
+        page.goto(at("/journal", type="offer"))
+        page.locator("#entries summary").click()
+        page.get_by_role("link", name="The whole request").click()
+        expect(page.get_by_label("Text of the prompt")).to_have_text(offer.text)
+        expect(page.get_by_text("search the web and read pages").first).to_be_visible()
+        expect(page.locator("tbody tr")).to_have_count(2)
+        assert is_only_text(page)
+        look(page, "trace")
+        missing = page.request.get(at("/journal/trace", id="nothing-like-it"))
+        assert missing.status == 404 and "prowess log --type offer" in missing.text()
         page.close()
 
 

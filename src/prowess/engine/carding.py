@@ -45,8 +45,8 @@ from prowess.engine.card_rules import (
     variant_of,
     why_held_back,
 )
-from prowess.engine.records import owned
 from prowess.engine.reference import read_reference
+from prowess.engine.turn_log import owned
 from prowess.engine.ways import new_id
 from prowess.engine.world import World, Worlds
 from prowess.errors import EncoderUnavailable, ProwessError

@@ -19,11 +19,11 @@ from prowess.engine.administration import Administration
 from prowess.engine.evolving import Evolving
 from prowess.engine.learning import Learning, located
 from prowess.engine.reading import SyncProgress, no_progress
-from prowess.engine.records import discovered, outcome_entry, owned, refuse_of_another
+from prowess.engine.records import discovered
 from prowess.engine.replay import Trials
 from prowess.engine.syncing import OpenedGuard, Sync
 from prowess.engine.taught import procedures_of
-from prowess.engine.turn_log import TurnLog
+from prowess.engine.turn_log import TurnLog, outcome_entry, owned, refuse_of_another
 from prowess.engine.usage import Closing, UsageLine, closing, usage
 from prowess.engine.use import Use
 from prowess.engine.ways import Ways
@@ -92,8 +92,7 @@ class Engine:
         self.policy = Policy(database, clock, self.ways.policy_files)
         self.tokens = Tokens(database, self.journal, clock, self.policy)
         """What proves over HTTP that somebody is an agent."""
-        self._clock = clock
-        self._guard = OpenedGuard()
+        self._clock, self._guard = clock, OpenedGuard()
         self.speaks_to_the_model = self._guard.speaks_to_the_model
         self._worlds = Worlds(
             database, self.catalogue, self.policy, self._sources, environment, clock,
@@ -101,9 +100,8 @@ class Engine:
             card_hours=self.ways.cards.auto_disable_window_hours,
         )  # fmt: skip
         self.evolution = Evolving(database, self.journal, self.catalogue, self._now, self._worlds)
-        self.learning = Learning(
-            database, self.journal, located(self.ways.learning, self.ways.root), clock, self._trials()
-        )
+        learns = located(self.ways.learning, self.ways.root)
+        self.learning = Learning(database, self.journal, learns, clock, self._trials())
         self._use = Use(database, self.journal, self.policy, self._worlds, environment)
         self.not_used, self.hidden, self.hiding = self._use.not_used, self._use.hidden, self._use.hiding
         self.payloads = Payloads(database, clock, self.ways.journal.keep_days)

@@ -1,25 +1,34 @@
 """What is recorded of a turn, in one transaction; and one request, read back from question to result.
 
-Above: the engine. Below: the journal, and the payloads beside it.
+Above: the engine. Below: the journal, and the payloads beside it. An offer is kept in parts that many offers
+share, so that what is shown every turn is stored once: long paragraphs and tools are contents of their own,
+to which an offer refers by digest; whatever is short stands in it. Put together again it is the offer, to
+the letter, but for credentials, which are taken out before anything is kept.
 """
 
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from prowess.engine.records import offer_entry
-from prowess.engine.shown import Packing, unpack
+import msgspec
+
+from prowess.engine.records import PINNED
 from prowess.engine.use import Use
 from prowess.engine.world import World
 from prowess.errors import NotFound
-from prowess.journal import Journal
+from prowess.journal import Journal, canonical
+from prowess.journal.entries import Offered, OfferedHit, OutcomeRecorded
 from prowess.journal.payloads import Payload, Payloads
 from prowess.store.database import Database
-from prowess.types import JournalEntry, JsonObject, Offer, Trace, Turn
+from prowess.types import JournalEntry, JsonObject, Offer, Outcome, Trace, Turn
 
 if TYPE_CHECKING:
     from prowess.engine.carding import Carding
     from prowess.engine.turn import Made
 
+LONGEST_REQUEST = 4000
 LOOKED_THROUGH = 10_000
 """How many of the latest offers are searched for one that was recorded before requests could be traced."""
 DIGESTS = ("shown", "arguments", "result")
@@ -46,7 +55,7 @@ class TurnLog:
     def trace(self, id: str) -> Trace:
         """Everything the journal has of an offer or a search, and what is still kept of its contents."""
         entries = self._journal.trace(id) or self._untraced(id)
-        named = [digest for entry in entries for digest in _digests(entry.data)]
+        named = [digest for entry in entries for digest in _named(entry.data)]
         kept = self._payloads.read(named)
         offers = [entry.data.get("shown") for entry in entries if entry.type == "offer"]
         body = kept.pop(str(offers[0]), "") if offers else ""
@@ -65,5 +74,145 @@ class TurnLog:
         return found
 
 
-def _digests(data: JsonObject) -> list[str]:
+def _named(data: JsonObject) -> list[str]:
     return [str(data[key]) for key in DIGESTS if data.get(key)]
+
+
+# --- entries ---------------------------------------------------------------------------------
+
+
+def offer_entry(turn: Turn, offer: Offer, shown: str = "") -> Offered:
+    """`shown` is the digest under which the offer is kept."""
+    found = [hit for hit in offer.hits if hit.reasons != PINNED]
+    return Offered(
+        offer=offer.id,
+        request=shortened(turn.text),
+        session_type=turn.session_type,
+        hits=[OfferedHit(hit.id, round(hit.score, 4), hit.need) for hit in found],
+        tokens=offer.tokens.total,
+        counter=offer.tokens.counter,
+        left_out=offer.left_out.counts,
+        catalogue_version=offer.catalogue_version,
+        policy_revision=offer.policy_revision,
+        mode=offer.mode,
+        shown=shown,
+    )
+
+
+def shortened(request: str) -> str:
+    """A request as the journal keeps it: what a person would still read, and nothing that is no character."""
+    kept = request[:LONGEST_REQUEST].encode("utf-8", "replace").decode()
+    return kept if len(request) <= LONGEST_REQUEST else f"{kept} [...]"
+
+
+def outcome_entry(outcome: Outcome) -> OutcomeRecorded:
+    return OutcomeRecorded(
+        offer=outcome.offer,
+        capability=outcome.capability,
+        ok=outcome.ok,
+        detail=outcome.detail,
+        milliseconds=outcome.milliseconds,
+        key=outcome.key,
+    )
+
+
+# --- an offer as it is kept ------------------------------------------------------------------
+
+BETWEEN = "\n\n"
+SHORT = 200
+"""Characters up to which a part stands in the offer itself."""
+REMEMBERED = 4096
+
+Redact = Callable[[str], str]
+Part = str | Mapping[str, str]
+"""A text, or `{"payload": DIGEST}` where it is kept."""
+
+
+class Packing:
+    """Turns offers into payloads; a part that was there before is neither redacted nor hashed again."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, Payload] = {}
+
+    def pack(self, offer: Offer, redact: Redact) -> tuple[Payload, ...]:
+        """The offer, then the contents that it refers to."""
+        texts = [self._text(part, redact) for part in offer.text.split(BETWEEN)]
+        tools = [self._tool(tool, redact) for tool in offer.tools]
+        body = msgspec.to_builtins(replace(offer, id="", text="", tools=()))
+        body |= {"text": [_part(one) for one in texts], "tools": [_part(one) for one in tools]}
+        long = {one.digest: one for one in (*texts, *tools) if len(one.body) > SHORT}
+        return (Payload.of(canonical(body)), *long.values())
+
+    def _text(self, text: str, redact: Redact) -> Payload:
+        return self._parts.get(text) or self._remember(text, redact(text))
+
+    def _tool(self, tool: JsonObject, redact: Redact) -> Payload:
+        text = msgspec.json.encode(tool).decode()
+        known = self._parts.get(text)
+        return known or self._remember(text, msgspec.json.encode(redacted_values(tool, redact)).decode())
+
+    def _remember(self, text: str, redacted: str) -> Payload:
+        if len(self._parts) >= REMEMBERED:
+            self._parts = {}
+        self._parts[text] = Payload.of(redacted)
+        return self._parts[text]
+
+
+def unpack(id: str, body: str, read: Callable[[set[str]], Mapping[str, str]]) -> Offer | None:
+    """The offer that was packed; nothing, if one of its parts is not kept any more."""
+    packed = msgspec.json.decode(body)
+    wanted = set(_digests(packed))
+    kept = read(wanted)
+    if wanted - kept.keys():
+        return None
+    text = BETWEEN.join(_text(part, kept) for part in packed["text"])
+    tools: list[JsonObject] = [msgspec.json.decode(_text(part, kept)) for part in packed["tools"]]
+    return msgspec.convert(packed | {"id": id, "text": text, "tools": tools}, Offer)
+
+
+def redacted_values(value: Any, redact: Redact) -> Any:
+    """JSON whose texts were redacted one by one, so that it stays JSON."""
+    match value:
+        case str():
+            return redact(value)
+        case Mapping():
+            return {key: redacted_values(each, redact) for key, each in value.items()}
+        case list() | tuple():
+            return [redacted_values(each, redact) for each in value]
+    return value
+
+
+def _part(payload: Payload) -> Part:
+    return {"payload": payload.digest} if len(payload.body) > SHORT else payload.body
+
+
+def _digests(packed: Mapping[str, Any]) -> Iterator[str]:
+    return (part["payload"] for part in (*packed["text"], *packed["tools"]) if not isinstance(part, str))
+
+
+def _text(part: Part, kept: Mapping[str, str]) -> str:
+    return part if isinstance(part, str) else kept[part["payload"]]
+
+
+# --- whose an offer is, said by its id -------------------------------------------------------
+
+
+def owned(id: str, agent: str) -> str:
+    """The id of an offer made to this agent."""
+    return f"{id}~{_mark(id, agent)}"
+
+
+def is_of_another(id: str, agent: str) -> bool:
+    """Whether an offer was certainly made to somebody else; an id that does not say is anybody's."""
+    first, said, mark = id.rpartition("~")
+    return bool(said) and len(mark) == 8 and mark != _mark(first, agent)
+
+
+def refuse_of_another(outcome: Outcome) -> None:
+    if is_of_another(outcome.offer, outcome.agent):
+        see = f"an outcome belongs to the agent that was offered it; this one is of {outcome.agent}"
+        raise NotFound("offer", outcome.offer, see=see)
+
+
+def _mark(id: str, agent: str) -> str:
+    return hashlib.sha256(f"{id}\n{agent}".encode(errors="replace")).hexdigest()[:8]

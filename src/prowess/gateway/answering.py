@@ -9,7 +9,7 @@ from mcp_types import CallToolRequestParams
 
 from prowess.catalogue.view import View
 from prowess.engine.engine import Engine
-from prowess.engine.shown import redacted_values
+from prowess.engine.turn_log import redacted_values
 from prowess.errors import NotFound, ProwessError, SourceError
 from prowess.gateway.caller import Caller
 from prowess.gateway.calling import Do, Wish, first_text

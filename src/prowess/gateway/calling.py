@@ -17,8 +17,7 @@ from anyio import to_thread
 
 from prowess.config import GatewayConfig
 from prowess.engine.engine import Engine
-from prowess.engine.records import outcome_entry
-from prowess.engine.shown import redacted_values
+from prowess.engine.turn_log import outcome_entry, redacted_values
 from prowess.errors import ApprovalNeeded, Denied, NotFound, PolicyError, SourceError, StoreError
 from prowess.gateway.addressing import NoPlace, placed
 from prowess.gateway.arguments import Schemas, as_arguments, misfit

@@ -1,8 +1,8 @@
 """What happened, in order, tamper-evident; and everything that can have happened, as types."""
 
-from prowess.journal.entry import Entry, Raw
+from prowess.journal.entry import Entry, Raw, plain
 from prowess.journal.journal import END, Clock, Journal, Place, canonical, entry_hash, stamp, verified
-from prowess.journal.reading import plain, read, typed
+from prowess.journal.reading import read, typed
 
 __all__ = [
     "END",

@@ -1,4 +1,4 @@
-"""What an entry of the journal is: a name, a version, and fields that nobody can misspell."""
+"""What an entry of the journal is: a name, a version, fields that nobody can misspell, and its one text."""
 
 from typing import ClassVar
 
@@ -33,3 +33,21 @@ class Raw(msgspec.Struct, frozen=True):
     @property
     def trace(self) -> str:
         return ""
+
+
+def encoded(entry: Entry | Raw) -> str:
+    """The one text of an entry: sorted keys, no spaces; from its second version on it names the version."""
+    if isinstance(entry, Raw):
+        return _text(entry.data)
+    if entry.version == 1:
+        return _text(entry)
+    return _text({**msgspec.to_builtins(entry), "version": entry.version})
+
+
+def plain(entry: Entry | Raw) -> JsonObject:
+    """The fields of an entry as JSON has them."""
+    return entry.data if isinstance(entry, Raw) else msgspec.json.decode(encoded(entry))
+
+
+def _text(value: object) -> str:
+    return msgspec.json.encode(value, order="sorted").decode()

@@ -16,8 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from prowess.errors import JournalBroken
-from prowess.journal.entry import Entry, Raw
-from prowess.journal.reading import encoded, plain
+from prowess.journal.entry import Entry, Raw, encoded, plain
 from prowess.store.database import Database, Row, Transaction
 from prowess.types import Head, JournalEntry
 
@@ -70,8 +69,6 @@ class Journal:
         transaction.run(
             "INSERT INTO journal (workspace, chain, number, at, moment, type, data, hash, trace)"
             " VALUES (:workspace, :chain, :number, :at, :moment, :type, :data, :hash, :trace)",
-            chain=agent, number=number, at=at, moment=moment, type=type, data=text, hash=entry.hash,
-            trace=recorded.trace,
             chain=agent, number=number, at=at, moment=moment, type=type, data=text, hash=entry.hash,
             trace=recorded.trace,
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""From an entry to the text that is stored, and back: by this version or by one before it."""
+"""From what is stored back to an entry: written by this version or by one before it."""
 
 from collections.abc import Mapping
 
@@ -7,20 +7,6 @@ import msgspec
 from prowess.journal import between_turns, entries
 from prowess.journal.entry import Entry, Raw
 from prowess.types import JournalEntry, JsonObject
-
-
-def encoded(entry: Entry | Raw) -> str:
-    """The one text of an entry: sorted keys, no spaces; from its second version on it names the version."""
-    if isinstance(entry, Raw):
-        return _text(entry.data)
-    if entry.version == 1:
-        return _text(entry)
-    return _text({**msgspec.to_builtins(entry), "version": entry.version})
-
-
-def plain(entry: Entry | Raw) -> JsonObject:
-    """The fields of an entry as JSON has them."""
-    return entry.data if isinstance(entry, Raw) else msgspec.json.decode(encoded(entry))
 
 
 def read(stored: JournalEntry) -> Entry | Raw:
@@ -43,10 +29,6 @@ def typed(type: str, data: JsonObject) -> Entry | Raw:
     if unknown:
         raise TypeError(f"{type} has no field {', '.join(sorted(unknown))}")
     return msgspec.convert(data, known)
-
-
-def _text(value: object) -> str:
-    return msgspec.json.encode(value, order="sorted").decode()
 
 
 def _every() -> list[type[Entry]]:

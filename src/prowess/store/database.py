@@ -142,20 +142,21 @@ class Database:
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[Transaction]:
         with self._lent:
-            connection = self._borrow()
+            connection, committed = self._borrow(), False
             try:
                 cursor = connection.cursor()
                 self._begin(cursor, begin)
                 try:
                     yield Transaction(self._driver, cursor, self.workspace)
                     cursor.execute("COMMIT")
+                    committed = True
                 except BaseException:
                     self._abandon(connection, cursor)
                     raise
             except self._driver.failures as failure:
                 raise self._driver.explain(failure) from failure
             finally:
-                self._give_back(connection)
+                self._give_back(connection, committed)
 
     def _begin(self, cursor: Any, begin: str) -> None:
         """A database that is busy mostly waits by itself; where it refuses at once, wait here."""
@@ -183,8 +184,8 @@ class Database:
         except self._driver.failures:
             connection.close()  # the server is gone, and with it whatever was not committed
 
-    def _give_back(self, connection: Any) -> None:
-        if self._closed or not self._driver.usable(connection):
+    def _give_back(self, connection: Any, committed: bool) -> None:
+        if self._closed or not (committed or self._driver.usable(connection)):
             connection.close()
         else:
             self._idle.append(connection)

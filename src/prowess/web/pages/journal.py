@@ -114,7 +114,8 @@ def traced(request: Request) -> Response:
         asked=plain(redacted(next((text for text in asked if text), ""))),
         kept=[(digest, plain(text)) for digest, text in trace.payloads.items()],
         lines=[_line(entry) for entry in trace.entries],
-        filtered=True,
+        newest="",
+        older="",
     )
 
 

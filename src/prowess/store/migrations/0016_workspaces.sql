@@ -368,7 +368,7 @@ INSERT INTO learning_need (offer, number, agent, at, request, span, routes, stat
         learning_need_before;
 DROP TABLE learning_need_before;
 CREATE INDEX learning_need_by_time ON learning_need (workspace, at);
-CREATE INDEX learning_need_by_gap ON learning_need (workspace, gap);
+CREATE INDEX learning_need_by_gap ON learning_need (workspace, gap, at);
 CREATE INDEX learning_need_by_status ON learning_need (workspace, status, at);
 
 ALTER TABLE learning_attempt RENAME TO learning_attempt_before;
@@ -528,6 +528,7 @@ INSERT INTO answered_write (who, key, request, state, status, body, at)
     SELECT who, key, request, state, status, body, at FROM answered_write_before;
 DROP TABLE answered_write_before;
 CREATE INDEX answered_write_by_time ON answered_write (workspace, at);
+CREATE INDEX answered_write_by_who ON answered_write (workspace, who, at);
 
 ALTER TABLE uri_claim RENAME TO uri_claim_before;
 CREATE TABLE uri_claim (

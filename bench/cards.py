@@ -20,33 +20,33 @@ from typing import NamedTuple
 
 import numpy as np
 
+from prowess.cards.card import Card, Guarded, card_of
+from prowess.cards.fitting import Labelled, fit
+from prowess.cards.guard import shipped_guard
+from prowess.cards.history import CardHistory
+from prowess.cards.language import language_of, spoken
+from prowess.cards.relevance import Embedder, Meanings, Relevance
+from prowess.cards.scorers import Scoring, keyword, one_by_one
+from prowess.cards.selection import CardRules, select
+from prowess.cards.weights import CardWeights
 from prowess.config import CardsConfig
-from prowess.context.card_fitting import Labelled, fit
-from prowess.context.card_guard import shipped_guard
-from prowess.context.card_language import language_of, spoken
-from prowess.context.card_weights import Weights
-from prowess.context.cards import Card, Guarded, card_of
-from prowess.context.relevance import Embedder, Meanings, Relevance
-from prowess.context.scorers import Scoring, keyword, one_by_one
-from prowess.context.selection import Rules, select
 from prowess.discovery.encoder import Encoder
-from prowess.engine.card_history import CardHistory
-from prowess.engine.carding import Carding, CardWays
+from prowess.engine.cards import CardDependencies, CardService
 from prowess.engine.engine import Engine
-from prowess.engine.ways import Ways
+from prowess.engine.options import EngineOptions
 from prowess.journal import Journal
 from prowess.opening import now
-from prowess.sources.cards import Cards
+from prowess.sources.files.cards import CardFiles
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource
-from prowess.tokens import Counter, estimate
+from prowess.token_counts import Counter, estimate
 from prowess.types import Capability, Detail, Message, Turn
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "tests" / "data" / "cards"
 RESULTS = ROOT / "bench" / "results" / "cards.md"
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
-NOTHING = Weights(0.0, 0.0, 0.0, 0.0, 0.0)
+NOTHING = CardWeights(0.0, 0.0, 0.0, 0.0, 0.0)
 REPEATS = 5
 HELD = 0.3
 """How strongly nothing pulls when the shipped weights are fitted."""
@@ -69,7 +69,7 @@ class Quality(NamedTuple):
 
 
 def deck(folder: Path = DATA / "deck") -> list[Card]:
-    reading = Cards(name="deck", paths=(str(folder),)).read({})
+    reading = CardFiles(name="deck", paths=(str(folder),)).read({})
     drafts = [draft for entry in reading.entries for draft in entry.drafts or ()]
     guard = shipped_guard()
     return [card_of(draft.capability, draft.detail.content or "", guard, estimate) for draft in drafts]
@@ -91,7 +91,7 @@ def quality(cards: Sequence[Card], scoring: Scoring, half: str) -> Quality:
     """What a scorer injects at each card's own threshold, the budget never being the reason."""
     hits = wrong = relevant = pairs = 0
     for case in cases(half):
-        chosen = select(cards, case.turn, scoring, Rules(budget=1_000_000), NOON).chosen
+        chosen = select(cards, case.turn, scoring, CardRules(budget=1_000_000), NOON).chosen
         injected = {thing(one.card) for one in chosen}
         hits += len(injected & case.relevant)
         wrong += len(injected - case.relevant)
@@ -178,7 +178,7 @@ def speeds(cards: Sequence[Card], embed: Embedder) -> Iterator[tuple[str, float,
     for name, scoring in scorers(large, embed).items():
 
         def work(turn: Turn, scoring: Scoring = scoring) -> object:
-            return select(large, turn, scoring, Rules(), NOON)
+            return select(large, turn, scoring, CardRules(), NOON)
 
         yield name, *milliseconds(work, turns)
     with tempfile.TemporaryDirectory() as folder:
@@ -187,15 +187,15 @@ def speeds(cards: Sequence[Card], embed: Embedder) -> Iterator[tuple[str, float,
         yield name, *milliseconds(lambda turn: cards_of.inject((), turn), turns)
 
 
-def carding(cards: Sequence[Card], embed: Embedder, folder: Path) -> Carding:
+def carding(cards: Sequence[Card], embed: Embedder, folder: Path) -> CardService:
     """Cards as an engine has them, over a store of their own."""
     (folder / "policy.yaml").write_text('profiles: {bench: {agents: [default], additional_tools: ["*"]}}')
     database = open_database(f"sqlite:{folder / 'store.db'}", folder)
     source = StaticSource(capabilities=[_capability(card) for card in cards])
-    chosen = Ways(policy_files=(folder / "policy.yaml",))
+    chosen = EngineOptions(policy_files=(folder / "policy.yaml",))
     engine = Engine(database, (source,), now, {}, chosen)
     engine.sync(vectors=False)
-    ways = CardWays(
+    ways = CardDependencies(
         clock=now,
         counter=Counter("estimate", estimate),
         worlds=engine._worlds,
@@ -205,13 +205,13 @@ def carding(cards: Sequence[Card], embed: Embedder, folder: Path) -> Carding:
     )
     # Every turn here wants cards, which the kill switch would rightly find odd.
     config = CardsConfig(auto_disable_threshold=1.0, log_level="none")
-    return Carding(CardHistory(database, Journal(database, now), now), config, ways)
+    return CardService(CardHistory(database, Journal(database, now), now), config, ways)
 
 
 def _capability(card: Card) -> Capability:
     keywords = ", ".join(f'"{word}"' for word in card.keywords)
     text = f"---\nid: {card.name}\nname: {card.title}\ntriggers:\n  keywords: [{keywords}]\n---\nText.\n"
-    (draft,) = Cards(name="bench", paths=()).parse(text, card.name).drafts
+    (draft,) = CardFiles(name="bench", paths=()).parse(text, card.name).drafts
     return draft.capability
 
 

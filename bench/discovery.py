@@ -26,9 +26,9 @@ from pathlib import Path
 from statistics import fmean, median
 
 from prowess.engine import Engine
-from prowess.engine.ways import Ways
+from prowess.engine.options import EngineOptions
 from prowess.errors import EncoderUnavailable
-from prowess.measure import LabelledSet, hit_positions, read_set, recall, sampled
+from prowess.metrics import LabelledSet, hit_positions, read_set, recall, sampled
 from prowess.opening import now
 from prowess.sources.names import display_name
 from prowess.store.opening import open_database
@@ -116,7 +116,7 @@ def engine_at(folder: Path, tools: Tools | None = None, embedder: object = None)
     policy = folder / "policy.yaml"
     policy.write_text(EVERYTHING, encoding="utf-8")
     source = StaticSource("bench", capabilities=tools.capabilities, details=tools.details) if tools else None
-    ways = Ways(policy_files=(policy,), embedder=embedder)  # type: ignore[arg-type]
+    ways = EngineOptions(policy_files=(policy,), embedder=embedder)  # type: ignore[arg-type]
     return Engine(open_database("store.db", folder), (source,) if source else (), now, {}, ways)
 
 
@@ -151,7 +151,7 @@ def preload() -> None:
 
     import prowess.discovery.embedders
     import prowess.discovery.index
-    import prowess.engine.offering  # noqa: F401
+    import prowess.prompt.builder  # noqa: F401
 
 
 def index_child(sets: str, folder: str, count: str, how: str) -> None:

@@ -18,7 +18,7 @@ from prowess.evolution.drift import Drift
 from prowess.evolution.fitness import measure
 from prowess.evolution.generations import Generations
 from prowess.evolution.params import Params
-from prowess.evolution.records import Moment, Setting
+from prowess.evolution.records import EvaluationContext, EvaluationInput
 from prowess.evolution.replay import Life
 from prowess.evolution.scores import Scores
 from prowess.evolution.snapshot import Snapshot, snapshot_of
@@ -68,7 +68,7 @@ def store_speed(history: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         database = open_database(f"sqlite:{folder}/bench.db", Path())
         brings = {f"provider-{n}": (FACULTIES[n % 7],) for n in range(20)}
-        setting = Setting(snapshot=snapshot_of(brings, brings), at="2026-01-01T00:00:00")
+        setting = EvaluationContext(snapshot=snapshot_of(brings, brings), at="2026-01-01T00:00:00")
         done = 0
         for mark in (10, 1_000, history):
             done = fill(database, setting, done, mark)
@@ -97,7 +97,7 @@ def bare_commit(database: Database, number: int) -> float:
     return time.perf_counter() - began
 
 
-def fill(database: Database, setting: Setting, done: int, until: int) -> int:
+def fill(database: Database, setting: EvaluationContext, done: int, until: int) -> int:
     """Bring the history to a length, many evaluations in one transaction."""
     with database.writing() as transaction:
         for number in range(done, until):
@@ -105,7 +105,7 @@ def fill(database: Database, setting: Setting, done: int, until: int) -> int:
     return max(done, until)
 
 
-def one_evaluation(database: Database, setting: Setting, number: int) -> float:
+def one_evaluation(database: Database, setting: EvaluationContext, number: int) -> float:
     began = time.perf_counter()
     with database.writing() as transaction:
         Generations().evaluate(transaction, "ada", wobbling(number), setting)
@@ -131,12 +131,12 @@ def false_alarms(chance: random.Random, noise: float, series: int, length: int) 
 
 def engine_alarms(chance: random.Random, params: Params, length: int) -> tuple[int, int]:
     """(Regressions, generations) of one agent that only wobbles, through the whole of evolution."""
-    life, setting = Life(), Setting(snapshot=Snapshot(), at="now")
+    life, setting = Life(), EvaluationContext(snapshot=Snapshot(), at="now")
     regressions = 0
     for _ in range(length):
         by = chance.gauss(0, 0.04)
         scores = Scores(min(1.0, 0.7 + by), min(1.0, 0.6 + by), 1.0, 2, 0.2)
-        regressions += life.evaluate(Moment("ada", scores, setting), params).trigger == "Regression"
+        regressions += life.evaluate(EvaluationInput("ada", scores, setting), params).trigger == "Regression"
     return regressions, life.standing.generation
 
 

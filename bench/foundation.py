@@ -15,7 +15,7 @@ from pathlib import Path
 
 from prowess.engine import Engine
 from prowess.opening import now
-from prowess.sources.manifests import Manifests
+from prowess.sources.files.manifests import Manifests
 from prowess.store.opening import open_database
 
 TEXT = """\

@@ -23,7 +23,7 @@ from pathlib import Path
 import anyio
 from mcp import Client, StdioServerParameters
 
-from prowess.tokens import counter
+from prowess.token_counts import counter
 from tests.gateway_support import OWNER, free_port, served, workshop, write_config
 
 ROUNDS = 6

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from prowess.context.classifier import Classifier
-from prowess.context.quoting import without_frontmatter
-from prowess.context.sanitise import DOCUMENTS, judge, neutralise
+from prowess.guard.classifier import Classifier
+from prowess.guard.quotations import without_frontmatter
+from prowess.guard.sanitise import DOCUMENTS, judge, neutralise
 from train.guard_texts import CORPORA, FRESH, OWN, SECURITY, UNSEEN
 
 Row = dict[str, Any]

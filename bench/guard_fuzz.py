@@ -9,9 +9,9 @@ import time
 import atheris
 
 with atheris.instrument_imports():
-    from prowess.context.quoting import code
-    from prowess.context.roles import forgeries, stays
-    from prowess.context.sanitise import admit, judge
+    from prowess.guard.quotations import code
+    from prowess.guard.roles import forgeries, stays
+    from prowess.guard.sanitise import admit, judge
 
 SLOWEST = 2.0
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.guard import Row, rows, seeded
-from prowess.context.classifier import Classifier, Reading
-from prowess.context.sanitise import judge, neutralise
+from prowess.guard.classifier import Classifier, ClassifierScore
+from prowess.guard.sanitise import judge, neutralise
 from train.guard_texts import MORE
 
 SHARES = ((0.003, 0.03), (0.01, 0.05), (0.03, 0.1))
@@ -31,7 +31,7 @@ class Listening:
     classifier: Classifier
     margin: float = -99.0
 
-    def read(self, text: str, channel: str, *more: Any) -> Reading:
+    def read(self, text: str, channel: str, *more: Any) -> ClassifierScore:
         found = self.classifier.read(text, channel, *more)
         self.margin = max(found.score, -99.0)
         return found

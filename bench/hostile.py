@@ -24,7 +24,7 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
-from prowess.sources.mcp import McpSource
+from prowess.sources.mcp.source import McpSource
 from tests.gateway_support import OWNER, free_port, served, write_config
 from tests.hostile_support import Message, begun, eventually, listens, memory, post, sent, told, tool, wish
 

@@ -25,10 +25,10 @@ from prowess.config import LearningConfig
 from prowess.discovery.dense import Matrix
 from prowess.discovery.encoder import SHIPPED, Encoder
 from prowess.engine import Engine
-from prowess.engine.ways import Ways
-from prowess.learning import skills
-from prowess.learning.skills import Skill
-from prowess.measure import LabelledSet, Query, measure, read_set, sampled
+from prowess.engine.options import EngineOptions
+from prowess.learning import lessons as skills
+from prowess.learning.lessons import Skill
+from prowess.metrics import LabelledSet, Query, measure, read_set, sampled
 from prowess.opening import now
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource
@@ -63,7 +63,7 @@ def opened(
     with tempfile.TemporaryDirectory(prefix="prowess-learning-") as name:
         place = Path(name)
         (place / "policy.yaml").write_text(EVERYTHING, encoding="utf-8")
-        ways = Ways(
+        ways = EngineOptions(
             policy_files=(place / "policy.yaml",),
             embedder=lambda: (encoder.digest, embed),
             learning=LearningConfig(mode="accumulate", benchmark=str(folder), auto=True),

@@ -15,10 +15,10 @@ from tempfile import TemporaryDirectory
 from prowess.catalogue.view import View
 from prowess.journal import Journal, Raw
 from prowess.policy.definitions import define
-from prowess.policy.patterns import Names
+from prowess.policy.patterns import CatalogueNames
 from prowess.policy.policy import Policy
 from prowess.policy.resolve import resolve
-from prowess.policy.rules import Rules
+from prowess.policy.ruleset import RuleSet
 from prowess.store.opening import open_database
 from prowess.types import Capability
 
@@ -52,9 +52,9 @@ def grants() -> dict[str, dict[str, object]]:
     }
 
 
-def rules() -> Rules:
+def rules() -> RuleSet:
     profile = {"capabilities": dict.fromkeys(grants(), True), "disallowed_tools": ["area7:*", "*:verb9*"]}
-    return Rules.of([define({"grants": grants(), "profiles": {"wide": profile | {"agents": ["default"]}}})])
+    return RuleSet.of([define({"grants": grants(), "profiles": {"wide": profile | {"agents": ["default"]}}})])
 
 
 def measure(work: Callable[[], object], times: int) -> tuple[float, float, float]:
@@ -80,9 +80,9 @@ def main() -> None:
     report(
         f"{what}, never seen",
         "20 ms",
-        measure(lambda: resolve(all_rules, "wide", Names(view.capabilities)), 30),
+        measure(lambda: resolve(all_rules, "wide", CatalogueNames(view.capabilities)), 30),
     )
-    names = Names(view.capabilities)
+    names = CatalogueNames(view.capabilities)
     report(f"{what}, indexed", "20 ms", measure(lambda: resolve(all_rules, "wide", names), 30))
     with TemporaryDirectory() as folder:
         database = open_database("store.db", Path(folder))

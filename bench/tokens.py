@@ -14,7 +14,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from prowess.tokens import counter, estimate
+from prowess.token_counts import counter, estimate
 
 PIECE = 1500
 

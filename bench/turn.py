@@ -55,7 +55,7 @@ def embedder() -> tuple[str, Callable[[Sequence[str]], Any]]:
 
 def opened(url: str, folder: Path, count: int) -> Any:
     from prowess.engine import Engine
-    from prowess.engine.ways import Ways
+    from prowess.engine.options import EngineOptions
     from prowess.opening import now
     from prowess.store.opening import open_database
     from prowess.testing import StaticSource, capability
@@ -71,7 +71,7 @@ def opened(url: str, folder: Path, count: int) -> Any:
         )
         for n in range(count)
     ]
-    ways = Ways(policy_files=(folder / "policy.yaml",), embedder=embedder)
+    ways = EngineOptions(policy_files=(folder / "policy.yaml",), embedder=embedder)
     return Engine(open_database(url, folder), (StaticSource(capabilities=tools),), now, {}, ways)
 
 

@@ -25,15 +25,15 @@ from pathlib import Path
 import anyio
 import msgspec
 
-from prowess.door import LOOPBACK, Bind
 from prowess.engine import Engine
-from prowess.engine.ways import Ways
+from prowess.engine.options import EngineOptions
+from prowess.listen import LOOPBACK, Bind
 from prowess.opening import now
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource, capability
 from prowess.types import Message, Turn
 from prowess.web.app import create_app
-from prowess.web.protection import Limits
+from prowess.web.protection import RequestLimits
 from prowess.web.serving import listening, login_link, serving
 
 RESULTS = Path(__file__).parent / "results" / "web.md"
@@ -62,7 +62,7 @@ def opened(place: Path, count: int, vectors: bool = True) -> Engine:
     ]
     engine = Engine(
         open_database("store.db", place), (StaticSource(capabilities=made),), now, os.environ,
-        Ways(policy_files=(policy,)),
+        EngineOptions(policy_files=(policy,)),
     )  # fmt: skip
     engine.sync(vectors=vectors)
     return engine
@@ -109,7 +109,7 @@ def inside(engine: Engine, clients: int, offers: int, measured: Measured) -> Non
 
 def serve(place: Path, count: int) -> None:
     with opened(place, count, vectors=count < 10_000) as engine:
-        app = create_app(engine, Limits(LOOPBACK, rate=0))
+        app = create_app(engine, RequestLimits(LOOPBACK, rate=0))
         bind = Bind("127.0.0.1", 0)
         door = listening(bind)
         bound = Bind(bind.host, door.getsockname()[1])
@@ -211,7 +211,7 @@ async def first_page(server: Server, path: str) -> FirstPage:
 
 def journalled(place: Path) -> int:
     """How many offers the journal of a store holds; it must be intact."""
-    with Engine(open_database("store.db", place), (), now, {}, Ways()) as engine:
+    with Engine(open_database("store.db", place), (), now, {}, EngineOptions()) as engine:
         engine.journal.verify()
         with engine.database.reading() as transaction:
             row = transaction.one("SELECT COUNT(*) FROM journal WHERE type = 'offer'")
@@ -276,10 +276,10 @@ def pages(place: Path) -> list[str]:
 
 def next_link(place: Path, port: int) -> str:
     """Another link, as a link serves once."""
-    from prowess.web.people import People
+    from prowess.web.users import Users
 
-    with Engine(open_database("store.db", place), (), now, {}, Ways()) as engine:
-        people = People(engine.database, engine.journal, now)
+    with Engine(open_database("store.db", place), (), now, {}, EngineOptions()) as engine:
+        people = Users(engine.database, engine.journal, now)
         return login_link(people, Bind("127.0.0.1", port), "bench")
 
 

@@ -18,7 +18,7 @@ import uvicorn
 
 from prowess.engine import Engine
 from prowess.web.app import create_app
-from prowess.web.people import Role
+from prowess.web.users import Role
 from tests.chromium import chromium
 
 if TYPE_CHECKING:

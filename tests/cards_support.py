@@ -1,22 +1,22 @@
-"""Cards, turns and a `Carding` for the tests of cards."""
+"""Cards, turns and a `CardService` for the tests of cards."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from prowess.cards.card import Card, card_of
+from prowess.cards.guard import shipped_guard
+from prowess.cards.history import CardHistory
+from prowess.cards.injection import BootstrapFile, Injection
+from prowess.cards.scorers import Scoring
+from prowess.cards.selection import CardRules, Selection, select
 from prowess.config import CardsConfig
-from prowess.context.card_guard import shipped_guard
-from prowess.context.cards import Card, card_of
-from prowess.context.injection import BootstrapFile, Injection
-from prowess.context.scorers import Scoring
-from prowess.context.selection import Rules, Selection, select
 from prowess.engine import Engine
-from prowess.engine.card_history import CardHistory
-from prowess.engine.carding import Carding, CardWays
-from prowess.sources.cards import Cards
+from prowess.engine.cards import CardDependencies, CardService
+from prowess.sources.files.cards import CardFiles
 from prowess.testing import StaticSource, word_embedder
-from prowess.tokens import Counter, estimate
+from prowess.token_counts import Counter, estimate
 from prowess.types import Detail, Draft, Message, Turn
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
@@ -34,7 +34,7 @@ def text_of(name: str, keywords: str = "[cost]", body: str = BODY, more: str = "
 
 
 def draft(text: str, origin: Any = "repository") -> Draft:
-    (one,) = Cards(name="cards", paths=(), origin=origin).parse(text, "card.md").drafts
+    (one,) = CardFiles(name="cards", paths=(), origin=origin).parse(text, "card.md").drafts
     return one
 
 
@@ -69,7 +69,7 @@ def reasons(selection: Selection) -> dict[str, str]:
 
 
 def selected(cards: Sequence[Card], said: Turn, scoring: Scoring | None = None, **rules: Any) -> Selection:
-    return select(cards, said, scoring or always(), Rules(**rules), NOON)
+    return select(cards, said, scoring or always(), CardRules(**rules), NOON)
 
 
 def source(*texts: str, origin: Any = "repository") -> StaticSource:
@@ -81,16 +81,16 @@ def source(*texts: str, origin: Any = "repository") -> StaticSource:
     )
 
 
-def carding(engine: Engine, config: CardsConfig | None = None, **ways: Any) -> Carding:
+def carding(engine: Engine, config: CardsConfig | None = None, **ways: Any) -> CardService:
     """The cards of an engine, as the engine makes them."""
     clock = engine._clock
     history = CardHistory(engine.database, engine.journal, clock)
     detail_of: Callable[[str], Detail] = engine.detail
     usual: dict[str, Any] = {"embed": lambda: word_embedder()[1], "root": Path.cwd()}
-    made = CardWays(
+    made = CardDependencies(
         clock=clock, counter=ESTIMATE, worlds=engine._worlds, detail_of=detail_of, **{**usual, **ways}
     )
-    return Carding(history, config or CardsConfig(), made)
+    return CardService(history, config or CardsConfig(), made)
 
 
 ECONOMY = text_of("token-economy", "[cost, tokens]", more="name: Token costs\npriority: 10\n")
@@ -102,12 +102,12 @@ def ids(injection: Injection) -> list[str]:
     return [one.name for one in injection.injected]
 
 
-def maker(open_engine: Callable[..., Engine]) -> Callable[..., Carding]:
+def maker(open_engine: Callable[..., Engine]) -> Callable[..., CardService]:
     """Makes the cards of an engine with these two, or others, and with keys of [cards]."""
 
     def make(
         *texts: str, ways: dict[str, Any] | None = None, origin: Any = "repository", **keys: Any
-    ) -> Carding:
+    ) -> CardService:
         engine = open_engine(source(*(texts or (ECONOMY, CALENDAR)), origin=origin))
         engine.sync()
         cards = carding(engine, CardsConfig(**keys), **(ways or {}))

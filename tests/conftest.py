@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from prowess.engine import Engine
-from prowess.engine.ways import Ways
+from prowess.engine.options import EngineOptions
 from prowess.store.database import Database
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource, word_embedder
@@ -94,7 +94,7 @@ def open_engine(store_url: str, tmp_path: Path, clock: SteppingClock) -> Iterato
     ) -> Engine:
         file = tmp_path / "policy.yaml"
         file.write_text(policy)
-        ways = Ways(
+        ways = EngineOptions(
             policy_files=(file,), embedder=None if shipped_encoder else word_embedder, trust=trust or {}
         )
         engine = Engine(open_database(store_url, tmp_path), sources, clock, environment or {}, ways)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from prowess.engine import Engine
-from prowess.engine.ways import Ways
+from prowess.engine.options import EngineOptions
 from prowess.evolution.scores import Scores
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource, capability, word_embedder
@@ -69,7 +69,7 @@ def dashboard(place: Path, *sources: StaticSource, policy: str = POLICY, **ways:
     """An engine over these sources, or over a small office, with a policy that allows, asks and denies."""
     file = place / "policy.yaml"
     file.write_text(policy)
-    chosen = Ways(**{"policy_files": (file,), "embedder": word_embedder, **ways})
+    chosen = EngineOptions(**{"policy_files": (file,), "embedder": word_embedder, **ways})
     read = sources or (office(),)
     with Engine(open_database("store.db", place), read, SteppingClock(), {}, chosen) as engine:
         engine.sync()

@@ -10,13 +10,13 @@ import itertools
 import sys
 from pathlib import Path
 
+from prowess.engine import Engine
 from prowess.errors import EvolutionError
 from prowess.opening import now
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource, capability
 from prowess.types import Provider
 from tests.evolution_support import FAIR, UNSAFE
-from tests.evolving import EvolvingEngine
 
 FACULTIES = {"A": ("Reasoning",), "B": ("Memory",), "C": ("Vision",)}
 
@@ -32,7 +32,7 @@ def source() -> StaticSource:
 
 
 def main(url: str, agent: str, rounds: str = "") -> None:
-    engine = EvolvingEngine(open_database(url, Path()), (source(),), now, {})
+    engine = Engine(open_database(url, Path()), (source(),), now, {})
     print("ready", flush=True)
     for _ in range(int(rounds)) if rounds else itertools.count():
         engine.evolution.evaluate(agent, FAIR)
@@ -44,7 +44,7 @@ def main(url: str, agent: str, rounds: str = "") -> None:
             resume(engine, agent)
 
 
-def resume(engine: EvolvingEngine, agent: str) -> None:
+def resume(engine: Engine, agent: str) -> None:
     try:
         engine.evolution.resume(agent)
     except EvolutionError:

@@ -3,14 +3,14 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from prowess.engine import Engine
 from prowess.evolution.events import Event
 from prowess.evolution.params import Params
-from prowess.evolution.records import Evaluation, Moment, Setting
+from prowess.evolution.records import Evaluation, EvaluationContext, EvaluationInput
 from prowess.evolution.replay import Life
 from prowess.evolution.scores import AXES, Scores, parse_scores
 from prowess.evolution.snapshot import Snapshot, snapshot_of
 from prowess.evolution.transition import roll_back
-from tests.evolving import EvolvingEngine
 
 ORIGINAL = Params(safety_floor=1.0, rebalance_margin=0.0)
 """The parameters under which the original's own traces were recorded."""
@@ -62,7 +62,7 @@ class Trial:
     def evaluate(self, scores: Scores, snapshot: Snapshot = AB, times: int = 1) -> list[str]:
         """Evaluate (so many times) and return what the last evaluation said."""
         for _ in range(times):
-            moment = Moment(self.agent, scores, Setting(snapshot=snapshot, at="now"))
+            moment = EvaluationInput(self.agent, scores, EvaluationContext(snapshot=snapshot, at="now"))
             self.last = self.life.evaluate(moment, self.params)
         return self.said
 
@@ -73,7 +73,9 @@ class Trial:
     def roll_back(self, to: int, snapshot: Snapshot = AB) -> list[str]:
         standing = self.life.standing
         assert standing.previous is not None
-        moment = Moment(self.agent, standing.previous, Setting(snapshot=snapshot, at="now"))
+        moment = EvaluationInput(
+            self.agent, standing.previous, EvaluationContext(snapshot=snapshot, at="now")
+        )
         made = roll_back(standing, moment, to, self.params, self.life.generations.get)
         self.last = self.life.take(made)
         return self.said
@@ -90,7 +92,7 @@ class Trial:
         self.params = replace(self.params, **changes)  # type: ignore[arg-type]
 
 
-def inconsistencies(engine: EvolvingEngine, agent: str) -> list[str]:
+def inconsistencies(engine: Engine, agent: str) -> list[str]:
     """Everything that records, events and switches say about an agent and that does not agree."""
     generations = engine.evolution.history(agent, 100_000)
     entries = [entry for entry in engine.journal.after(()) if entry.chain == agent]

@@ -19,12 +19,12 @@ from pydantic import FileUrl
 
 from prowess.config import GatewayConfig
 from prowess.engine import Engine
-from prowess.engine.ways import Ways
+from prowess.engine.options import EngineOptions
 from prowess.gateway.caller import Caller
 from prowess.gateway.gateway import Gateway
 from prowess.gateway.server import build
 from prowess.gateway.upstreams import Upstreams
-from prowess.sources.mcp import McpSource
+from prowess.sources.mcp.source import McpSource
 from prowess.sources.source import Source
 from prowess.store.opening import open_database
 from prowess.testing import word_embedder
@@ -92,7 +92,7 @@ def make_engine(
     file = folder / "policy.yaml"
     file.write_text(policy)
     trusted = {source.name: trust for source in sources}
-    ways = Ways(policy_files=(file,), embedder=embedder, trust=trusted)
+    ways = EngineOptions(policy_files=(file,), embedder=embedder, trust=trusted)
     database = open_database(store or f"sqlite:{folder / 'store.db'}", folder, patience)
     return Engine(database, sources, lambda: datetime.now(UTC), {"SHOP_KEY": "sesame-open-1234"}, ways)
 

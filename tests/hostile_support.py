@@ -14,7 +14,7 @@ from queue import Queue
 from threading import Event, Thread
 from typing import Any, Self
 
-from prowess.sources.mcp import McpSource
+from prowess.sources.mcp.source import McpSource
 from tests.gateway_support import SERVERS, served
 
 Message = dict[str, Any]

@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from prowess.config import LearningConfig
-from prowess.engine import Engine, learning
-from prowess.engine.ways import Ways
+from prowess.engine import Engine
+from prowess.engine.options import EngineOptions
+from prowess.learning import learning
 from prowess.store.opening import open_database
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -18,7 +19,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 def main(url: str, portion: str) -> None:
     learning.PORTION = int(portion)
-    ways = Ways(learning=LearningConfig(mode="accumulate"))
+    ways = EngineOptions(learning=LearningConfig(mode="accumulate"))
     with Engine(open_database(url, Path()), (), lambda: START, {}, ways) as engine:
         print("begins", flush=True)
         engine.learn()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from prowess.config import LearningConfig
 from prowess.engine import Engine
-from prowess.engine.ways import Ways
+from prowess.engine.options import EngineOptions
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource, capability, word_embedder
 from prowess.types import Message, Outcome, Turn
@@ -42,7 +42,7 @@ def office(
     file = folder / "policy.yaml"
     file.write_text(policy)
     config = LearningConfig(**{"mode": "accumulate", **learning})  # type: ignore[arg-type]
-    ways = Ways(policy_files=(file,), embedder=word_embedder, learning=config)
+    ways = EngineOptions(policy_files=(file,), embedder=word_embedder, learning=config)
     with Engine(open_database(url, folder), (StaticSource(capabilities=TOOLS),), clock, {}, ways) as engine:
         engine.sync()
         yield engine

@@ -7,10 +7,10 @@ from pathlib import Path
 from prowess.catalogue.view import View
 from prowess.policy.definitions import define
 from prowess.policy.documents import parse_yaml
-from prowess.policy.patterns import Names
+from prowess.policy.patterns import CatalogueNames
 from prowess.policy.policy import Policy
 from prowess.policy.resolve import Resolved, judge, resolve
-from prowess.policy.rules import Rules
+from prowess.policy.ruleset import RuleSet
 from prowess.store.database import Database
 from prowess.testing import capability
 from prowess.types import Capability, Verdict
@@ -23,8 +23,8 @@ MESSAGES = tuple(
 )
 
 
-def rules(text: str) -> Rules:
-    return Rules.of([define(parse_yaml(text, "policy.yaml"), "policy.yaml")])
+def rules(text: str) -> RuleSet:
+    return RuleSet.of([define(parse_yaml(text, "policy.yaml"), "policy.yaml")])
 
 
 def existing(*ids: str, version: int = 1, **declared: Mapping[str, object]) -> View:
@@ -38,7 +38,7 @@ def of(capabilities: Iterable[Capability], version: int = 1) -> View:
 
 
 def resolved(text: str, profile: str, *ids: str) -> Resolved:
-    return resolve(rules(text), profile, Names(existing(*ids).capabilities))
+    return resolve(rules(text), profile, CatalogueNames(existing(*ids).capabilities))
 
 
 def verdict(text: str, profile: str, id: str) -> Verdict:

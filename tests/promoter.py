@@ -13,9 +13,9 @@ from pathlib import Path
 
 from prowess.config import LearningConfig
 from prowess.engine import Engine
-from prowess.engine.ways import Ways
-from prowess.learning import skills
-from prowess.learning.skills import Skill
+from prowess.engine.options import EngineOptions
+from prowess.learning import lessons as skills
+from prowess.learning.lessons import Skill
 from prowess.opening import now
 from prowess.store.opening import open_database
 
@@ -41,7 +41,7 @@ def withdraw(engine: Engine, id: str, by: str) -> None:
 
 
 def main(url: str, first: str) -> None:
-    ways = Ways(learning=LearningConfig(mode="accumulate"))
+    ways = EngineOptions(learning=LearningConfig(mode="accumulate"))
     engine = Engine(open_database(url, Path()), (), now, {}, ways)
     for skill in SKILLS:
         withdraw(engine, skill.id, "the start")

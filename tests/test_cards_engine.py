@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from prowess.cards.card import Card, Guarded
 from prowess.config import CardProfileConfig
-from prowess.context.cards import Card, Guarded
 from prowess.errors import ConfigError, EncoderUnavailable, NotFound, SourceError
 from prowess.types import Message, Turn
 from tests.cards_support import (

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from prowess.context.injection import BootstrapFile
-from prowess.engine.carding import Carding
+from prowess.cards.injection import BootstrapFile
+from prowess.engine.cards import CardService
 from prowess.errors import NotFound, ProwessError
 from prowess.types import Outcome
 from tests.cards_support import AGENTS, ASKED, CALENDAR, ids, maker, text_of, turn
@@ -33,7 +33,7 @@ def test_monitor_says_what_it_would_inject_and_injects_nothing(made: Any, caplog
     assert [one["id"] for one in entry.data["held"]] == ["card:token-economy"]
 
 
-def run(cards: Carding, needing: int, total: int) -> None:
+def run(cards: CardService, needing: int, total: int) -> None:
     for n in range(total):
         cards.inject([], ASKED if n < needing else turn("good morning"))
 

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.context.card_guard import card_guard
-from prowess.context.card_texts import baseline, capability_list
-from prowess.context.cards import FROM_WORKSPACE, TRUNCATED, Guarded, card_of
-from prowess.context.injection import (
+from prowess.cards.card import FROM_WORKSPACE, TRUNCATED, Guarded, card_of
+from prowess.cards.guard import card_guard
+from prowess.cards.injection import (
     HEADING,
     BootstrapFile,
     Injected,
@@ -20,9 +19,10 @@ from prowess.context.injection import (
     fitted,
     place,
 )
-from prowess.context.sanitise import Prompt
-from prowess.context.selection import Chosen, Selection, Skipped
-from prowess.tokens import estimate
+from prowess.cards.selection import SelectedCard, Selection, Skipped
+from prowess.cards.texts import baseline, capability_list
+from prowess.guard.sanitise import Prompt
+from prowess.token_counts import estimate
 from tests.cards_support import BODY, card, draft, plain, text_of
 
 AGENTS, SOUL = BootstrapFile("AGENTS.md", "Be kind."), BootstrapFile("SOUL.md", "Be brave.")
@@ -115,7 +115,7 @@ def test_a_fence_whose_end_is_cut_off_shields_no_voice(limit: str) -> None:
 
 def test_a_fence_that_one_card_opens_does_not_turn_anothers_inside_out() -> None:
     cards = [card(text_of("a", body=f"{BODY}\n```")), card(text_of("b", body=FENCED))]
-    _, text = fitted(Selection(tuple(Chosen(one, 0.9) for one in cards)), 4000, estimate)
+    _, text = fitted(Selection(tuple(SelectedCard(one, 0.9) for one in cards)), 4000, estimate)
     assert isinstance(text, Prompt)
     assert "<system>" not in text and "\nUser:" not in text
 
@@ -160,7 +160,7 @@ def test_a_workspaces_own_card_is_marked_as_such() -> None:
 
 def selection(*names: str, tokens: int = 20) -> Selection:
     cards = [plain(name, text=f"## {name}\n\nText.", tokens=tokens) for name in names]
-    return Selection(tuple(Chosen(card, 0.9) for card in cards))
+    return Selection(tuple(SelectedCard(card, 0.9) for card in cards))
 
 
 def test_the_file_names_what_is_in_it() -> None:
@@ -174,7 +174,7 @@ def test_the_file_names_what_is_in_it() -> None:
 @given(st.lists(st.text(min_size=1, max_size=60), min_size=1, max_size=6), st.integers(0, 120))
 def test_the_whole_file_stays_within_the_budget(bodies: list[str], budget: int) -> None:
     cards = [plain(f"c{n}", text=body, tokens=estimate(body)) for n, body in enumerate(bodies)]
-    given_ones = Selection(tuple(Chosen(one, 0.9) for one in cards))
+    given_ones = Selection(tuple(SelectedCard(one, 0.9) for one in cards))
     kept, text = fitted(given_ones, budget, estimate)
     assert estimate(text) <= budget
     assert bool(text) == bool(kept.chosen)

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from bench.cards import cases, deck, quality, scorers, thing
-from prowess.context.cards import Card
-from prowess.context.relevance import Embedder
+from prowess.cards.card import Card
+from prowess.cards.relevance import Embedder
 from prowess.discovery.encoder import Encoder
 
 TARGET_MS = 5.0

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.context.card_language import language_of, spoken
-from prowess.context.card_triggers import is_at
-from prowess.context.cards import Card
-from prowess.context.relevance import Meanings, Relevance
-from prowess.context.scorers import keyword, one_by_one
-from prowess.context.selection import Rules, select
+from prowess.cards.card import Card
+from prowess.cards.language import language_of, spoken
+from prowess.cards.relevance import Meanings, Relevance
+from prowess.cards.scorers import keyword, one_by_one
+from prowess.cards.selection import CardRules, select
+from prowess.cards.triggers import is_at
 from prowess.testing import word_embedder
 from prowess.types import Turn
 from tests.cards_support import always, card, chosen, plain, reasons, selected, text_of, turn
@@ -189,7 +189,7 @@ def test_force_include_passes_the_threshold_and_nothing_else() -> None:
 def test_order_is_by_priority_not_by_score_o8() -> None:
     cards = [plain("low", priority=1), plain("high", priority=9)]
     scores = {"card:low": 0.99, "card:high": 0.7}
-    found = select(cards, turn("x"), lambda cards, turn: scores, Rules(), datetime.now(UTC))
+    found = select(cards, turn("x"), lambda cards, turn: scores, CardRules(), datetime.now(UTC))
     assert chosen(found) == ["high", "low"]
 
 

@@ -14,19 +14,19 @@ import pytest
 from prowess.config import CardsConfig
 from prowess.engine.card_folder import check_folder, inject_from
 from prowess.errors import ConfigError, NotFound, SourceError
-from prowess.sources.cards import Cards
-from prowess.sources.remote_cards import RemoteCards
+from prowess.sources.files.cards import CardFiles
+from prowess.sources.remote_cards import RemoteCardSource
 from prowess.sources.stored_cards import StoredCards, drop, keep
 from prowess.store.database import Database
 from prowess.store.opening import open_database
-from prowess.types import Reading
+from prowess.types import SourceReading
 from tests.cards_support import NOON, carding, text_of, turn
 from tests.conftest import OpenEngine
 
 GOOD = text_of("good", "[cost]")
 
 
-def names(reading: Reading) -> list[str]:
+def names(reading: SourceReading) -> list[str]:
     return [draft.capability.name for entry in reading.entries for draft in entry.drafts or ()]
 
 
@@ -53,7 +53,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_what_is_large_linked_a_pipe_or_missing_is_skipped_and_the_others_load_o10_o13(folder: Path) -> None:
-    reading = Cards(name="c", paths=(str(folder),)).read({})
+    reading = CardFiles(name="c", paths=(str(folder),)).read({})
     assert names(reading) == ["good"]
     said = {Path(problem.place).name: problem.what for problem in reading.problems}
     assert said["large.md"] == "is larger than 50 KiB"
@@ -68,7 +68,7 @@ def test_a_folder_behind_a_link_inside_another_is_not_entered(tmp_path: Path) ->
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "x.md").write_text(GOOD)
     (cards / "inner.md").symlink_to(tmp_path / "elsewhere")
-    assert names(Cards(name="c", paths=(str(cards),)).read({})) == []
+    assert names(CardFiles(name="c", paths=(str(cards),)).read({})) == []
 
 
 def test_a_card_that_is_swapped_for_a_link_is_not_followed(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_a_card_that_is_swapped_for_a_link_is_not_followed(tmp_path: Path) -> No
     secret.write_text(text_of("secret"))
     path = cards / "a.md"
     path.write_text(GOOD)
-    source = Cards(name="c", paths=(str(cards),))
+    source = CardFiles(name="c", paths=(str(cards),))
     stop = threading.Event()
 
     def swap() -> None:
@@ -113,7 +113,7 @@ def test_a_value_outside_its_limits_rejects_the_card_and_not_the_others_o14(
 ) -> None:
     (tmp_path / "bad.md").write_text(text_of("bad", more=more))
     (tmp_path / "good.md").write_text(GOOD)
-    reading = Cards(name="c", paths=(str(tmp_path),)).read({})
+    reading = CardFiles(name="c", paths=(str(tmp_path),)).read({})
     assert names(reading) == ["good"]
     assert [problem.what for problem in reading.problems] == [what]
 
@@ -173,7 +173,7 @@ def test_remote_cards_with_the_pinned_digest_are_read() -> None:
     several = json.dumps([{"name": n, "text": text_of(n)} for n in ("a", "b")]).encode()
     for body, expected in ((one, ["good"]), (several, ["a", "b"])):
         with served(body) as url:
-            reading = RemoteCards(name="web", url=url, digest=digest_of(body)).read({})
+            reading = RemoteCardSource(name="web", url=url, digest=digest_of(body)).read({})
         assert names(reading) == expected
         assert reading.problems == ()
         assert "secret" not in reading.entries[0].place
@@ -181,7 +181,7 @@ def test_remote_cards_with_the_pinned_digest_are_read() -> None:
 
 def test_remote_cards_with_another_digest_are_not_read_and_the_source_is_down() -> None:
     with served(GOOD.encode()) as url:
-        reading = RemoteCards(name="web", url=url, digest=digest_of(b"another")).read({})
+        reading = RemoteCardSource(name="web", url=url, digest=digest_of(b"another")).read({})
     assert names(reading) == []
     assert "not the pinned" in reading.down
     assert digest_of(GOOD.encode()) in reading.problems[0].remedy
@@ -193,7 +193,7 @@ def test_one_bad_remote_card_is_a_problem_of_its_own() -> None:
     listed = [{"name": "bad", "text": bad}, {"name": "large", "text": large}, {"name": "good", "text": GOOD}]
     body = json.dumps(listed).encode()
     with served(body) as url:
-        reading = RemoteCards(name="web", url=url, digest=digest_of(body)).read({})
+        reading = RemoteCardSource(name="web", url=url, digest=digest_of(body)).read({})
     assert names(reading) == ["good"]
     assert len(reading.problems) == 2
 
@@ -201,7 +201,7 @@ def test_one_bad_remote_card_is_a_problem_of_its_own() -> None:
 @pytest.mark.parametrize("body", [b"[1]", b'[{"name": "x"}]', b"[", b"no card"])
 def test_what_is_no_card_from_the_web_is_a_problem(body: bytes) -> None:
     with served(body) as url:
-        reading = RemoteCards(name="web", url=url, digest=digest_of(body)).read({})
+        reading = RemoteCardSource(name="web", url=url, digest=digest_of(body)).read({})
     assert names(reading) == [] and reading.problems
 
 
@@ -211,7 +211,7 @@ def test_what_is_no_card_from_the_web_is_a_problem(body: bytes) -> None:
 )
 def test_remote_cards_need_an_address_and_a_digest(url: str, digest: str) -> None:
     with pytest.raises(ConfigError):
-        RemoteCards(name="web", url=url, digest=digest)
+        RemoteCardSource(name="web", url=url, digest=digest)
 
 
 # --- the store ---------------------------------------------------------------------------------------

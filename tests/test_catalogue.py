@@ -10,7 +10,7 @@ from prowess.catalogue.merge import digest
 from prowess.engine import Engine
 from prowess.errors import NotFound
 from prowess.testing import StaticSource, capability
-from prowess.types import Changes, Detail, Draft, Entry, Problem, Provider, Reading, SourceRef
+from prowess.types import Changes, Detail, Draft, Problem, Provider, SourceEntry, SourceReading, SourceRef
 from tests.conftest import OpenEngine
 
 
@@ -121,7 +121,7 @@ def test_a_source_that_is_down_keeps_what_it_had_as_unavailable(open_engine: Ope
 
 def test_a_source_that_raises_is_reported_and_the_others_are_read(open_engine: OpenEngine) -> None:
     class Broken(StaticSource):
-        def read(self, *args: object, **more: object) -> Reading:
+        def read(self, *args: object, **more: object) -> SourceReading:
             raise ValueError("no good")
 
     engine = open_engine(Broken("broken"), StaticSource("fine", capabilities=[capability("tool:a")]))
@@ -159,10 +159,10 @@ def test_syncing_a_source_nobody_configured_names_the_nearest(open_engine: OpenE
 
 def test_an_entry_whose_stamp_is_known_is_not_read_again_and_stays(open_engine: OpenEngine) -> None:
     class Stamped(StaticSource):
-        def read(self, known: object, progress: object = None) -> Reading:
+        def read(self, known: object, progress: object = None) -> SourceReading:
             assert isinstance(known, dict)
             drafts = None if known.get("p") == "s1" else (Draft(capability("tool:a")),)
-            return Reading(entries=(Entry("p", "s1", drafts),))
+            return SourceReading(entries=(SourceEntry("p", "s1", drafts),))
 
     engine = open_engine(Stamped())
     engine.sync()

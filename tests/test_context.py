@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.context.render import page, parameter_line, summary, tool_names
-from prowess.context.tiers import TRUNCATED, fair_shares, fit, tier0, tier1, tier2
+from prowess.prompt.render import page, parameter_line, summary, tool_names
+from prowess.prompt.tiers import TRUNCATED, fair_shares, fit, tier0, tier1, tier2
 from prowess.testing import capability
-from prowess.tokens import estimate
+from prowess.token_counts import estimate
 from prowess.types import Capability, Detail
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from prowess.catalogue.view import View
 from prowess.cli.main import prowess
 from prowess.discovery.graph import COMMON_TAG, Edge, Graph
-from prowess.discovery.reranking import Found, in_order, with_relatives
+from prowess.discovery.reranking import Candidate, in_order, with_relatives
 from prowess.types import Capability
 
 
@@ -39,8 +39,8 @@ def graph_of(*nodes: Capability, presets: dict[str, list[str]] | None = None) ->
     return graph
 
 
-def found(*ids: str) -> list[Found]:
-    return [Found(id=id, strength=5.0 - place) for place, id in enumerate(ids)]
+def found(*ids: str) -> list[Candidate]:
+    return [Candidate(id=id, strength=5.0 - place) for place, id in enumerate(ids)]
 
 
 def everything(_: str) -> bool:
@@ -253,7 +253,7 @@ def test_relatives_never_overtake_what_the_request_ranks_higher(
     nodes = [node(f"tool:{n}", "c", tuple(sorted(each))) for n, each in enumerate(tags)]
     strengths = data.draw(st.lists(st.floats(-9, 9), min_size=len(nodes), max_size=len(nodes)))
     pairs = zip(nodes, strengths, strict=True)
-    before = in_order([Found(id=each.id, strength=strength) for each, strength in pairs])
+    before = in_order([Candidate(id=each.id, strength=strength) for each, strength in pairs])
     after = with_relatives(before, graph_of(*nodes), everything, 0.15)
     assert [each.id for each in after] == [each.id for each in before]
     assert [each.strength for each in after] == sorted((each.strength for each in after), reverse=True)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prowess.discovery import lexical
-from prowess.discovery.lexical import Document, Lexical, document
+from prowess.discovery.lexical import IndexedTerms, Lexical, document
 from prowess.discovery.text import Words
 from prowess.types import Capability
 
@@ -33,7 +33,7 @@ def index_of(*capabilities: Capability) -> Lexical:
     return index
 
 
-def plain(texts: list[str]) -> Document:
+def plain(texts: list[str]) -> IndexedTerms:
     return document(capability("x", " ".join(texts)), Words())
 
 

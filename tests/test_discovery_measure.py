@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from prowess.cli.main import prowess
 from prowess.errors import SourceError
-from prowess.measure import Query, hit_positions, measure, ndcg, read_set, recall, sampled, score
+from prowess.metrics import Query, hit_positions, measure, ndcg, read_set, recall, sampled, score
 
 TOOLS = [
     {

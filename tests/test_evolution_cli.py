@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from prowess.cli import evolve
+from prowess.engine import Engine
 from prowess.errors import EvolutionError, NotFound
 from tests.evolution_support import AB, ABC, FAIR, UNSAFE, scores
-from tests.evolving import EvolvingEngine
 from tests.test_evolution_store import OpenEvolving, open_evolving
 
 __all__ = ["open_evolving"]
@@ -29,12 +29,12 @@ THREE = {
 
 
 @pytest.fixture
-def engine(open_evolving: OpenEvolving, monkeypatch: pytest.MonkeyPatch) -> EvolvingEngine:
+def engine(open_evolving: OpenEvolving, monkeypatch: pytest.MonkeyPatch) -> Engine:
     engine = open_evolving()
     engine.sync(vectors=False)
 
     @contextmanager
-    def opened() -> Iterator[EvolvingEngine]:
+    def opened() -> Iterator[Engine]:
         yield engine
 
     monkeypatch.setattr(evolve, "opened", opened)
@@ -48,7 +48,7 @@ def run(*words: str) -> Result:
     return result
 
 
-def test_history_is_a_chart_with_what_was_rolled_back(engine: EvolvingEngine) -> None:
+def test_history_is_a_chart_with_what_was_rolled_back(engine: Engine) -> None:
     engine.evolution.evaluate("default", FAIR, AB)
     engine.evolution.evaluate("default", scores(0.9, 0.9, 1.0, "L3", 0.9), ABC)
     engine.evolution.evaluate("default", UNSAFE, ABC)
@@ -61,13 +61,13 @@ def test_history_is_a_chart_with_what_was_rolled_back(engine: EvolvingEngine) ->
     assert data[0]["scores"]["autonomy"] == "L3"
 
 
-def test_an_agent_without_generations_is_told_in_words(engine: EvolvingEngine) -> None:
+def test_an_agent_without_generations_is_told_in_words(engine: Engine) -> None:
     result = run("history", "--agent", "ada")
     assert result.stdout == ""
     assert "no generations yet" in result.stderr
 
 
-def test_status_tells_of_grace_and_of_a_stop(engine: EvolvingEngine) -> None:
+def test_status_tells_of_grace_and_of_a_stop(engine: Engine) -> None:
     for _ in range(10):
         engine.evolution.evaluate("default", scores(0.6, 0.6, 1.0, "L2", 0.3), AB)
     engine.evolution.evaluate("default", scores(0.52, 0.55, 1.0, "L2", 0.3), AB)
@@ -80,7 +80,7 @@ def test_status_tells_of_grace_and_of_a_stop(engine: EvolvingEngine) -> None:
     assert "stopped" not in run("status").stdout
 
 
-def test_show_and_diff_tell_of_generations(engine: EvolvingEngine) -> None:
+def test_show_and_diff_tell_of_generations(engine: Engine) -> None:
     engine.evolution.evaluate("default", FAIR, AB)
     engine.evolution.evaluate("default", FAIR, ABC)
     assert "CapabilityGain" in run("show", "2").stdout
@@ -91,7 +91,7 @@ def test_show_and_diff_tell_of_generations(engine: EvolvingEngine) -> None:
         run("show", "5")
 
 
-def test_rollback_says_what_it_switched_and_when_it_had_to_go_further(engine: EvolvingEngine) -> None:
+def test_rollback_says_what_it_switched_and_when_it_had_to_go_further(engine: Engine) -> None:
     engine.evolution.evaluate("default", FAIR, AB)
     engine.evolution.evaluate("default", FAIR)
     assert "brings back generation 1" in run("rollback", "1").stderr
@@ -101,7 +101,7 @@ def test_rollback_says_what_it_switched_and_when_it_had_to_go_further(engine: Ev
     assert "is stopped: rollback_exhausted" in run("rollback", "1").stderr
 
 
-def test_params_are_shown_and_changed(engine: EvolvingEngine) -> None:
+def test_params_are_shown_and_changed(engine: Engine) -> None:
     assert "safety_floor" in run("params").stdout
     run("params", "--set", "alpha=0.2", "--set", "weights.cognitive=0.3", "--set", "weights.behavioral=0.2")
     data = msgspec.json.decode(run("params", "--json").stdout)

@@ -2,16 +2,16 @@
 
 import pytest
 
+from prowess.engine import Engine
 from prowess.errors import Denied, EvolutionError
 from prowess.types import Message, Outcome, Turn
 from tests.evolution_support import FAIR, UNSAFE, inconsistencies, scores, shown
-from tests.evolving import EvolvingEngine
 from tests.test_evolution_store import OpenEvolving, open_evolving
 
 __all__ = ["open_evolving"]
 
 
-def offered(engine: EvolvingEngine, agent: str) -> set[str]:
+def offered(engine: Engine, agent: str) -> set[str]:
     """What an offer that has room for everything holds."""
     turn = Turn(messages=(Message("user", "do a-work, b-work and c-work"),), agent=agent)
     return {hit.id for hit in engine.offer(turn, tier1_min_relevance=0.0).hits}

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from prowess.errors import EvolutionError
-from prowess.evolution.counting import count
+from prowess.evolution.counts import count
 from prowess.evolution.drift import Drift
 from prowess.evolution.fitness import (
     Counts,
@@ -23,7 +23,7 @@ from prowess.evolution.fitness import (
     severity,
     shifted_axes,
 )
-from prowess.evolution.params import Params, Weights, parse_params
+from prowess.evolution.params import AxisWeights, Params, parse_params
 from prowess.evolution.scores import Scores, level_from_fraction, parse_scores
 from prowess.evolution.triggers import check_triggers
 from prowess.types import JournalEntry
@@ -162,7 +162,7 @@ def test_changed_parameters_keep_the_others() -> None:
     base = parse_params({"beta": 0.1, "weights": {"cognitive": 0.3, "behavioral": 0.2}})
     changed = parse_params({"alpha": 0.2, "weights": {"safety": 0.19, "autonomy": 0.16}}, base)
     assert (changed.alpha, changed.beta, changed.gamma) == (0.2, 0.1, 0.25)
-    assert changed.weights == Weights(
+    assert changed.weights == AxisWeights(
         cognitive=0.3, behavioral=0.2, safety=0.19, autonomy=0.16, meta_learning=0.15
     )
 

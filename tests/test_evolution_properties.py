@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
+from prowess.engine import Engine
 from prowess.errors import EvolutionError
 from prowess.evolution.params import Params
 from prowess.evolution.records import Evaluation
@@ -18,7 +19,6 @@ from prowess.store.opening import open_database
 from tests.conftest import SteppingClock
 from tests.evaluator import source
 from tests.evolution_support import Trial, inconsistencies
-from tests.evolving import EvolvingEngine
 
 PROVIDERS = "ABCD"
 AGENTS = ("ada", "bob")
@@ -121,9 +121,9 @@ class Evolution(RuleBasedStateMachine):
         self.engine.sync(vectors=False)
         self.taken: dict[str, set[str]] = {agent: set() for agent in AGENTS}
 
-    def _opened(self) -> EvolvingEngine:
+    def _opened(self) -> Engine:
         database = open_database(f"sqlite:{self.folder.name}/store.db", Path())
-        return EvolvingEngine(database, (source(),), self.clock, {})
+        return Engine(database, (source(),), self.clock, {})
 
     @rule(agent=st.sampled_from(AGENTS), scores=any_scores)
     def evaluate(self, agent: str, scores: Scores) -> None:

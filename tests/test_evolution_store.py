@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from prowess.engine.ways import Ways
+from prowess.engine import Engine
+from prowess.engine.options import EngineOptions
 from prowess.errors import EvolutionError, NotFound
 from prowess.evolution.params import Params
 from prowess.store.opening import open_database
@@ -18,21 +19,20 @@ from prowess.testing import word_embedder
 from tests.conftest import OWNER, SteppingClock
 from tests.evaluator import source
 from tests.evolution_support import AB, ABC, FAIR, UNSAFE, inconsistencies, scores, shown
-from tests.evolving import EvolvingEngine
 
-OpenEvolving = Callable[[], EvolvingEngine]
+OpenEvolving = Callable[[], Engine]
 BETTER = scores(0.85, 0.85, 1.0, "L2", 0.35)
 
 
 @pytest.fixture
 def open_evolving(store_url: str, tmp_path: Path, clock: SteppingClock) -> Iterator[OpenEvolving]:
-    opened: list[EvolvingEngine] = []
+    opened: list[Engine] = []
 
-    def open_one() -> EvolvingEngine:
+    def open_one() -> Engine:
         file = tmp_path / "policy.yaml"
         file.write_text(OWNER)
-        ways = Ways(policy_files=(file,), embedder=word_embedder)
-        opened.append(EvolvingEngine(open_database(store_url, tmp_path), (source(),), clock, {}, ways))
+        ways = EngineOptions(policy_files=(file,), embedder=word_embedder)
+        opened.append(Engine(open_database(store_url, tmp_path), (source(),), clock, {}, ways))
         return opened[-1]
 
     yield open_one

@@ -7,9 +7,9 @@ import pytest
 
 from prowess.errors import EvolutionError
 from prowess.evolution.params import Params
-from prowess.evolution.records import Moment, Setting
+from prowess.evolution.records import EvaluationContext, EvaluationInput
 from prowess.evolution.snapshot import Snapshot
-from prowess.evolution.transition import impose
+from prowess.evolution.transition import apply_trigger
 from prowess.evolution.triggers import EXTERNAL, Trigger
 from tests.evolution_support import AB, ABC, EAGER, FAIR, ORIGINAL, UNSAFE, Trial, scores, snapshot
 
@@ -210,8 +210,8 @@ def test_new_tools_are_a_transition_only_where_tools_count() -> None:
 
 def imposed(trial: Trial, trigger: Trigger, snapshot: Snapshot = AB) -> list[str]:
     standing = trial.life.standing
-    moment = Moment("ada", standing.previous or FAIR, Setting(snapshot=snapshot, at="now"))
-    made = impose(standing, moment, (trigger, "said so"), trial.params, trial.life.generations.get)
+    moment = EvaluationInput("ada", standing.previous or FAIR, EvaluationContext(snapshot=snapshot, at="now"))
+    made = apply_trigger(standing, moment, (trigger, "said so"), trial.params, trial.life.generations.get)
     trial.last = trial.life.take(made)
     return trial.said
 

@@ -18,13 +18,13 @@ from mcp import Client
 from mcp.client.session import ClientRequestContext
 
 import prowess
-from prowess.policy.approvals import Answer
-from prowess.sources.cards import Cards
-from prowess.sources.events import Events
-from prowess.sources.functions import Functions
-from prowess.sources.mcp import McpSource
-from prowess.sources.openapi import OpenApiSource
-from prowess.sources.skills import Skills
+from prowess.policy.approvals import ApprovalAnswer
+from prowess.sources.files.cards import CardFiles
+from prowess.sources.files.skills import SkillFolders
+from prowess.sources.mcp.source import McpSource
+from prowess.sources.openapi.source import OpenApiSource
+from prowess.sources.python.events import Events
+from prowess.sources.python.functions import Functions
 from prowess.testing import StaticSource, capability
 from tests.gateway_support import (
     SERVERS,
@@ -255,13 +255,13 @@ async def test_a_missing_credential_is_named_and_nothing_else(
         assert "HTTP 401; not set: SHOP_KEY" in refused
 
 
-def skill_source(folder: Path) -> Skills:
+def skill_source(folder: Path) -> SkillFolders:
     place = folder / "skills" / "brew-tea"
     place.mkdir(parents=True)
     (place / "SKILL.md").write_text(
         "---\nname: brew-tea\ndescription: How to brew green tea.\n---\nUse water at 80 degrees.\n"
     )
-    return Skills(name="skills", paths=(str(folder / "skills"),))
+    return SkillFolders(name="skills", paths=(str(folder / "skills"),))
 
 
 async def test_a_skill_is_read_by_call_reference_resource_and_prompt(tmp_path: Path) -> None:
@@ -299,7 +299,7 @@ async def test_a_card_is_read_by_resource_and_prompt_too(tmp_path: Path) -> None
         "# Tea\nWater at 80 degrees.\n"
     )
     async with (
-        world(tmp_path, Cards(name="cards", paths=(str(folder),))) as here,
+        world(tmp_path, CardFiles(name="cards", paths=(str(folder),))) as here,
         here.client() as client,
     ):
         (resource,) = (await client.list_resources()).resources
@@ -384,7 +384,7 @@ async def test_where_nobody_can_be_asked_the_answer_says_that_a_person_will_be(t
         waiting = text_of(await engrave(client))
         (approval,) = here.engine.approvals()
         assert "waits for a person" in waiting
-        here.engine.answer(approval.id, Answer(yes=True, by="ann"))
+        here.engine.answer(approval.id, ApprovalAnswer(yes=True, by="ann"))
         assert text_of(await engrave(client)) == "for Ada"
 
 

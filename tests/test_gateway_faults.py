@@ -11,7 +11,7 @@ import pytest
 from mcp import Client
 
 from prowess.errors import SourceError
-from prowess.sources.mcp import McpSource
+from prowess.sources.mcp.source import McpSource
 from tests.gateway_support import ask, call, free_port, listening_server, text_of, until, workshop, world
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(30)]

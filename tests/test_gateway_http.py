@@ -18,11 +18,11 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 import prowess
-from prowess.door import Rate, parse_bind
 from prowess.engine import Engine
 from prowess.errors import ConfigError
 from prowess.gateway.caller import holder_of, issue_token, revoke_token, token_list
 from prowess.journal import Raw
+from prowess.listen import Rate, parse_bind
 from prowess.store.database import Database
 from tests.conftest import OpenEngine
 from tests.gateway_support import ask, call, free_port, served, text_of, workshop, write_config

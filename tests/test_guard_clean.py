@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.context.clean import clean_capability, clean_detail
-from prowess.context.sanitise import admit
+from prowess.guard.clean import clean_capability, clean_detail
+from prowess.guard.sanitise import admit
 from prowess.testing import capability
 from prowess.types import Detail
 

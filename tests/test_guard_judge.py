@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from prowess.context.classifier import SHIPPED, Classifier, windows
-from prowess.context.sanitise import Channel, Provenance, judge, neutralise
-from prowess.context.secrets import secrets, without_secrets
+from prowess.guard.classifier import SHIPPED, Classifier, windows
+from prowess.guard.sanitise import Channel, Provenance, judge, neutralise
+from prowess.text.secrets import secrets, without_secrets
 
 DATA = Path(__file__).parent / "data" / "guard"
 
@@ -142,7 +142,7 @@ def test_the_ends_of_private_keys_are_looked_for_once(monkeypatch: pytest.Monkey
             looked.append(len(text))
             return iter(())
 
-    monkeypatch.setattr("prowess.context.secrets.KEY_END", Counted())
+    monkeypatch.setattr("prowess.text.secrets.KEY_END", Counted())
     assert len(secrets(f"-----BEGIN PRIVATE KEY-----\n{KEY}{KEY}\n" * 50)) == 50
     assert len(looked) == 1
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.context import sanitise
-from prowess.context.quoting import Shown, code, without_frontmatter
-from prowess.context.roles import forgeries, stays
-from prowess.context.sanitise import Channel, Prompt, admit, neutralise
-from prowess.context.signals import Signal
+from prowess.guard import sanitise
+from prowess.guard.quotations import QuotedSpans, code, without_frontmatter
+from prowess.guard.roles import forgeries, stays
+from prowess.guard.sanitise import Channel, Prompt, admit, neutralise
+from prowess.guard.signals import Signal
 
 HONEST = Path(__file__).parent / "data" / "guard" / "honest.jsonl"
 
@@ -427,7 +427,7 @@ def test_of_much_encoded_prose_only_a_little_is_read_for_what_it_says(
 ) -> None:
     read: list[int] = []
 
-    def counted(text: str, excused: Shown) -> tuple[Signal, ...]:
+    def counted(text: str, excused: QuotedSpans) -> tuple[Signal, ...]:
         read.append(len(text))
         return ()
 

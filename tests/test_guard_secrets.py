@@ -8,7 +8,7 @@ import string
 
 import pytest
 
-from prowess.context.secrets import secrets, shapes, without_secrets
+from prowess.text.secrets import secrets, shapes, without_secrets
 
 LETTERS = string.ascii_letters + string.digits
 CAPITALS = string.ascii_uppercase + string.digits

@@ -1,6 +1,6 @@
 """A capability is judged as a whole: an order that is cut over its fields is seen."""
 
-from prowess.engine.guarding import texts, unsafe
+from prowess.guard.scan import texts, unsafe
 from prowess.testing import capability
 from prowess.types import Detail, Draft
 

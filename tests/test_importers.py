@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prowess.errors import ConfigError, SourceError
-from prowess.sources.importers import Imported, ImportedServer, add_sources, import_servers, read_config
+from prowess.sources.imports.importers import (
+    Imported,
+    ImportedServer,
+    add_sources,
+    import_servers,
+    read_config,
+)
 
 SECRET = "S3cr3tValueThatMustNotLeak99"
 

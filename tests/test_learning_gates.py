@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from prowess.engine import Engine
-from prowess.engine.taught import lessons_of
 from prowess.errors import Denied, LearningError, NotFound
 from prowess.journal import Entry, Journal, Raw
 from prowess.journal.between_turns import SkillPromoted
-from prowess.learning.promotion import Row, SuiteResult, read_proposal, regression_result, reported
-from prowess.learning.skills import Skill
+from prowess.learning.lessons import Skill
+from prowess.learning.procedures import lessons_of
+from prowess.learning.promotion import SuiteResult, SuiteRow, read_proposal, regression_result, reported
 from prowess.store.database import Transaction
 from prowess.types import JournalEntry, Message, Outcome, Turn
 from tests.conftest import SteppingClock
@@ -104,7 +104,7 @@ def test_replays_leave_no_trace_in_the_journal_and_teach_nothing(
 
 
 def test_a_suite_that_passes_without_the_skill_too_proves_nothing() -> None:
-    row = Row(request="pay", agent="ada", expected="tool:invoices", before=0.9, after=0.9, ok=True)
+    row = SuiteRow(request="pay", agent="ada", expected="tool:invoices", before=0.9, after=0.9, ok=True)
     same = regression_result([row], [], [row], "run", "now")
     assert "just as well without it" in same.why and not same.clears
     assert regression_result([row], [], [replace(row, ok=False)], "run", "now").clears

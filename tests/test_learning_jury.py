@@ -6,30 +6,30 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from prowess.engine.gating import BETTER_WITHOUT
-from prowess.learning.grouping import telling_words
-from prowess.learning.jury import (
-    Judge,
+from prowess.learning.gating import BETTER_WITHOUT
+from prowess.learning.labelled import (
+    LabelledRequest,
     Lost,
     Nearest,
     Same,
     claims_of,
+    confirmed_by_others,
     divided,
     may_judge,
     to_blame,
     uncontested,
-    vouched_for,
 )
-from prowess.learning.memory import Seen
-from prowess.learning.skills import Skill
+from prowess.learning.lessons import Skill
+from prowess.learning.paraphrases import telling_words
+from prowess.learning.use_store import Demonstration
 from tests.conftest import SteppingClock
 from tests.learning_support import TOOLS, office, use
 
 MAIL = Skill(id="skill_a", method="tool:mail", agents=("ada",), spans=("send mail to Ann", "write to Tom"))
 JUDGES = (
-    Judge("post a letter to Sue", ("tool:mail",), "bob", "bob"),
-    Judge("erase the disk now", ("tool:wiper",), "bob", "bob"),
-    Judge("erase all data", ("tool:wiper",), "default", ""),
+    LabelledRequest("post a letter to Sue", ("tool:mail",), "bob", "bob"),
+    LabelledRequest("erase the disk now", ("tool:wiper",), "bob", "bob"),
+    LabelledRequest("erase all data", ("tool:wiper",), "default", ""),
 )
 
 
@@ -39,7 +39,7 @@ def near(one: str, others: Sequence[str]) -> list[float]:
     return [len(words & telling_words(other)) / len(words | telling_words(other)) for other in others]
 
 
-def same(judges: Sequence[Judge]) -> Same:
+def same(judges: Sequence[LabelledRequest]) -> Same:
     def found(request: str, least: float) -> list[tuple[int, float]]:
         nearness = near(request, [judge.request for judge in judges])
         return [(number, each) for number, each in enumerate(nearness) if each >= least]
@@ -47,7 +47,7 @@ def same(judges: Sequence[Judge]) -> Same:
     return found
 
 
-def taught_by(skill: Skill, *judges: Judge) -> tuple[str, ...]:
+def taught_by(skill: Skill, *judges: LabelledRequest) -> tuple[str, ...]:
     (kept,) = uncontested([skill], judges, same(judges))
     return kept.examples
 
@@ -57,17 +57,17 @@ def test_a_request_that_nobody_contests_teaches() -> None:
 
 
 def test_a_request_that_two_methods_claim_teaches_neither() -> None:
-    claimed = Judge("Send mail to Ann!", ("tool:wiper",), "eve", "eve")
+    claimed = LabelledRequest("Send mail to Ann!", ("tool:wiper",), "eve", "eve")
     assert taught_by(MAIL, claimed) == ("write to Tom",)
     wiper = replace(MAIL, method="tool:wiper", agents=("eve",), spans=("send mail to Ann",))
-    assert taught_by(wiper, Judge("send mail to Ann", ("tool:mail",), "ada", "ada")) == ()
+    assert taught_by(wiper, LabelledRequest("send mail to Ann", ("tool:mail",), "ada", "ada")) == ()
 
 
 def test_saying_it_in_nearly_the_same_words_does_not_help() -> None:
     poison = replace(
         MAIL, method="tool:wiper", agents=("eve",), spans=("please mail Sue the letter by post",)
     )
-    asked = Judge("mail the letter to Sue by post", ("tool:mail",), "bob", "bob")
+    asked = LabelledRequest("mail the letter to Sue by post", ("tool:mail",), "bob", "bob")
     assert taught_by(poison, asked) == ()
     # What the method itself is known to answer, as near or nearer, speaks for it.
     assert taught_by(poison, asked, replace(asked, expected=("tool:wiper",), told_by="")) == poison.spans
@@ -78,10 +78,10 @@ def test_saying_it_in_nearly_the_same_words_does_not_help() -> None:
 def test_nobody_judges_what_he_taught_and_nothing_judges_what_was_learned_from_it() -> None:
     (claim,) = claims_of([replace(MAIL, examples=MAIL.spans)])
     judges = may_judge(claim, frozenset({"write to tom"}), others_only=True)
-    own = Judge("mail it", ("tool:mail",), "ada", "ada")
+    own = LabelledRequest("mail it", ("tool:mail",), "ada", "ada")
     assert [judges(j) for j in (own, JUDGES[0], JUDGES[1])] == [False, True, False]
-    assert not judges(Judge("write to Tom", ("tool:mail",), "bob", "bob"))
-    assert judges(Judge("send mail to Bob", ("tool:post",), "bob", "bob"))  # answered otherwise
+    assert not judges(LabelledRequest("write to Tom", ("tool:mail",), "bob", "bob"))
+    assert judges(LabelledRequest("send mail to Bob", ("tool:post",), "bob", "bob"))  # answered otherwise
     assert may_judge(claim, frozenset(), others_only=False)(own)
 
 
@@ -91,7 +91,7 @@ def test_what_different_agents_claim_of_one_method_is_judged_apart() -> None:
 
 
 def test_the_nearest_of_those_that_passed_what_was_right_answers_for_a_loss() -> None:
-    judge = Judge("erase the old mail", ("tool:wiper",), "bob", "bob")
+    judge = LabelledRequest("erase the old mail", ("tool:wiper",), "bob", "bob")
     running = {
         "skill_a": replace(MAIL, examples=("send mail to Ann",)),
         "skill_p": replace(MAIL, id="skill_p", method="tool:post", examples=("old mail",)),
@@ -132,8 +132,8 @@ def test_a_poisoned_claim_beside_a_good_one_of_the_same_tool_is_stopped(
         assert engine.find("send quick mail to a colleague")[0].id == "tool:mail"
 
 
-def shown(agent: str, *spans: str, ok: bool = True) -> list[Seen]:
-    return [Seen(ok, "2026-01-01", agent, span) for span in spans]
+def shown(agent: str, *spans: str, ok: bool = True) -> list[Demonstration]:
+    return [Demonstration(ok, "2026-01-01", agent, span) for span in spans]
 
 
 def test_where_others_must_judge_one_agent_teaches_and_the_next_judges() -> None:
@@ -160,7 +160,7 @@ def test_where_anyone_may_judge_some_requests_are_left_to_judge() -> None:
     assert divided(replace(MAIL, spans=nine), (), others_only=False).spans == ("a", "c", "d", "f", "g", "i")
 
 
-def nearest(judges: Sequence[Judge]) -> Nearest:
+def nearest(judges: Sequence[LabelledRequest]) -> Nearest:
     def found(request: str, count: int) -> list[tuple[int, float]]:
         nearness = near(request, [judge.request for judge in judges])
         return sorted(enumerate(nearness), key=lambda each: -each[1])[:count]
@@ -170,16 +170,16 @@ def nearest(judges: Sequence[Judge]) -> Nearest:
 
 def test_a_skill_is_vouched_for_where_requests_of_others_about_it_come_nearest() -> None:
     skill = replace(MAIL, examples=("post a letter to Ann",))
-    assert vouched_for(skill, JUDGES, nearest(JUDGES))
-    assert not vouched_for(replace(skill, method="tool:wiper"), JUDGES, nearest(JUDGES))
-    assert not vouched_for(skill, (), nearest(()))
+    assert confirmed_by_others(skill, JUDGES, nearest(JUDGES))
+    assert not confirmed_by_others(replace(skill, method="tool:wiper"), JUDGES, nearest(JUDGES))
+    assert not confirmed_by_others(skill, (), nearest(()))
 
 
 def test_nobody_vouches_for_himself_nor_a_request_for_itself() -> None:
     skill = replace(MAIL, examples=("post a letter to Sue",))
-    assert not vouched_for(skill, JUDGES, nearest(JUDGES))
+    assert not confirmed_by_others(skill, JUDGES, nearest(JUDGES))
     own = replace(MAIL, agents=("bob",), examples=("post a letter to Ann",))
-    assert not vouched_for(own, JUDGES, nearest(JUDGES))
+    assert not confirmed_by_others(own, JUDGES, nearest(JUDGES))
 
 
 def labelled(folder: Path, **requests: Sequence[str]) -> str:

@@ -27,8 +27,8 @@ from prowess.learning.ledger import (
     mode_from_slug,
 )
 from prowess.learning.links import Escaping, Record, read, written
-from prowess.learning.settling import Attempt, evidence_of, settled
-from prowess.learning.use import Need
+from prowess.learning.outcomes import Attempt, evidence_of, settled
+from prowess.learning.usage_entries import Need
 
 DATA = Path(__file__).parent / "data" / "learning"
 

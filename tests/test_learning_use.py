@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from prowess.engine.searching import nearest
-from prowess.engine.usage import closing
+from prowess.engine.search import nearest
 from prowess.errors import Denied, LearningError
 from prowess.journal import Journal, Raw
 from prowess.journal.entries import OfferedHit
-from prowess.learning import memory
-from prowess.learning.grouping import alike, distinct
-from prowess.learning.redaction import LONGEST, redacted
-from prowess.learning.use import needs_of
-from prowess.types import Held, Outcome
+from prowess.learning import use_store as memory
+from prowess.learning.paraphrases import alike, distinct
+from prowess.learning.usage import closing
+from prowess.learning.usage_entries import needs_of
+from prowess.text.redaction import LONGEST, redacted
+from prowess.types import HeldCapability, Outcome
 from tests.conftest import SteppingClock
 from tests.learning_support import office, use
 
@@ -264,6 +264,8 @@ def test_what_was_looked_at_and_held_back_closes_a_gap_when_it_is_let_go(
     with office(store_url, tmp_path, clock) as engine:
         use(engine, "send electronic mail to a colleague", agent="bob")
         view = engine.view()
-        held = replace(view, quarantined={"tool:mail": Held("tool:mail", "", "looks odd", "held", "")})
+        held = replace(
+            view, quarantined={"tool:mail": HeldCapability("tool:mail", "", "looks odd", "held", "")}
+        )
         near = nearest(engine.search(engine.world()), "send electronic mail", view.capabilities, 1)
         assert closing(near, held, view.capabilities, "bob").why == "quarantined"

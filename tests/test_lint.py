@@ -13,7 +13,7 @@ from prowess.discovery.lint import lint
 from prowess.discovery.ranking import Embed
 from prowess.discovery.text import embedding_text
 from prowess.engine import Engine
-from prowess.engine.ways import Ways
+from prowess.engine.options import EngineOptions
 from prowess.errors import EncoderUnavailable
 from prowess.opening import now
 from prowess.store.opening import open_database
@@ -51,7 +51,9 @@ def found(capabilities: Sequence[Capability], encoded: Sequence[Capability] = ()
 
 def test_without_vectors_the_same_words_are_a_finding_and_so_are_the_missing_vectors(tmp_path: Path) -> None:
     database = open_database("store.db", tmp_path)
-    with Engine(database, [StaticSource(capabilities=TWINS)], now, {}, Ways(embedder=no_encoder)) as engine:
+    with Engine(
+        database, [StaticSource(capabilities=TWINS)], now, {}, EngineOptions(embedder=no_encoder)
+    ) as engine:
         engine.sync()
         vectors, twins = engine.lint()
     assert vectors.what == "3 of 3 have no vector and were compared by words alone"

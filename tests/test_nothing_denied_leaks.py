@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from prowess.cli.main import COMMANDS, prowess
 from prowess.engine import Engine
-from prowess.engine.ways import Ways
+from prowess.engine.options import EngineOptions
 from prowess.opening import now
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource, capability, word_embedder
@@ -100,7 +100,7 @@ def engine_over(place: Path, allowed: list[str]) -> Iterator[Engine]:
         capability(f"tool:{name}", "Open a door", tags=("door", "open"), required_tools=SECRETS)
         for name in allowed
     ]
-    ways = Ways(policy_files=(policy,), embedder=word_embedder)
+    ways = EngineOptions(policy_files=(policy,), embedder=word_embedder)
     source = StaticSource(capabilities=capabilities)
     with Engine(open_database("store.db", place), (source,), now, {}, ways) as engine:
         engine.sync()

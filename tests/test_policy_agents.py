@@ -8,7 +8,7 @@ import pytest
 from prowess.catalogue.view import View
 from prowess.errors import Denied, NotFound, PolicyError, ProwessError
 from prowess.policy.agents import Agent
-from prowess.policy.approvals import Answer
+from prowess.policy.approvals import ApprovalAnswer
 from prowess.policy.policy import Policy
 from prowess.store.database import Database
 from tests.policy_support import MESSAGES, Clock, existing, policy_of
@@ -186,7 +186,7 @@ def test_an_agent_that_may_spawn_only_with_approval_spawns_after_it(database: Da
     with database.writing() as transaction:
         settled = policy.settle(transaction, "root", "event:agent:spawn", VIEW)
         assert settled.approval is not None
-        policy.answer(transaction, settled.approval.id, Answer(yes=True, by="ann"))
+        policy.answer(transaction, settled.approval.id, ApprovalAnswer(yes=True, by="ann"))
     assert spawn(database, policy, "root", "kid", "helper").name == "kid"
 
 

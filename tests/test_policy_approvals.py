@@ -7,8 +7,8 @@ import pytest
 
 from prowess.catalogue.view import View
 from prowess.errors import NotFound, PolicyError
-from prowess.policy.approvals import Answer
-from prowess.policy.policy import Policy, Settled
+from prowess.policy.approvals import ApprovalAnswer
+from prowess.policy.policy import Authorization, Policy
 from prowess.store.database import Database
 from prowess.testing import capability
 from tests.policy_support import Clock, existing, of, policy_of
@@ -23,8 +23,8 @@ profiles:
 """
 DEPLOY = "tool:deploy"
 VIEW = existing(DEPLOY)
-YES = Answer(yes=True, by="ann")
-NO = Answer(yes=False, by="ann", note="not on a Friday")
+YES = ApprovalAnswer(yes=True, by="ann")
+NO = ApprovalAnswer(yes=False, by="ann", note="not on a Friday")
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def policy(database: Database, clock: Clock) -> Policy:
 
 def settle(
     database: Database, policy: Policy, agent: str = "bob", id: str = DEPLOY, view: View = VIEW
-) -> Settled:
+) -> Authorization:
     with database.writing() as transaction:
         return policy.settle(transaction, agent, id, view)
 
@@ -50,7 +50,7 @@ def asked(database: Database, policy: Policy, agent: str = "bob") -> str:
     return approval.id
 
 
-def answer(database: Database, policy: Policy, id: str, said: Answer) -> None:
+def answer(database: Database, policy: Policy, id: str, said: ApprovalAnswer) -> None:
     with database.writing() as transaction:
         policy.answer(transaction, id, said)
 
@@ -125,7 +125,7 @@ def test_an_agent_cannot_answer_for_itself_and_nobody_answers_twice(
     id = asked(database, policy)
     for by in ("bob", ""):
         with pytest.raises(PolicyError, match="cannot answer for itself"):
-            answer(database, policy, id, Answer(yes=True, by=by))
+            answer(database, policy, id, ApprovalAnswer(yes=True, by=by))
     answer(database, policy, id, NO)
     with pytest.raises(PolicyError, match="is refused, not pending"):
         answer(database, policy, id, YES)

@@ -3,18 +3,18 @@
 from collections.abc import Mapping
 
 from prowess.policy.check import findings, stricter
-from prowess.policy.patterns import Names
+from prowess.policy.patterns import CatalogueNames
 from tests.policy_support import MESSAGES, existing, rules
 
 
 def warnings(text: str, *ids: str, **declared: Mapping[str, object]) -> list[str]:
-    found = findings(rules(text), Names(existing(*ids, version=1, **declared).capabilities))
+    found = findings(rules(text), CatalogueNames(existing(*ids, version=1, **declared).capabilities))
     assert all(problem.severity == "warning" and problem.remedy for problem in found)
     return [f"{problem.what}; {problem.remedy}" for problem in found]
 
 
 def errors(text: str) -> list[str]:
-    return [str(p) for p in findings(rules(text), Names({})) if p.severity == "error"]
+    return [str(p) for p in findings(rules(text), CatalogueNames({})) if p.severity == "error"]
 
 
 def test_a_sound_policy_has_no_findings() -> None:
@@ -94,6 +94,6 @@ def test_a_pattern_for_events_that_also_meets_a_kind_of_that_name_is_a_warning()
 
 
 def test_strict_mode_makes_errors_of_warnings() -> None:
-    found = findings(rules("profiles: {p: {ask: ['a:b']}}"), Names({}))
+    found = findings(rules("profiles: {p: {ask: ['a:b']}}"), CatalogueNames({}))
     assert [p.severity for p in found] == ["warning"]
     assert [p.severity for p in stricter(found)] == ["error"]

@@ -14,7 +14,7 @@ from prowess.cli.approval import command as approval_command
 from prowess.cli.policy import command as policy_command
 from prowess.cli.why import command as why_command
 from prowess.errors import ProwessError
-from prowess.policy.builtin import owner_policy
+from prowess.policy.builtin_grants import owner_policy
 from tests.policy_support import DATA
 
 GRANTS = """

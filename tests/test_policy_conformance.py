@@ -6,7 +6,7 @@ import pytest
 
 from prowess.errors import Denied, PolicyError
 from prowess.policy.mcp import mcp_tools
-from prowess.policy.patterns import Names
+from prowess.policy.patterns import CatalogueNames
 from prowess.policy.policy import Policy
 from prowess.policy.resolve import reach
 from prowess.store.database import Database
@@ -190,7 +190,8 @@ profiles:
 """
     loaded = rules(text)
     narrow, wide = (
-        reach(loaded.holding(name), Names({}), loaded.host_names) for name in ("coordinator", "orchestrator")
+        reach(loaded.holding(name), CatalogueNames({}), loaded.host_names)
+        for name in ("coordinator", "orchestrator")
     )
     assert narrow.allow < wide.allow
 

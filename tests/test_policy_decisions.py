@@ -151,7 +151,7 @@ def test_what_a_slower_thread_made_of_old_rules_is_not_believed(
 
 
 def test_trying_many_names_does_not_fill_the_memory(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("prowess.policy.moment.REMEMBERED", 10)
+    monkeypatch.setattr("prowess.policy.snapshot.REMEMBERED", 10)
     view = existing()
     for number in range(50):
         policy.decide("bob", f"tool:t{number}", view)

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from prowess.policy.builtin import GRANTS
+from prowess.policy.builtin_grants import GRANTS
 from prowess.policy.check import findings
 from prowess.policy.definitions import define
 from prowess.policy.documents import parse_yaml
 from prowess.policy.grants import ENFORCED, GrantText
-from prowess.policy.patterns import Names
+from prowess.policy.patterns import CatalogueNames
 from prowess.policy.policy import Policy
 from prowess.policy.profiles import ProfileText
 from prowess.policy.resolve import resolve
-from prowess.policy.rules import Rules
+from prowess.policy.ruleset import RuleSet
 from prowess.store.database import Database
 from tests.policy_support import Clock, existing
 
@@ -25,13 +25,15 @@ EXAMPLES = re.findall(r"<!-- policy -->\n```yaml\n(.*?)```", PAGE, re.DOTALL)
 
 @pytest.mark.parametrize("text", EXAMPLES)
 def test_every_example_loads_without_a_finding(text: str) -> None:
-    loaded = Rules.of([define(parse_yaml(text, "policy.md"), "policy.md")])
-    assert findings(loaded, Names({})) == ()
+    loaded = RuleSet.of([define(parse_yaml(text, "policy.md"), "policy.md")])
+    assert findings(loaded, CatalogueNames({})) == ()
 
 
 def test_the_example_means_what_the_page_says() -> None:
-    loaded = Rules.of([define(parse_yaml(EXAMPLES[0], "policy.md"), "policy.md")])
-    names = Names(existing("event:mail:send", "event:mail:purge", "event:message:publish").capabilities)
+    loaded = RuleSet.of([define(parse_yaml(EXAMPLES[0], "policy.md"), "policy.md")])
+    names = CatalogueNames(
+        existing("event:mail:send", "event:mail:purge", "event:message:publish").capabilities
+    )
     clerk, trainee = (resolve(loaded, name, names) for name in ("clerk", "trainee"))
     assert "mail:send" in clerk.allowed_events
     assert "mail:purge" not in clerk.allowed_events

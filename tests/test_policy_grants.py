@@ -7,12 +7,12 @@ import pytest
 from prowess.errors import NotFound, PolicyError
 from prowess.policy.definitions import define, read_definitions
 from prowess.policy.documents import parse_toml, parse_yaml
-from prowess.policy.given import given
-from prowess.policy.patterns import Names
-from prowess.policy.rules import Rules
+from prowess.policy.grant_report import given
+from prowess.policy.patterns import CatalogueNames
+from prowess.policy.ruleset import RuleSet
 from tests.policy_support import existing, resolved, rules
 
-NOTHING = Names({})
+NOTHING = CatalogueNames({})
 
 
 def refusal(text: str) -> str:
@@ -24,7 +24,7 @@ def refusal(text: str) -> str:
 
 
 def test_the_built_in_grants_are_those_of_the_design() -> None:
-    assert sorted(Rules.of().grants) == [
+    assert sorted(RuleSet.of().grants) == [
         "agent_messaging", "base", "multi_agent_todo", "network_access", "spawn_agents", "state_read",
         "state_write",
     ]  # fmt: skip
@@ -40,12 +40,12 @@ def test_claude_tools_is_read_as_tools() -> None:
 def test_a_toml_file_defines_the_same_as_a_yaml_file(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text('[grants.mail]\nevent_patterns = ["mail:send"]\nlevel = "admin"\n')
     (tmp_path / "a.yaml").write_text("grants:\n  mail: {event_patterns: ['mail:send'], level: admin}\n")
-    toml, yaml = (Rules.of([read_definitions(tmp_path / name)]) for name in ("a.toml", "a.yaml"))
+    toml, yaml = (RuleSet.of([read_definitions(tmp_path / name)]) for name in ("a.toml", "a.yaml"))
     assert toml.revision == yaml.revision
 
 
 def test_a_program_defines_grants_with_plain_values() -> None:
-    held = Rules.of([define({"grants": {"mail": {"event_patterns": ["mail:*"]}}})])
+    held = RuleSet.of([define({"grants": {"mail": {"event_patterns": ["mail:*"]}}})])
     assert held.grant("mail").events[0].text == "mail:*"
 
 
@@ -113,9 +113,9 @@ def test_a_name_defined_twice_is_an_error_unless_the_later_one_says_override() -
     first = define({"grants": {"g": {"event_patterns": ["a:x"]}}}, "one.yaml")
     again = define({"grants": {"g": {"event_patterns": ["a:y"]}}}, "two.yaml")
     with pytest.raises(PolicyError, match=r"two\.yaml: grant 'g': is already defined \(one\.yaml"):
-        Rules.of([first, again])
+        RuleSet.of([first, again])
     over = define({"grants": {"g": {"event_patterns": ["a:y"], "override": True}}}, "two.yaml")
-    assert [p.text for p in Rules.of([first, over]).grant("g").events] == ["a:y"]
+    assert [p.text for p in RuleSet.of([first, over]).grant("g").events] == ["a:y"]
 
 
 def test_a_built_in_grant_is_replaced_only_with_override() -> None:
@@ -181,12 +181,14 @@ profiles: {p: {level: read, capabilities: {state_read: true, state_write: true, 
 
 
 def test_what_a_grant_gives_includes_what_it_requires() -> None:
-    found = given(Rules.of(), "spawn_agents", Names(existing("event:message:publish").capabilities))
+    found = given(
+        RuleSet.of(), "spawn_agents", CatalogueNames(existing("event:message:publish").capabilities)
+    )
     assert found.requires == ("agent_messaging",)
     assert {"agent:spawn", "message:publish"} <= set(found.events)
     assert found.limits == {"max_children": 5, "max_depth": 2}
     with pytest.raises(NotFound, match="did you mean 'spawn_agents'"):
-        given(Rules.of(), "spawn_agent", NOTHING)
+        given(RuleSet.of(), "spawn_agent", NOTHING)
 
 
 @pytest.mark.parametrize(
@@ -228,7 +230,7 @@ def test_a_version_and_a_date_stay_the_text_that_was_written() -> None:
 
 def test_a_chain_that_never_ends_is_a_clear_error() -> None:
     grants = {f"g{n}": {"requires": [f"g{n + 1}"]} for n in range(3000)} | {"g3000": {}}
-    loaded = Rules.of([define({"grants": grants, "profiles": {"p": {"capabilities": {"g0": True}}}})])
+    loaded = RuleSet.of([define({"grants": grants, "profiles": {"p": {"capabilities": {"g0": True}}}})])
     with pytest.raises(PolicyError, match="requires goes more than 100 deep"):
         loaded.holding("p")
 
@@ -238,7 +240,7 @@ def test_profiles_that_meet_again_and_again_are_read_once() -> None:
     for n in range(1, 40):
         profiles |= {f"a{n}": {"extends": f"p{n - 1}"}, f"b{n}": {"extends": f"p{n - 1}"}}
         profiles[f"p{n}"] = {"extends": [f"a{n}", f"b{n}"]}
-    assert Rules.of([define({"profiles": profiles})]).holding("p39").limits == {"max_children": 3}
+    assert RuleSet.of([define({"profiles": profiles})]).holding("p39").limits == {"max_children": 3}
 
 
 def test_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:

@@ -3,26 +3,28 @@
 import pytest
 
 from prowess.errors import NotFound, PolicyError
-from prowess.policy.builtin import owner_policy
+from prowess.policy.builtin_grants import owner_policy
 from prowess.policy.definitions import define, read_definitions
-from prowess.policy.patterns import Names
+from prowess.policy.patterns import CatalogueNames
 from prowess.policy.resolve import resolve
-from prowess.policy.rules import Rules
+from prowess.policy.ruleset import RuleSet
 from tests.policy_support import DATA, MESSAGES, existing, resolved, rules, verdict
 
 BASE = {"system:health", "system:help"}
 
 
 def test_the_profile_with_explicit_lists_loads_as_it_is_written() -> None:
-    found = resolve(Rules.of([read_definitions(DATA / "before.yaml")]), "base_multi_agent", Names({}))
+    found = resolve(
+        RuleSet.of([read_definitions(DATA / "before.yaml")]), "base_multi_agent", CatalogueNames({})
+    )
     assert "conversation:create" in found.allowed_events
     assert len(found.allowed_events) == 16
     assert found.grants == ("base",)
 
 
 def test_the_profile_with_grants_resolves_to_the_events_its_grants_list() -> None:
-    loaded = Rules.of([read_definitions(DATA / "after.yaml")])
-    found = resolve(loaded, "base_multi_agent", Names(existing(*MESSAGES).capabilities))
+    loaded = RuleSet.of([read_definitions(DATA / "after.yaml")])
+    found = resolve(loaded, "base_multi_agent", CatalogueNames(existing(*MESSAGES).capabilities))
     assert found.allowed_events == (
         "agent:list", "agent:send_message", "agent:spawn", "agent:status", "conversation:active",
         "custom:event", "message:history", "message:publish", "message:status", "message:subscribe",
@@ -183,7 +185,9 @@ def test_an_agent_is_bound_by_one_profile_only() -> None:
 
 def test_the_owner_policy_allows_everything_to_the_default_agent() -> None:
     loaded = rules(owner_policy())
-    found = resolve(loaded, "owner", Names(existing("tool:x", "skill:y", "own:z", *MESSAGES).capabilities))
+    found = resolve(
+        loaded, "owner", CatalogueNames(existing("tool:x", "skill:y", "own:z", *MESSAGES).capabilities)
+    )
     assert {"tool:x", "skill:y", "own:z", "message:publish"} <= set(found.allowed_events)
     assert loaded.bound == {"default": "owner"}
     assert verdict(owner_policy(), "owner", "host:Bash") == "allow"
@@ -192,5 +196,5 @@ def test_the_owner_policy_allows_everything_to_the_default_agent() -> None:
 def test_a_profile_file_and_a_policy_file_merge() -> None:
     grants = define({"grants": {"mail": {"event_patterns": ["mail:send"]}}}, "grants.yaml")
     profile = define({"name": "p", "capabilities": {"mail": True}}, "p.yaml")
-    found = resolve(Rules.of([grants, profile]), "p", Names({}))
+    found = resolve(RuleSet.of([grants, profile]), "p", CatalogueNames({}))
     assert found.allowed_events == ("mail:send", "system:health", "system:help")

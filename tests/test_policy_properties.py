@@ -8,9 +8,9 @@ from prowess.policy.check import findings
 from prowess.policy.definitions import define
 from prowess.policy.documents import parse_yaml
 from prowess.policy.mcp import LONGEST, tool_id, tool_name
-from prowess.policy.patterns import Names, Pattern, event_pattern, glob_matches, tool_patterns
-from prowess.policy.resolve import Reach, judge, reach, resolve
-from prowess.policy.rules import Rules
+from prowess.policy.patterns import CatalogueNames, Pattern, event_pattern, glob_matches, tool_patterns
+from prowess.policy.resolve import AllowedIds, judge, reach, resolve
+from prowess.policy.ruleset import RuleSet
 from tests.policy_support import existing
 
 WORDS = st.sampled_from(["a", "b", "ab", "state", "x_y"])
@@ -77,15 +77,15 @@ def policies(draw: st.DrawFn) -> dict[str, object]:
     return {"grants": grants, "profiles": {"p": profile}}
 
 
-def reached(rules: Rules, ids: list[str], profile: str = "p") -> Reach:
-    return reach(rules.holding(profile), Names(existing(*ids).capabilities), rules.host_names)
+def reached(rules: RuleSet, ids: list[str], profile: str = "p") -> AllowedIds:
+    return reach(rules.holding(profile), CatalogueNames(existing(*ids).capabilities), rules.host_names)
 
 
 @given(policies(), st.lists(IDS, max_size=12))
 def test_following_one_id_gives_the_same_verdict_as_finding_everything_at_once(
     policy: dict[str, object], ids: list[str]
 ) -> None:
-    rules = Rules.of([define(policy)])
+    rules = RuleSet.of([define(policy)])
     catalogue = existing(*ids).capabilities
     found = reached(rules, ids)
     for id in {*ids, *found.allow, *found.ask}:
@@ -95,7 +95,7 @@ def test_following_one_id_gives_the_same_verdict_as_finding_everything_at_once(
 
 @given(policies(), st.lists(IDS, max_size=12))
 def test_disallowed_always_wins(policy: dict[str, object], ids: list[str]) -> None:
-    rules = Rules.of([define(policy)])
+    rules = RuleSet.of([define(policy)])
     found = reached(rules, ids)
     denials = [rule.pattern for rule in rules.holding("p").profile.disallowed]
     assert not [id for id in found.allow | found.ask for pattern in denials if pattern.matches(id)]
@@ -105,9 +105,9 @@ def test_disallowed_always_wins(policy: dict[str, object], ids: list[str]) -> No
 def test_resolving_is_deterministic(policy: dict[str, object], ids: list[str], random: object) -> None:
     shuffled = list(ids)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    one, other = (Rules.of([define(policy)]) for _ in range(2))
-    assert resolve(one, "p", Names(existing(*ids).capabilities)) == resolve(
-        other, "p", Names(existing(*shuffled).capabilities)
+    one, other = (RuleSet.of([define(policy)]) for _ in range(2))
+    assert resolve(one, "p", CatalogueNames(existing(*ids).capabilities)) == resolve(
+        other, "p", CatalogueNames(existing(*shuffled).capabilities)
     )
 
 
@@ -115,12 +115,12 @@ def test_resolving_is_deterministic(policy: dict[str, object], ids: list[str], r
 def test_another_grant_never_takes_anything_away(
     policy: dict[str, object], ids: list[str], patterns: list[str]
 ) -> None:
-    before = reached(Rules.of([define(policy)]), ids)
+    before = reached(RuleSet.of([define(policy)]), ids)
     more = {
         "grants": {"z": {"event_patterns": patterns}},
         "profiles": {"q": {"extends": "p", "capabilities": {"z": True}}},
     }
-    after = reached(Rules.of([define(policy), define(more)]), ids, "q")
+    after = reached(RuleSet.of([define(policy), define(more)]), ids, "q")
     assert before.allow | before.ask <= after.allow | after.ask
     assert before.allow <= after.allow
 
@@ -129,7 +129,7 @@ def test_another_grant_never_takes_anything_away(
 def test_what_a_child_has_within_its_parent_is_a_part_of_both(
     child: dict[str, object], parent: dict[str, object], ids: list[str]
 ) -> None:
-    one, other = reached(Rules.of([define(child)]), ids), reached(Rules.of([define(parent)]), ids)
+    one, other = reached(RuleSet.of([define(child)]), ids), reached(RuleSet.of([define(parent)]), ids)
     both = one.within(other)
     assert both.allow <= one.allow & other.allow
     assert both.allow | both.ask == (one.allow | one.ask) & (other.allow | other.ask)
@@ -161,7 +161,7 @@ def test_a_glob_matches_as_its_definition_says(glob: str, name: str) -> None:
 def test_the_index_finds_exactly_what_matches(text: str, ids: list[str]) -> None:
     pattern: Pattern
     for pattern in tool_patterns(text, "test"):
-        found = Names(existing(*ids).capabilities).matching(pattern)
+        found = CatalogueNames(existing(*ids).capabilities).matching(pattern)
         assert set(found) == {id for id in ids if not id.startswith("host:") and pattern.matches(id)}
 
 
@@ -175,11 +175,11 @@ VALUES = st.recursive(
 @given(st.dictionaries(KEYS, VALUES, max_size=4))
 def test_any_values_at_all_are_a_policy_or_a_clear_error(document: dict[str, object]) -> None:
     try:
-        rules = Rules.of([define(document)])
+        rules = RuleSet.of([define(document)])
     except ProwessError as error:
         assert error.remedy
     else:
-        findings(rules, Names({}))
+        findings(rules, CatalogueNames({}))
 
 
 @given(st.text(alphabet="grants:profiles{}[]-*&'\"\n \t<#|>!x1", max_size=60))

@@ -11,16 +11,16 @@ from prowess.policy.diff import diff
 from prowess.policy.documents import parse_yaml
 from prowess.policy.export import export
 from prowess.policy.mcp import tool_id, tool_name
-from prowess.policy.migrate import Migration, migrate
-from prowess.policy.patterns import Names
+from prowess.policy.migrate import GrantMigration, migrate
+from prowess.policy.patterns import CatalogueNames
 from prowess.policy.policy import Policy
 from prowess.policy.resolve import resolve
-from prowess.policy.rules import Rules
+from prowess.policy.ruleset import RuleSet
 from prowess.store.database import Database
 from prowess.testing import capability
 from tests.policy_support import DATA, MESSAGES, Clock, existing, of, policy_of, rules
 
-NOTHING = Names({})
+NOTHING = CatalogueNames({})
 
 
 @pytest.fixture
@@ -28,13 +28,13 @@ def clock() -> Clock:
     return Clock(datetime(2026, 1, 1, tzinfo=UTC))
 
 
-def migrated(text: str, *ids: str, exact: bool = False) -> Migration:
+def migrated(text: str, *ids: str, exact: bool = False) -> GrantMigration:
     held = rules(text)
-    return migrate(held, held.profile("p"), Names(existing(*ids).capabilities), exact)
+    return migrate(held, held.profile("p"), CatalogueNames(existing(*ids).capabilities), exact)
 
 
 def test_migrating_the_explicit_list_names_what_no_grant_has_and_what_the_grants_add() -> None:
-    held = Rules.of([read_definitions(DATA / "before.yaml")])
+    held = RuleSet.of([read_definitions(DATA / "before.yaml")])
     found = migrate(held, held.profile("base_multi_agent"), NOTHING)
     assert found.grants == ("spawn_agents", "state_write")
     assert found.additional_tools == found.in_no_grant == ("conversation:create",)
@@ -42,16 +42,16 @@ def test_migrating_the_explicit_list_names_what_no_grant_has_and_what_the_grants
 
 
 def test_the_live_catalogue_counts_in_what_the_grants_add() -> None:
-    held = Rules.of([read_definitions(DATA / "before.yaml")])
-    names = Names(existing("event:message:history").capabilities)
+    held = RuleSet.of([read_definitions(DATA / "before.yaml")])
+    names = CatalogueNames(existing("event:message:history").capabilities)
     assert "message:history" in migrate(held, held.profile("base_multi_agent"), names).added
 
 
 def test_an_exact_migration_allows_neither_more_nor_less() -> None:
-    before = Rules.of([read_definitions(DATA / "before.yaml")])
-    names = Names(existing(*MESSAGES).capabilities)
+    before = RuleSet.of([read_definitions(DATA / "before.yaml")])
+    names = CatalogueNames(existing(*MESSAGES).capabilities)
     found = migrate(before, before.profile("base_multi_agent"), names, exact=True)
-    after = Rules.of([define(parse_yaml(found.text(), "new.yaml"), "new.yaml")])
+    after = RuleSet.of([define(parse_yaml(found.text(), "new.yaml"), "new.yaml")])
     listed = {rule.pattern.text for rule in before.profile("base_multi_agent").additional}
     assert set(resolve(after, "base_multi_agent", names).allowed_events) == listed
 
@@ -87,7 +87,7 @@ profiles:
 def test_many_grants_are_chosen_one_after_the_other() -> None:
     grants = {f"g{n}": {"event_patterns": [f"a{n}:x", f"a{n}:y"]} for n in range(20)}
     tools = [f"a{n}:{verb}" for n in range(20) for verb in "xy"]
-    held = Rules.of([define({"grants": grants, "profiles": {"p": {"allowed_tools": tools}}})])
+    held = RuleSet.of([define({"grants": grants, "profiles": {"p": {"allowed_tools": tools}}})])
     found = migrate(held, held.profile("p"), NOTHING)
     assert len(found.grants) == 20
     assert found.additional_tools == ()

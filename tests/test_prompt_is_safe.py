@@ -2,8 +2,8 @@
 
 import pytest
 
-from prowess.context.sanitise import Prompt
 from prowess.engine import Engine
+from prowess.guard.sanitise import Prompt
 from prowess.testing import StaticSource, capability
 from prowess.types import Detail
 from tests.conftest import OpenEngine

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import ConfigError
-from prowess.sources.mcp import McpSource
+from prowess.sources.mcp.source import McpSource
 from prowess.sources.names import display_name
-from prowess.types import Draft, Reading
+from prowess.types import Draft, SourceReading
 
 SERVERS = Path(__file__).parent / "servers"
 LIBRARY = str(SERVERS / "library.py")
@@ -24,11 +24,11 @@ def rogue(way: str, *more: str, timeout: float = 20.0, max_items: int = 10_000) 
     )
 
 
-def drafts(reading: Reading) -> dict[str, Draft]:
+def drafts(reading: SourceReading) -> dict[str, Draft]:
     return {draft.capability.id: draft for entry in reading.entries for draft in entry.drafts or ()}
 
 
-def warnings(reading: Reading) -> str:
+def warnings(reading: SourceReading) -> str:
     return "\n".join(str(problem) for problem in reading.problems)
 
 
@@ -49,11 +49,13 @@ def ended(pid: int) -> bool:
 
 
 @pytest.fixture(scope="module")
-def library() -> Reading:
+def library() -> SourceReading:
     return McpSource(name="library", command=sys.executable, args=(LIBRARY,)).read({})
 
 
-def test_tools_prompts_resources_and_templates_become_capabilities_of_their_server(library: Reading) -> None:
+def test_tools_prompts_resources_and_templates_become_capabilities_of_their_server(
+    library: SourceReading,
+) -> None:
     assert sorted(drafts(library)) == [
         "prompt:library/recommend",
         "resource:library/book",
@@ -66,7 +68,7 @@ def test_tools_prompts_resources_and_templates_become_capabilities_of_their_serv
     assert (provider.name, provider.faculties, provider.down) == ("library", ("Tool",), "")
 
 
-def test_a_tool_keeps_its_title_schema_annotations_and_place(library: Reading) -> None:
+def test_a_tool_keeps_its_title_schema_annotations_and_place(library: SourceReading) -> None:
     capability, detail = (
         drafts(library)["tool:library/find_book"].capability,
         drafts(library)["tool:library/find_book"].detail,
@@ -79,12 +81,12 @@ def test_a_tool_keeps_its_title_schema_annotations_and_place(library: Reading) -
     assert detail.output_schema is not None
 
 
-def test_a_tool_has_side_effects_unless_it_says_that_it_only_reads(library: Reading) -> None:
+def test_a_tool_has_side_effects_unless_it_says_that_it_only_reads(library: SourceReading) -> None:
     assert not drafts(library)["tool:library/find_book"].capability.has_side_effects
     assert drafts(library)["tool:library/lendBook"].capability.has_side_effects
 
 
-def test_a_prompt_carries_its_arguments_and_a_resource_its_uri(library: Reading) -> None:
+def test_a_prompt_carries_its_arguments_and_a_resource_its_uri(library: SourceReading) -> None:
     prompt = drafts(library)["prompt:library/recommend"]
     assert prompt.detail.input_schema is not None and prompt.detail.input_schema["required"] == ["genre"]
     hours = drafts(library)["resource:library/opening-hours"].capability
@@ -109,7 +111,7 @@ def test_a_name_without_a_title_is_shown_as_its_words(name: str, shown: str) -> 
 
 
 def test_reading_works_where_an_event_loop_already_runs() -> None:
-    async def inside() -> Reading:
+    async def inside() -> SourceReading:
         return rogue("well").read({})
 
     assert list(drafts(asyncio.run(inside()))) == ["tool:rogue/echo"]

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from prowess.sources.mcp import McpSource
-from prowess.types import Reading
+from prowess.sources.mcp.source import McpSource
+from prowess.types import SourceReading
 from tests.ports import free_port
 
 LIBRARY = str(Path(__file__).parent / "servers" / "library.py")
@@ -78,7 +78,7 @@ def gate() -> Iterator[str]:
     server.server_close()
 
 
-def gated(url: str, environment: dict[str, str]) -> Reading:
+def gated(url: str, environment: dict[str, str]) -> SourceReading:
     headers = {"Authorization": "Bearer ${GATE_TOKEN}"}
     return McpSource(name="gate", url=url, headers=headers, environment=environment, timeout=10).read({})
 

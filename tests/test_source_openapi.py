@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prowess.errors import ConfigError
-from prowess.sources.openapi import OpenApiSource
-from prowess.types import Draft, Reading
+from prowess.sources.openapi.source import OpenApiSource
+from prowess.types import Draft, SourceReading
 
 PETS = """
 openapi: 3.0.3
@@ -74,13 +74,13 @@ components:
 """
 
 
-def reading(tmp_path: Path, document: str | dict[str, Any], **more: Any) -> Reading:
+def reading(tmp_path: Path, document: str | dict[str, Any], **more: Any) -> SourceReading:
     file = tmp_path / "api"
     file.write_text(document if isinstance(document, str) else json.dumps(document))
     return OpenApiSource(name="pets", location=str(file), **more).read({})
 
 
-def drafts(found: Reading) -> dict[str, Draft]:
+def drafts(found: SourceReading) -> dict[str, Draft]:
     return {draft.capability.id: draft for entry in found.entries for draft in entry.drafts or ()}
 
 
@@ -162,7 +162,7 @@ def test_a_schema_that_refers_to_itself_stays_finite(pets: dict[str, Draft]) -> 
 
 
 def test_json_and_yaml_of_one_document_give_the_same_tools(tmp_path: Path, pets: dict[str, Draft]) -> None:
-    from prowess.sources.documents import parse_yaml
+    from prowess.text.documents import parse_yaml
 
     assert drafts(reading(tmp_path, json.dumps(parse_yaml(PETS, "pets")))) == pets
 

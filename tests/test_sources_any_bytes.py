@@ -9,20 +9,20 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from prowess.sources.cards import Cards
-from prowess.sources.catalogue_files import CatalogueFiles
-from prowess.sources.manifests import Manifests
-from prowess.sources.plugins import Plugins
-from prowess.sources.skills import Skills
+from prowess.sources.files.cards import CardFiles
+from prowess.sources.files.catalogues import CatalogueFiles
+from prowess.sources.files.manifests import Manifests
+from prowess.sources.files.plugins import Plugins
+from prowess.sources.files.skills import SkillFolders
 from prowess.sources.source import Source
 
 SECONDS = 20
 
 READERS: dict[str, Callable[[str], Source]] = {
     "unit/CAPABILITY.yaml": lambda root: Manifests(name="s", paths=(root,)),
-    "unit/SKILL.md": lambda root: Skills(name="s", paths=(root,)),
+    "unit/SKILL.md": lambda root: SkillFolders(name="s", paths=(root,)),
     "unit/PLUGIN.yaml": lambda root: Plugins(name="s", paths=(root,)),
-    "card.md": lambda root: Cards(name="s", paths=(root,)),
+    "card.md": lambda root: CardFiles(name="s", paths=(root,)),
     "list.yaml": lambda root: CatalogueFiles(name="s", paths=(root,)),
     "list.json": lambda root: CatalogueFiles(name="s", paths=(root,)),
 }

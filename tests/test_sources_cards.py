@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from prowess.sources.cards import Cards
-from prowess.types import Draft, Reading
+from prowess.sources.files.cards import CardFiles
+from prowess.types import Draft, SourceReading
 
 SNAKE = """\
 ---
@@ -44,11 +44,11 @@ def card(more: str = "", keywords: str = "keywords: [a]") -> str:
     return f"---\nid: small\n{more}triggers:\n  {keywords}\n---\nBody.\n"
 
 
-def read(root: Path) -> Reading:
-    return Cards(name="c", paths=(str(root),), now=lambda: 4e9).read({})
+def read(root: Path) -> SourceReading:
+    return CardFiles(name="c", paths=(str(root),), now=lambda: 4e9).read({})
 
 
-def drafts(reading: Reading) -> list[Draft]:
+def drafts(reading: SourceReading) -> list[Draft]:
     return [draft for entry in reading.entries for draft in entry.drafts or ()]
 
 
@@ -110,7 +110,7 @@ def test_a_threshold_of_zero_stays_zero(tmp_path: Path) -> None:
 
 def test_a_card_of_the_workspace_is_marked_as_such(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text(card())
-    (draft,) = drafts(Cards(name="c", paths=(str(tmp_path),), origin="workspace").read({}))
+    (draft,) = drafts(CardFiles(name="c", paths=(str(tmp_path),), origin="workspace").read({}))
     assert draft.capability.metadata["origin"] == "workspace"
 
 
@@ -193,7 +193,7 @@ def test_unknown_keys_are_warnings_also_among_the_triggers(tmp_path: Path) -> No
 
 def test_a_card_that_did_not_change_is_not_read_again(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text(card())
-    source = Cards(name="c", paths=(str(tmp_path),), now=lambda: 4e9)
+    source = CardFiles(name="c", paths=(str(tmp_path),), now=lambda: 4e9)
     known = {entry.place: entry.stamp for entry in source.read({}).entries}
     assert source.read(known).entries[0].drafts is None
     (tmp_path / "a.md").unlink()

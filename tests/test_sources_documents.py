@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prowess.errors import SourceError
-from prowess.sources import documents
-from prowess.sources.documents import body_of, parse_json, parse_page, parse_yaml
-from prowess.sources.texts import Json
+from prowess.text import documents
+from prowess.text.documents import body_of, parse_json, parse_page, parse_yaml
+from prowess.text.values import Json
 
 MEBIBYTE = 1 << 20
 

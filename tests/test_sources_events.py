@@ -6,8 +6,8 @@ from typing import Any, TypedDict
 
 import pytest
 
-from prowess.sources.events import EventMark, Events, declarations, event_handler
-from prowess.types import Capability, Reading
+from prowess.sources.python.events import EventMark, Events, declarations, event_handler
+from prowess.types import Capability, SourceReading
 
 
 class Message(TypedDict):
@@ -32,7 +32,7 @@ def state(data):  # type: ignore[no-untyped-def]
     """Read shared state."""
 
 
-def capabilities(reading: Reading) -> dict[str, Capability]:
+def capabilities(reading: SourceReading) -> dict[str, Capability]:
     return {d.capability.id: d.capability for entry in reading.entries for d in entry.drafts or ()}
 
 

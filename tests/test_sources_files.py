@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import SourceError
-from prowess.sources.files import KIBIBYTE, Search, read_text, stamp_of
+from prowess.sources.files.reading import KIBIBYTE, FolderSearch, read_text, stamp_of
 
 
 def refusal(root: Path, relative: str, **options: bool | int) -> str:
@@ -22,7 +22,7 @@ def refusal(root: Path, relative: str, **options: bool | int) -> str:
 
 
 def search(root: Path, depth: int = 4, most: int = 100) -> tuple[list[str], list[str]]:
-    walk = Search("here", str(root), frozenset({"WANTED"}), depth, most)
+    walk = FolderSearch("here", str(root), frozenset({"WANTED"}), depth, most)
     return [found.folder for found in walk.folders()], [problem.what for problem in walk.problems]
 
 

@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal, TypedDict
 import pytest
 
 from prowess.errors import SourceError
-from prowess.sources.docstrings import parse_docstring
-from prowess.sources.functions import Functions, tool
-from prowess.types import Capability, Draft, Reading
+from prowess.sources.python.docstrings import parse_docstring
+from prowess.sources.python.functions import Functions, tool
+from prowess.types import Capability, Draft, SourceReading
 
 
 class Size(enum.Enum):
@@ -63,7 +63,7 @@ def search(
     return [query]
 
 
-def read(*functions: Callable[..., object]) -> Reading:
+def read(*functions: Callable[..., object]) -> SourceReading:
     return Functions(name="f", functions=functions, faculties=("Tool",)).read({})
 
 

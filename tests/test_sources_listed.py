@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from prowess.sources.catalogue_files import CatalogueFiles
-from prowess.sources.plugins import Plugins
-from prowess.types import Capability, Reading
+from prowess.sources.files.catalogues import CatalogueFiles
+from prowess.sources.files.plugins import Plugins
+from prowess.types import Capability, SourceReading
 
 CATALOGUE = """\
 extensions:
@@ -39,15 +39,15 @@ tools:
 """
 
 
-def catalogue(path: Path) -> Reading:
+def catalogue(path: Path) -> SourceReading:
     return CatalogueFiles(name="cat", paths=(str(path),), now=lambda: 4e9).read({})
 
 
-def plugins(path: Path, faculties: tuple[str, ...] = ()) -> Reading:
+def plugins(path: Path, faculties: tuple[str, ...] = ()) -> SourceReading:
     return Plugins(name="p", paths=(str(path),), faculties=faculties, now=lambda: 4e9).read({})
 
 
-def capabilities(reading: Reading) -> dict[str, Capability]:
+def capabilities(reading: SourceReading) -> dict[str, Capability]:
     drafts = [draft for entry in reading.entries for draft in entry.drafts or ()]
     return {draft.capability.id: draft.capability for draft in drafts}
 

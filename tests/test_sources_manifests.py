@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prowess.errors import SourceError
-from prowess.sources.drafts import Origin, declared
-from prowess.sources.fields import Fields
-from prowess.sources.manifests import Manifests, default_paths
-from prowess.sources.texts import Json
-from prowess.types import Capability, Draft, Reading, SourceRef
+from prowess.sources.files.fields import Fields
+from prowess.sources.files.manifests import Manifests, default_paths
+from prowess.sources.files.normalise import Origin, declared
+from prowess.text.values import Json
+from prowess.types import Capability, Draft, SourceReading, SourceRef
 
 FULL = """\
 id: tool:my-custom-tool
@@ -53,7 +53,7 @@ def manifests(
     return Manifests(name="m", paths=tuple(map(str, paths)), faculties=faculties, now=now)
 
 
-def drafts(reading: Reading) -> list[Draft]:
+def drafts(reading: SourceReading) -> list[Draft]:
     return [draft for entry in reading.entries for draft in entry.drafts or ()]
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from prowess.sources.skills import Skills
-from prowess.types import Draft, Reading
+from prowess.sources.files.skills import SkillFolders
+from prowess.types import Draft, SourceReading
 
 
 def write(folder: Path, text: str) -> None:
@@ -17,11 +17,11 @@ def skill(name: str, more: str = "", body: str = "Do this.", description: str = 
     return f"---\nname: {name}\ndescription: {description}\n{more}---\n{body}\n"
 
 
-def read(root: Path) -> Reading:
-    return Skills(name="s", paths=(str(root),), faculties=("Reasoning",), now=lambda: 4e9).read({})
+def read(root: Path) -> SourceReading:
+    return SkillFolders(name="s", paths=(str(root),), faculties=("Reasoning",), now=lambda: 4e9).read({})
 
 
-def drafts(reading: Reading) -> list[Draft]:
+def drafts(reading: SourceReading) -> list[Draft]:
     return [draft for entry in reading.entries for draft in entry.drafts or ()]
 
 

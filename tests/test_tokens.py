@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.tokens import CHINESE as OTHER_CHINESE
-from prowess.tokens import counter, estimate
+from prowess.token_counts import counter, estimate
 
 HERE = Path(__file__).parent
 ENGLISH = (HERE.parent / "LICENSE").read_text()

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 from prowess.cli.main import prowess
 from prowess.config import JournalConfig
 from prowess.engine import Engine
-from prowess.engine.ways import Ways
+from prowess.engine.options import EngineOptions
 from prowess.errors import NotFound
-from prowess.sources.cards import Cards
+from prowess.sources.files.cards import CardFiles
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource, capability, word_embedder
 from prowess.types import Detail, Message, Outcome, Turn
@@ -46,8 +46,10 @@ def opened(store_url: str, tmp_path: Path) -> Open:
             details={"tool:weather": Detail(input_schema=SCHEMA), "skill:weather": Detail(content=SKILL)},
         )
         journal = JournalConfig(keep_days=keep_days)
-        ways = Ways(policy_files=(tmp_path / "policy.yaml",), embedder=word_embedder, journal=journal)
-        sources = (source, Cards(name="cards", paths=(str(tmp_path / "cards"),)))
+        ways = EngineOptions(
+            policy_files=(tmp_path / "policy.yaml",), embedder=word_embedder, journal=journal
+        )
+        sources = (source, CardFiles(name="cards", paths=(str(tmp_path / "cards"),)))
         return Engine(open_database(store_url, tmp_path), sources, clock or SteppingClock(), {}, ways)
 
     return make

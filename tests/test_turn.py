@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from prowess.engine import Engine
-from prowess.engine.ways import Ways
+from prowess.engine.options import EngineOptions
 from prowess.evolution.scores import Scores
-from prowess.sources.cards import Cards
+from prowess.sources.files.cards import CardFiles
 from prowess.store.database import Database
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource, capability, word_embedder
@@ -36,7 +36,7 @@ Bills of suppliers are paid on the first of the month by the ledger team, after 
 
 def opened(url: str, folder: Path, embed: Any) -> Engine:
     (folder / "policy.yaml").write_text(RULE.format("*"))
-    ways = Ways(policy_files=(folder / "policy.yaml",), embedder=lambda: ("watched", embed))
+    ways = EngineOptions(policy_files=(folder / "policy.yaml",), embedder=lambda: ("watched", embed))
     source = StaticSource(capabilities=TOOLS)
     return Engine(open_database(url, folder), (source,), SteppingClock(), {}, ways)
 
@@ -193,7 +193,7 @@ def test_a_gate_a_preview_and_an_explanation_change_no_table_but_their_own(
 ) -> None:
     (tmp_path / "billing.md").write_text(CARD)
     with office(store_url, tmp_path, clock) as engine:
-        engine.sources = (*engine.sources, Cards(name="cards", paths=(str(tmp_path),)))
+        engine.sources = (*engine.sources, CardFiles(name="cards", paths=(str(tmp_path),)))
         engine.sync()
         skill = practise(engine)
         before = contents(engine)

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from prowess.engine import Engine
-from prowess.engine.ways import Ways
+from prowess.engine.options import EngineOptions
 from prowess.journal import read
 from prowess.journal.entries import Offered
 from prowess.opening import now
@@ -27,7 +27,7 @@ TURNS = 60
 
 
 def opened(url: str, folder: Path) -> Engine:
-    ways = Ways(policy_files=(folder / "policy.yaml",), embedder=word_embedder)
+    ways = EngineOptions(policy_files=(folder / "policy.yaml",), embedder=word_embedder)
     return Engine(open_database(url, folder), (StaticSource(capabilities=TOOLS),), now, {}, ways)
 
 

@@ -9,7 +9,7 @@ from threading import Event, Thread
 
 import pytest
 
-from prowess.sources.watch import watch
+from prowess.sources.files.watch import watch
 
 DEBOUNCE = 0.1
 

@@ -13,7 +13,7 @@ from prowess.config import DiscoveryConfig
 from prowess.engine import Engine
 from prowess.testing import StaticSource, capability
 from prowess.types import Detail, Outcome
-from prowess.web.api.everything import everything
+from prowess.web.api.table import everything
 from prowess.web.dispatch import ROOT
 from prowess.web.stream import Streams
 from tests.conftest import OpenEngine, SteppingClock

@@ -21,7 +21,7 @@ from prowess.types import Provider
 from prowess.web.app import create_app
 from prowess.web.page import Files
 from prowess.web.pages.ask import pieces
-from prowess.web.protection import Limits
+from prowess.web.protection import RequestLimits
 from prowess.web.stream import Streams
 from tests.conftest import OpenEngine, SteppingClock
 from tests.web_support import HERE, app_of, as_agent, browser, signed_in, world
@@ -140,7 +140,7 @@ def test_a_page_that_refuses_an_agent_tells_nothing_of_what_waits_for_people(app
 
 
 def test_behind_a_proxy_on_this_machine_the_cookie_travels_only_over_tls(engine: Engine) -> None:
-    app = create_app(engine, Limits(("127.0.0.1:*", "tools.example.com")))
+    app = create_app(engine, RequestLimits(("127.0.0.1:*", "tools.example.com")))
     link = app.state.people.issue("ann", "admin", "link").text
     outside = TestClient(app, base_url="https://tools.example.com")
     cookie = outside.get("/login", params={"link": link}, follow_redirects=False).headers["set-cookie"]

@@ -12,13 +12,13 @@ from starlette.testclient import TestClient
 
 from prowess.cli.main import prowess
 from prowess.config import WebConfig
-from prowess.door import Bind, is_among
 from prowess.engine import Engine
 from prowess.errors import ConfigError
+from prowess.listen import Bind, is_among
 from prowess.web.app import create_app
-from prowess.web.people import People
-from prowess.web.protection import Limits
+from prowess.web.protection import RequestLimits
 from prowess.web.serving import limits_of, refuse_strangers
+from prowess.web.users import Users
 from tests.conftest import OpenEngine, SteppingClock
 from tests.web_support import HERE, app_of, as_agent, browser, everything_source, signed_in
 
@@ -41,14 +41,14 @@ def nobody(app: Starlette) -> TestClient:
 
 
 @pytest.fixture
-def people(engine: Engine, clock: SteppingClock) -> People:
-    return People(engine.database, engine.journal, clock)
+def people(engine: Engine, clock: SteppingClock) -> Users:
+    return Users(engine.database, engine.journal, clock)
 
 
 # --- passes --------------------------------------------------------------------------------------
 
 
-def test_a_token_is_kept_only_as_a_hash_and_never_journalled(people: People, engine: Engine) -> None:
+def test_a_token_is_kept_only_as_a_hash_and_never_journalled(people: Users, engine: Engine) -> None:
     secret = people.issue("ann", "viewer").text.split("_", 3)[3]
     with engine.database.reading() as transaction:
         rows = repr(transaction.all("SELECT * FROM person_pass"))
@@ -56,7 +56,7 @@ def test_a_token_is_kept_only_as_a_hash_and_never_journalled(people: People, eng
     assert secret not in repr(engine.journal.latest(100))
 
 
-def test_a_token_proves_its_owner_until_it_is_revoked(people: People) -> None:
+def test_a_token_proves_its_owner_until_it_is_revoked(people: Users) -> None:
     issued = people.issue("ann", "operator")
     held = people.person(issued.text, "token")
     assert held is not None and (held.name, held.role) == ("ann", "operator")
@@ -64,13 +64,13 @@ def test_a_token_proves_its_owner_until_it_is_revoked(people: People) -> None:
     assert people.person(issued.text, "token") is None
 
 
-def test_a_token_expires(people: People, clock: SteppingClock) -> None:
+def test_a_token_expires(people: Users, clock: SteppingClock) -> None:
     issued = people.issue("ann", "viewer", lasts=timedelta(days=1))
     clock.now += timedelta(days=2)
     assert people.person(issued.text, "token") is None
 
 
-def test_a_token_whose_secret_is_another_proves_nobody(people: People) -> None:
+def test_a_token_whose_secret_is_another_proves_nobody(people: Users) -> None:
     first, second = people.issue("ann", "viewer").text, people.issue("bob", "admin").text
     mixed = f"{second.rpartition('_')[0]}_{first.rpartition('_')[2]}"
     assert people.person(mixed, "token") is None
@@ -98,7 +98,7 @@ def test_revoking_a_token_ends_the_sessions_that_were_opened_with_it(app: Starle
     assert client.get("/api/v1/me").status_code == 401
 
 
-def test_who_was_let_in_and_who_ended_it_is_in_the_journal(people: People, engine: Engine) -> None:
+def test_who_was_let_in_and_who_ended_it_is_in_the_journal(people: Users, engine: Engine) -> None:
     issued = people.issue("ann", "operator", by="bob")
     people.end(issued.person_pass.id, "eve")
     said = [(e.type, e.data["name"], e.data["by"]) for e in engine.journal.latest(10, type="person.*")]
@@ -145,7 +145,7 @@ def test_the_cookie_of_a_session_is_out_of_reach_of_scripts_and_other_sites(app:
 
 
 def test_beyond_this_machine_the_cookie_travels_only_over_tls(engine: Engine) -> None:
-    app = create_app(engine, Limits(("prowess.example",)), secure=True)
+    app = create_app(engine, RequestLimits(("prowess.example",)), secure=True)
     client = TestClient(app, base_url="https://prowess.example")
     link = app.state.people.issue("ann", "admin", "link").text
     cookie = client.get("/login", params={"link": link}, follow_redirects=False).headers["set-cookie"]
@@ -243,7 +243,7 @@ def test_every_answer_forbids_inline_scripts_framing_and_sniffing(app: Starlette
 
 
 def test_a_body_that_is_too_large_is_refused_whether_or_not_it_says_so(engine: Engine) -> None:
-    app = create_app(engine, Limits(("127.0.0.1:*",), body=1000))
+    app = create_app(engine, RequestLimits(("127.0.0.1:*",), body=1000))
     assert signed_in(app).post("/api/v1/sync", content=b" " * 2000).status_code == 413
     assert anyio.run(status_of_an_endless_body, app) == 413
 
@@ -271,7 +271,7 @@ def test_whoever_asks_too_often_is_told_to_slow_down(engine: Engine) -> None:
     assert statuses[:5] == [200] * 5 and statuses[-1] == 429
 
 
-def test_a_host_that_others_reach_is_not_served_before_somebody_has_a_token(people: People) -> None:
+def test_a_host_that_others_reach_is_not_served_before_somebody_has_a_token(people: Users) -> None:
     refuse_strangers(people, Bind("127.0.0.1", 8800))
     with pytest.raises(ConfigError, match="prowess token add"):
         refuse_strangers(people, Bind("0.0.0.0", 8800))

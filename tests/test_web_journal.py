@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from prowess.engine import Engine
-from prowess.journal import Place, Raw
+from prowess.journal import JournalPosition, Raw
 from prowess.types import Outcome
 from tests.browser import look
 from tests.conftest import OpenEngine
@@ -131,7 +131,7 @@ def test_entries_before_a_place_are_those_that_stand_before_it(open_engine: Open
     wrote(engine, 10)
     everything = engine.journal.latest(100)
     for number, entry in enumerate(everything):
-        place = Place(entry.at, entry.chain, entry.number)
+        place = JournalPosition(entry.at, entry.chain, entry.number)
         assert engine.journal.latest(3, before=place) == everything[max(0, number - 3) : number]
 
 

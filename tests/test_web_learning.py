@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from playwright.sync_api import expect
 
 from prowess.engine import Engine
-from prowess.learning.skills import Skill
+from prowess.learning.lessons import Skill
 from tests.browser import look
 from tests.conftest import SteppingClock
 from tests.dashboard import SCRIPT, at, is_only_text, post

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from prowess.errors import ApprovalNeeded, Denied
-from prowess.policy.approvals import Answer
+from prowess.policy.approvals import ApprovalAnswer
 from prowess.web.pages import approvals, evolution, injections, learning, policy, quarantine
 from tests.browser import findings, look
 from tests.conftest import OpenEngine
@@ -103,7 +103,7 @@ def test_a_question_that_was_answered_meanwhile_is_not_answered_twice(tmp_path: 
             engine.check("ada", "tool:pay")
         page = visit(engine)
         page.goto("/approvals")
-        engine.answer(asked.value.approval, Answer(yes=False, by="grace"))
+        engine.answer(asked.value.approval, ApprovalAnswer(yes=False, by="grace"))
         answer = post(page, "/approvals/answer", id=asked.value.approval, answer="yes")
         assert answer.status == 409
         assert "is refused, not pending" in answer.text()

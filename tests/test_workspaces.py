@@ -20,7 +20,7 @@ from prowess.engine import Engine
 from prowess.errors import BackupError, JournalBroken
 from prowess.journal import Journal, Raw
 from prowess.opening import now
-from prowess.policy import standing
+from prowess.policy import state as standing
 from prowess.store import database as store
 from prowess.store.database import Database, Transaction, tables
 from prowess.store.opening import open_database

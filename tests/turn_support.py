@@ -9,8 +9,8 @@ import msgspec
 
 from prowess.config import LearningConfig
 from prowess.engine import Engine
-from prowess.engine.ways import Ways
-from prowess.sources.cards import Cards
+from prowess.engine.options import EngineOptions
+from prowess.sources.files.cards import CardFiles
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource, capability, word_embedder
 from prowess.types import Detail, Message, Provider, Turn
@@ -78,7 +78,7 @@ def engine_of_turns(url: str, folder: Path, with_all: bool = True) -> Engine:
     (folder / "searching.md").write_text(CARD)
     schema = {"type": "object", "properties": {"query": {"type": "string", "description": "What to find"}}}
     numbers = count(1)
-    ways = Ways(
+    ways = EngineOptions(
         policy_files=(folder / "policy.yaml",),
         embedder=word_embedder,
         presets={"news": ["tool:news-search", "skill:summarizer"]},
@@ -90,7 +90,7 @@ def engine_of_turns(url: str, folder: Path, with_all: bool = True) -> Engine:
         details={"tool:web-search": Detail(input_schema=schema), "skill:github": Detail(content="Use `gh`.")},
         providers=[Provider(name="words", source="static")],
     )
-    cards = Cards(name="cards", paths=(str(folder),))
+    cards = CardFiles(name="cards", paths=(str(folder),))
     sources = (source, cards) if with_all else (source,)
     return Engine(open_database(url, folder), sources, SteppingClock(), {}, ways)
 

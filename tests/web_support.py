@@ -7,18 +7,18 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from prowess.config import LearningConfig
-from prowess.door import LOOPBACK
 from prowess.engine import Engine
-from prowess.engine.ways import Ways
+from prowess.engine.options import EngineOptions
 from prowess.journal import Clock
+from prowess.listen import LOOPBACK
 from prowess.opening import now
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource, capability, word_embedder
 from prowess.types import Detail, Outcome, Provider
 from prowess.web.app import create_app
-from prowess.web.people import Role
-from prowess.web.protection import Limits
+from prowess.web.protection import RequestLimits
 from prowess.web.stream import Streams
+from prowess.web.users import Role
 
 HERE = "http://127.0.0.1:8800"
 POLICY = """
@@ -54,7 +54,7 @@ def world(place: Path, url: str = "store.db", clock: Clock = now) -> Engine:
     """An engine with capabilities, agents, a past, something held back and somebody to be asked."""
     file = place / "policy.yaml"
     file.write_text(POLICY)
-    ways = Ways(
+    ways = EngineOptions(
         policy_files=(file,), embedder=word_embedder, learning=LearningConfig(mode="accumulate"),
         trust={"static": "pinned"},
     )  # fmt: skip
@@ -74,7 +74,7 @@ def with_a_past(engine: Engine) -> None:
 
 
 def app_of(engine: Engine, streams: Streams | None = None, rate: int = 0) -> Starlette:
-    return create_app(engine, Limits((*LOOPBACK, "testserver"), rate=rate), streams=streams)
+    return create_app(engine, RequestLimits((*LOOPBACK, "testserver"), rate=rate), streams=streams)
 
 
 def signed_in(app: Starlette, role: Role = "admin", name: str = "ann") -> TestClient:

@@ -6,19 +6,19 @@ from typing import Any
 
 import msgspec
 
+from prowess.cards.history import CardHistory
+from prowess.cards.weights import WITH_MEANING
 from prowess.config import LearningConfig
-from prowess.context.card_weights import WITH_MEANING
 from prowess.engine import Engine
-from prowess.engine.card_history import CardHistory
-from prowess.engine.ways import Ways
+from prowess.engine.options import EngineOptions
 from prowess.errors import ApprovalNeeded
-from prowess.policy.approvals import Answer
+from prowess.policy.approvals import ApprovalAnswer
 from prowess.sources.stored_cards import StoredCards
 from prowess.store.database import Database
 from prowess.testing import StaticSource, capability, word_embedder
 from prowess.types import Detail, Message, Outcome, Problem, Provider, Turn
 from prowess.web.idempotency import Answers
-from prowess.web.people import People
+from prowess.web.users import Users
 from tests.conftest import SteppingClock
 from tests.evolution_support import scores
 
@@ -66,7 +66,7 @@ def engine_over(open_store: Callable[[], Database], folder: Path, word: str) -> 
             capability("resource:server/page", f"The page of {word}", metadata={"uri": f"file:///{word}"}),
         ],
     )
-    ways = Ways(
+    ways = EngineOptions(
         policy_files=(file,),
         embedder=word_embedder,
         learning=LearningConfig(mode="accumulate"),
@@ -119,7 +119,7 @@ def _decide(engine: Engine, word: str) -> None:
             engine.check("ada", f"tool:{word}-mail", arguments={"about": word, "first": answered})
         except ApprovalNeeded as needed:
             if answered:
-                engine.answer(needed.approval, Answer(yes=True, by="ann", note=f"yes to {word}"))
+                engine.answer(needed.approval, ApprovalAnswer(yes=True, by="ann", note=f"yes to {word}"))
     engine.check("cy", f"tool:{word}-train")
     engine.tokens.issue(word)
 
@@ -131,7 +131,7 @@ def _judge_cards(engine: Engine, word: str) -> None:
 
 def _let_people_in(engine: Engine, word: str) -> None:
     clock = SteppingClock()
-    People(engine.database, engine.journal, clock).issue(f"{word}-person", "viewer")
+    Users(engine.database, engine.journal, clock).issue(f"{word}-person", "viewer")
     assert Answers(engine.database, clock).begin(word, "one key", b"a write") is None
 
 
@@ -150,7 +150,7 @@ def listed(engine: Engine) -> dict[str, Any]:
         "approvals": engine.approvals(every=True),
         "reviews": engine.policy.reviews(),
         "tokens": engine.tokens.all(),
-        "people": People(engine.database, engine.journal, clock).tokens(),
+        "people": Users(engine.database, engine.journal, clock).tokens(),
         "evolution": [engine.evolution.history(agent) for agent in engine.evolution.agents()],
         "fitness": engine.evolution.fitness(),
         "skills": [(skill, engine.learning.results(skill.id)) for skill in engine.learning.skills()],

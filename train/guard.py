@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from prowess.context.classifier import BUCKETS, SHIPPED, concept_features
+from prowess.guard.classifier import BUCKETS, SHIPPED, concept_features
 from train.guard_fit import Head, Table, fit, table
 from train.guard_texts import ROOT, Example, author_fold, examples
 from train.guard_usual import Usual, alone, channels_of, harmless_below, reached, usual_of

@@ -8,7 +8,7 @@ import json
 import sys
 from pathlib import Path
 
-from prowess.context.characters import CONFUSABLES, TABLE_SIZE
+from prowess.text.characters import CONFUSABLES, TABLE_SIZE
 
 HEAD = "# Unicode confusables (UTS #39) of one Latin letter each. (c) Unicode, Inc.; Unicode License v3.\n"
 

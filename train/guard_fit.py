@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from prowess.context.characters import fold
-from prowess.context.classifier import BUCKETS, CHANNELS, Window, concept_features, scale, windows
-from prowess.context.quoting import shown, without_frontmatter
-from prowess.context.sanitise import DOCUMENTS
+from prowess.guard.classifier import BUCKETS, CHANNELS, SentenceWindow, concept_features, scale, windows
+from prowess.guard.quotations import shown, without_frontmatter
+from prowess.guard.sanitise import DOCUMENTS
+from prowess.text.characters import fold
 from train.guard_texts import Example
 
 Numbers = npt.NDArray[np.float64]
@@ -62,12 +62,12 @@ def table(examples: Sequence[Example]) -> Table:
     )
 
 
-def windows_of(one: Example) -> list[Window]:
+def windows_of(one: Example) -> list[SentenceWindow]:
     body = without_frontmatter(one.text) if one.channel in DOCUMENTS else one.text
     return windows(body, shown(fold(body, look_alikes=False).text).all)
 
 
-def _entries(window: Window, channel: str) -> tuple[Places, Numbers]:
+def _entries(window: SentenceWindow, channel: str) -> tuple[Places, Numbers]:
     start = BUCKETS + concept_features() + CHANNELS.index(channel)
     places = np.concatenate([window.words, BUCKETS + window.concepts, [start]])
     sizes = (len(window.words), len(window.concepts), 1)
@@ -83,7 +83,7 @@ class Head:
         sums = np.bincount(read.rows, self.weights[read.columns] * read.values, len(read.owners))
         return np.asarray(sums + self.bias)
 
-    def score_of(self, window: Window, channel: str) -> float:
+    def score_of(self, window: SentenceWindow, channel: str) -> float:
         places, values = _entries(window, channel)
         return float(self.weights[places] @ values) + self.bias
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from prowess.context.classifier import CHANNELS, GREATEST, LEAST, SHIPPED, SUMS
+from prowess.guard.classifier import CHANNELS, GREATEST, LEAST, SHIPPED, SUMS
 
 Numbers = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]

@@ -4,7 +4,7 @@
     python -m train.guard_reader --stretches cut
 
 What is learnt are two narrow matrices for each weight of the shipped encoder, and a head; they are written to
-`src/prowess/context/model/reader.npz` in 8 bits, with the digest of the encoder they belong to. Several
+`src/prowess/guard/model/reader.npz` in 8 bits, with the digest of the encoder they belong to. Several
 readers learn from labels; one more learns from labels and from what the others think of many texts that have
 none. The shipped one was not taught with every fifth text: `train.guard_limits` sets limits by those.
 """
@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils import parametrize
 
-from prowess.context.reader import ENCODER, SHARPNESS, SHIPPED
+from prowess.guard.networks import ENCODER, SHARPNESS, SHIPPED
 from train.embed import Ids, encode
 from train.fit import advance, pace
 from train.graph import HEAD_WIDTH, round_to_int8, weights_in
@@ -206,7 +206,7 @@ def _like(weight: Tensor, values: npt.NDArray[np.generic]) -> Tensor:
 
 
 def changes(net: Net, encoder: Path) -> Change:
-    """What was learnt, as `prowess.context.reader.turned` works it into the encoder's file."""
+    """What was learnt, as `prowess.guard.networks.turned` works it into the encoder's file."""
     content = encoder.read_bytes()
     places = {each.name: content.find(each.raw_data) for each in onnx.load(encoder).graph.initializer}
     found: Change = {}

@@ -20,18 +20,18 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
 
-from prowess.context.quoting import Shown, without_frontmatter
-from prowess.context.reader import ENCODER, TOKENS, asked, folded, stretches
-from prowess.context.sanitise import (
+from prowess.guard.networks import ENCODER, TOKENS, asked, folded, stretches
+from prowess.guard.quotations import QuotedSpans, without_frontmatter
+from prowess.guard.sanitise import (
     DOCUMENTS,
     HIDDEN_READ,
     MOST_HIDDEN,
-    Read,
+    ParsedText,
     _signals,
     neutralise,
     read,
 )
-from prowess.context.signals import heaviest
+from prowess.guard.signals import heaviest
 from train.catalogues import read_catalogue
 from train.guard_disguises import disguised
 from train.guard_texts import (
@@ -98,7 +98,7 @@ def said_openly(body: str, channel: str) -> list[str]:
     return [readable(asked(plain[start:end], channel)) for start, end in stretches(plain)[:MOST]]
 
 
-def said_hidden(seen: Read, channel: str) -> list[str]:
+def said_hidden(seen: ParsedText, channel: str) -> list[str]:
     """What the judge brings out of a text, read apart."""
     found = []
     for one in seen.hidden[:HIDDEN_READ]:
@@ -113,11 +113,13 @@ def readable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def evidence(seen: Read) -> dict[str, Any]:
+def evidence(seen: ParsedText) -> dict[str, Any]:
     """What the rules find: how heavy in the open, anywhere and in what is hidden, and how odd the hiding."""
     open_weight, carrying = heaviest(signal for signal in seen.signals if not signal.shown)
     any_weight, _ = heaviest(seen.signals)
-    inside = [(one.weight, heaviest(_signals(one.said[:MOST_HIDDEN], Shown()))[0]) for one in seen.hidden]
+    inside = [
+        (one.weight, heaviest(_signals(one.said[:MOST_HIDDEN], QuotedSpans()))[0]) for one in seen.hidden
+    ]
     speaking = [(odd, weight) for odd, weight in inside if weight and not (odd == 0 and weight <= any_weight)]
     return {
         "open": open_weight,

@@ -335,7 +335,7 @@ def main() -> None:
     net = teach(desk, recipe, weights_of(desk.texts, recipe, NOBODY, folds_of(desk.texts)), start)
     graph = reader(plain_weights(net), LONGEST)
     (given.out / "taught.onnx").write_bytes(graph.SerializeToString(deterministic=True))
-    print(f"wrote {given.out}; put taught.onnx into src/prowess/context/model, then run train.guard_limits")
+    print(f"wrote {given.out}; put taught.onnx into src/prowess/guard/model, then run train.guard_limits")
 
 
 if __name__ == "__main__":

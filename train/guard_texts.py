@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from prowess.context.sanitise import Channel
+from prowess.guard.sanitise import Channel
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = next(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from prowess.context.classifier import CHANNELS
+from prowess.guard.classifier import CHANNELS
 from train.guard_texts import Example
 
 Numbers = npt.NDArray[np.float64]

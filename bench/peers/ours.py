@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.peers.shelf import K, Search, Shelf
 from prowess.engine import Engine
-from prowess.engine.ways import Ways
+from prowess.engine.options import EngineOptions
 from prowess.opening import now
 from prowess.sources.names import display_name
 from prowess.store.opening import open_database
@@ -42,7 +42,7 @@ def _engine(shelf: Shelf) -> Engine:
     # As a server's tools are read: their names in words too.
     tools = [replace(each, display_name=display_name(each.name)) for each in shelf.capabilities]
     source = StaticSource("bench", capabilities=tools, details=dict(shelf.details))
-    ways = Ways(policy_files=(policy,), embedder=lambda: ("bench", shelf.embed))
+    ways = EngineOptions(policy_files=(policy,), embedder=lambda: ("bench", shelf.embed))
     engine = Engine(open_database("store.db", place), (source,), now, {}, ways)
     engine.sync()
     return engine

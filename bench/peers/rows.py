@@ -10,7 +10,7 @@ from statistics import median
 
 from bench.peers.shelf import Search, Shelf
 from prowess.discovery.encoder import SHIPPED, Encoder
-from prowess.measure import LabelledSet, Query, Scores, measure, read_set, sampled
+from prowess.metrics import LabelledSet, Query, RankingScores, measure, read_set, sampled
 from prowess.types import Capability
 
 CHIT_CHAT = (
@@ -88,11 +88,11 @@ def run(name: str, sets: Path, base: Path | None) -> dict[str, str]:
     }
 
 
-def _scores(queries: Sequence[Query], search: Search) -> Scores:
+def _scores(queries: Sequence[Query], search: Search) -> RankingScores:
     return measure(queries, search, time.perf_counter).scores
 
 
-def _recalls(scores: Scores) -> str:
+def _recalls(scores: RankingScores) -> str:
     return " / ".join(f"{value:.3f}" for value in (scores.recall_1, scores.recall_5, scores.recall_10))
 
 

@@ -24,7 +24,7 @@ from prowess.discovery.encoder import SHIPPED as SHIPPED_MODEL
 from prowess.discovery.encoder import Encoder
 from prowess.discovery.fusion import SHIPPED, Calibration, Scale
 from prowess.discovery.text import embedding_text
-from prowess.measure import LabelledSet, Query, read_set, sampled
+from prowess.metrics import LabelledSet, Query, read_set, sampled
 from prowess.types import Capability
 
 Array = npt.NDArray[np.float64]

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from prowess.engine import Engine
     from prowess.errors import ProwessError
     from prowess.opening import open
-    from prowess.sources.events import event_handler
-    from prowess.sources.functions import tool
+    from prowess.sources.python.events import event_handler
+    from prowess.sources.python.functions import tool
     from prowess.types import Capability, Decision, Hit, Message, Offer, Outcome, Turn
 
 __all__ = [
@@ -37,8 +37,8 @@ HOMES = {
     "Engine": "prowess.engine",
     "ProwessError": "prowess.errors",
     "open": "prowess.opening",
-    "event_handler": "prowess.sources.events",
-    "tool": "prowess.sources.functions",
+    "event_handler": "prowess.sources.python.events",
+    "tool": "prowess.sources.python.functions",
 }
 
 

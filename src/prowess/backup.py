@@ -28,14 +28,14 @@ MARKS = ("journal", "capability", "agent", "approved_content")
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class BackupContents:
     """What a backup holds: the schema it is of, and how many rows each table has."""
 
     schema: int
     rows: dict[str, int]
 
 
-def back_up(database: Database, file: Path) -> Contents:
+def back_up(database: Database, file: Path) -> BackupContents:
     """Write the whole store into a file that only its user may read; an old one is replaced at the end."""
     beside = file.with_name(f"{file.name}.{os.getpid()}.new")
     try:
@@ -58,7 +58,7 @@ def back_up(database: Database, file: Path) -> Contents:
     return contents
 
 
-def check(file: Path) -> Contents:
+def check(file: Path) -> BackupContents:
     """Read a backup from beginning to end; raises where it is not whole."""
     schema, counts = 0, dict[str, int]()
     for said in _read(file):
@@ -66,10 +66,10 @@ def check(file: Path) -> Contents:
             schema = int(said["schema"])
         elif isinstance(said, dict) and "rows" in said:
             counts[said["table"]] = said["rows"]
-    return Contents(schema, counts)
+    return BackupContents(schema, counts)
 
 
-def restore(database: Database, file: Path, replace: bool = False) -> Contents:
+def restore(database: Database, file: Path, replace: bool = False) -> BackupContents:
     """Make the store what the backup says; one that holds something only where that is meant."""
     contents = check(file)
     newest = migrations()[-1].number

@@ -11,7 +11,7 @@ from prowess import config as configuration
 from prowess.config import Settings, with_arguments
 from prowess.discovery import embedders
 from prowess.engine.engine import Engine
-from prowess.engine.ways import Ways
+from prowess.engine.options import EngineOptions
 from prowess.journal import Clock
 from prowess.sources.configured import configured_sources, definitions, owner
 from prowess.sources.source import Source
@@ -53,7 +53,7 @@ def open(
     return Engine(open_database(url, settings.root), sources, clock, environment, ways)
 
 
-def owned(ways: Ways, settings: Settings, sources: Sequence[Source]) -> Ways:
+def owned(ways: EngineOptions, settings: Settings, sources: Sequence[Source]) -> EngineOptions:
     """The same ways, for sources that a configuration names: what they bring belongs to it."""
     return replace(ways, owner=owner(settings), definitions=definitions(settings, sources))
 
@@ -61,11 +61,11 @@ def owned(ways: Ways, settings: Settings, sources: Sequence[Source]) -> Ways:
 def ways_of(
     settings: Settings, environment: Mapping[str, str], discovery: Mapping[str, Any],
     embedder: "Given | None" = None,
-) -> Ways:  # fmt: skip
+) -> EngineOptions:  # fmt: skip
     """What configuration and arguments say about how the engine works."""
     chosen = with_arguments(settings.config.discovery, discovery, opening=True)
     model = chosen.embedding_model_id
-    return Ways(
+    return EngineOptions(
         discovery=chosen,
         presets={preset.name: preset.capabilities for preset in settings.config.preset},
         trust={source.name: source.trust for source in settings.config.source if source.trust},

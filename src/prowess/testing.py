@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from prowess.sources.source import Known, Progress, silent
-from prowess.types import Capability, Detail, Draft, Entry, Problem, Provider, Reading
+from prowess.types import Capability, Detail, Draft, Problem, Provider, SourceEntry, SourceReading
 
 if TYPE_CHECKING:
     from prowess.discovery.dense import Matrix
@@ -33,12 +33,12 @@ class StaticSource:
     down: str = ""
     place: str = "memory"
 
-    def read(self, known: Known, progress: Progress = silent) -> Reading:
+    def read(self, known: Known, progress: Progress = silent) -> SourceReading:
         if self.down:
-            return Reading(down=self.down, problems=tuple(self.problems))
+            return SourceReading(down=self.down, problems=tuple(self.problems))
         drafts = tuple(Draft(c, self.details.get(c.id, Detail())) for c in self.capabilities)
-        return Reading(
-            entries=(Entry(self.place, "", drafts),),
+        return SourceReading(
+            entries=(SourceEntry(self.place, "", drafts),),
             providers=tuple(self.providers),
             problems=tuple(self.problems),
         )

@@ -108,7 +108,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SourceEntry:
     """One readable unit of a source (a file, a folder, a server) and what it offers.
 
     `stamp` tells whether the unit changed since it was read; empty means "read it every time".
@@ -121,10 +121,10 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class SourceReading:
     """Everything one source offers now, and everything that was wrong with it."""
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[SourceEntry, ...] = ()
     providers: tuple[Provider, ...] = ()
     problems: tuple[Problem, ...] = ()
     down: str = ""
@@ -137,7 +137,7 @@ first sight; only what a person approved."""
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldCapability:
     """A capability that is held back until a person has looked at it, or was rejected by one."""
 
     id: str
@@ -229,7 +229,13 @@ class Hit:
     """What brought it along, where the request alone would not have."""
 
 
+PINNED = ("pinned",)
+"""The reasons of a hit that a profile pins and the request did not find."""
+
 # --- what the model sees ---------------------------------------------------------------------
+
+DISCOVER = "discover_capabilities"
+"""The tool that a model searches with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +247,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tokens:
+class TokenCounts:
     """What an offer costs, part by part, and by which counter."""
 
     tier0: int = 0
@@ -268,7 +274,7 @@ class Offer:
     tool_ids: Mapping[str, str] = field(default_factory=dict)
     """Name of a tool in this offer -> the capability it stands for."""
     cards: tuple[str, ...] = ()
-    tokens: Tokens = Tokens()
+    tokens: TokenCounts = TokenCounts()
     left_out: LeftOut = LeftOut()
     catalogue_version: int = 0
     policy_revision: str = ""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from prowess.config import LearningConfig
 from prowess.engine import Engine
-from prowess.engine.ways import Ways
+from prowess.engine.options import EngineOptions
 from prowess.opening import now
 from prowess.store.opening import open_database
 from tests.promoter import SKILLS
@@ -33,7 +33,7 @@ class StoppingClock:
 
 def main(url: str, number: str) -> None:
     clock = StoppingClock()
-    ways = Ways(learning=LearningConfig(mode="accumulate"))
+    ways = EngineOptions(learning=LearningConfig(mode="accumulate"))
     engine = Engine(open_database(url, Path()), (), clock, {}, ways)
     learning = engine.learning
     clock.left = int(number)

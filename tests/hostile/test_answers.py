@@ -10,7 +10,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from prowess.sources.mcp import McpSource
+from prowess.sources.mcp.source import McpSource
 from tests.gateway_support import call, shelf, text_of, world
 from tests.hostile_support import Answer, HttpServer, memory, result, told, tool
 

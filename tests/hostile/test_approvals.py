@@ -23,8 +23,8 @@ import prowess
 from prowess.cli.main import prowess as prowess_command
 from prowess.errors import ApprovalNeeded
 from prowess.gateway.caller import issue_token
-from prowess.policy.approvals import Answer, Scope
-from prowess.sources.mcp import McpSource
+from prowess.policy.approvals import ApprovalAnswer, Scope
+from prowess.sources.mcp.source import McpSource
 from tests.gateway_support import (
     SERVERS,
     Person,
@@ -183,7 +183,7 @@ async def test_a_yes_is_for_one_use_with_the_arguments_that_were_shown(
     async with bank(tmp_path, mode, store=store_url) as (here, client, _):
         await pay(client, **SMALL)
         (waiting,) = here.engine.approvals()
-        here.engine.answer(waiting.id, Answer(yes=True, by="ann"))
+        here.engine.answer(waiting.id, ApprovalAnswer(yes=True, by="ann"))
         assert "waits" in await pay(client, **LARGE)
         assert "given" in await pay(client, **SMALL)
         assert "waits" in await pay(client, **SMALL)
@@ -197,7 +197,7 @@ async def test_a_person_may_say_yes_to_more_than_one_use(
     async with bank(tmp_path, store=store_url) as (here, client, _):
         await pay(client, **SMALL)
         (waiting,) = here.engine.approvals()
-        here.engine.answer(waiting.id, Answer(yes=True, by="ann", scope=scope))
+        here.engine.answer(waiting.id, ApprovalAnswer(yes=True, by="ann", scope=scope))
         for _ in range(3):
             assert "given" in await pay(client, **SMALL)
         assert large in await pay(client, **LARGE)
@@ -207,7 +207,7 @@ async def test_of_many_uses_at_once_one_yes_lets_one_through(tmp_path: Path, sto
     async with bank(tmp_path, store=store_url) as (here, client, _):
         await pay(client, **SMALL)
         (waiting,) = here.engine.approvals()
-        here.engine.answer(waiting.id, Answer(yes=True, by="ann"))
+        here.engine.answer(waiting.id, ApprovalAnswer(yes=True, by="ann"))
         said: list[str] = []
 
         async def one() -> None:
@@ -233,14 +233,16 @@ async def test_a_call_in_which_the_server_asks_back_is_one_use(
     ):
         assert "waits for a person" in text_of(await call(client, "tool:oracle/person"))
         (waiting,) = here.engine.approvals()
-        here.engine.answer(waiting.id, Answer(yes=True, by="ann"))
+        here.engine.answer(waiting.id, ApprovalAnswer(yes=True, by="ann"))
         assert "Ada" in text_of(await call(client, "tool:oracle/person"))
         assert "waits for a person" in text_of(await call(client, "tool:oracle/person"))
 
 
 async def test_what_somebody_answered_elsewhere_holds_over_the_clients_answer(tmp_path: Path) -> None:
     async with bank(tmp_path, approvals="client") as (here, client, eager):
-        eager.before = lambda: here.engine.answer(here.engine.approvals()[0].id, Answer(yes=False, by="ann"))
+        eager.before = lambda: here.engine.answer(
+            here.engine.approvals()[0].id, ApprovalAnswer(yes=False, by="ann")
+        )
         assert "given" not in await pay(client, **SMALL)
         assert [e.data["by"] for e in here.journal("approval.answered", "wil")] == ["ann"]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from prowess.context import shipped
+from prowess.guard import integrity as shipped
 from prowess.testing import StaticSource, capability
 from tests.conftest import OpenEngine
 

@@ -10,11 +10,11 @@ import pytest
 
 from prowess.errors import StoreBusy
 from prowess.gateway.caller import Caller
-from prowess.gateway.calling import Wish
-from prowess.gateway.client import Asked, Client
-from prowess.gateway.following import AT_ONCE, LONGEST_RETRY, QUIET, Pace
+from prowess.gateway.calls import CallRequest
+from prowess.gateway.client import Client, ClientAnswer
+from prowess.gateway.refresh import AT_ONCE, LONGEST_RETRY, QUIET, Pace
 from prowess.gateway.results import Answer
-from prowess.sources.mcp import McpSource
+from prowess.sources.mcp.source import McpSource
 from prowess.store.opening import open_database
 from prowess.types import Capability
 from tests.gateway_support import SERVERS, World, call, text_of, until, workshop, world
@@ -38,7 +38,7 @@ def held(store_url: str, folder: Path) -> Iterator[None]:
 
 
 def nobody(*asked: object) -> Any:
-    return Asked()
+    return ClientAnswer()
 
 
 async def written(here: World, outcome: str, count: int) -> None:
@@ -73,7 +73,7 @@ async def test_a_call_that_was_made_is_in_the_journal_however_long_the_store_was
             busy.enter_context(held(store_url, tmp_path))
             return {"content": [{"type": "text", "text": "made"}]}
 
-        wish = Wish("tool:shop/engrave", {"text": "two"}, "call_with_effects")
+        wish = CallRequest("tool:shop/engrave", {"text": "two"}, "call_with_effects")
         answer = await here.gateway.calls.call(wish, Client(Caller("default"), nobody), do)
         assert answer["content"][0]["text"] == "made"
         assert [entry.data["outcome"] for entry in here.journal("call")] == ["ok"]
@@ -93,7 +93,7 @@ async def test_what_waits_when_the_gateway_ends_is_written_once_the_store_is_fre
     async with world(tmp_path, workshop(), store=store_url, patience=0.3) as here:
         async with here.client() as client:
             await call(client, "tool:shop/engrave", with_effects=True, text="one")
-        wish = Wish("tool:shop/engrave", {"text": "two"}, "call_with_effects")
+        wish = CallRequest("tool:shop/engrave", {"text": "two"}, "call_with_effects")
         await here.gateway.calls.call(wish, Client(Caller("default"), nobody), do)
         busy.close()
     database = open_database(store_url, tmp_path)

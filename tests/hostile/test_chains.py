@@ -10,8 +10,8 @@ from shlex import quote
 
 import pytest
 
-from prowess.sources.importers import read_config
-from prowess.sources.mcp import McpSource
+from prowess.sources.imports.importers import read_config
+from prowess.sources.mcp.source import McpSource
 from tests.gateway_support import OWNER, free_port, make_engine, served, workshop, write_config
 from tests.hostile_support import Pipes, eventually, listens
 

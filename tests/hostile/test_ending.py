@@ -12,7 +12,7 @@ from threading import Thread
 
 import pytest
 
-from prowess.sources.mcp import McpSource
+from prowess.sources.mcp.source import McpSource
 from tests.gateway_support import OWNER, SERVERS, free_port, served, workshop, write_config
 from tests.hostile_support import Pipes, begun, eventually, gateway, listens, post, wish
 

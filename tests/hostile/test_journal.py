@@ -11,8 +11,8 @@ from mcp_types import ElicitResult
 from starlette.testclient import TestClient
 
 from prowess.errors import NotFound
-from prowess.gateway.discretion import fault_without_values, without_values
-from prowess.sources.functions import Functions
+from prowess.gateway.error_redaction import fault_without_values, without_values
+from prowess.sources.python.functions import Functions
 from prowess.testing import StaticSource, capability
 from prowess.types import Outcome, SourceRef
 from prowess.web.stream import Streams

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from prowess.engine import Engine, learning
+from prowess.engine import Engine
+from prowess.learning import learning
 from prowess.store.opening import open_database
 from tests.conftest import SteppingClock
 from tests.learning_support import office, use

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import prowess
-from prowess.sources.mcp import McpSource
+from prowess.sources.mcp.source import McpSource
 from tests.gateway_support import OWNER, make_engine, world, write_config
 from tests.hostile_support import eventually, gateway, told, tool
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from prowess.context.classifier import Classifier
-from prowess.context.reader import Reader
 from prowess.engine import Engine
-from prowess.engine.ways import Ways
+from prowess.engine.options import EngineOptions
+from prowess.guard.classifier import Classifier
+from prowess.guard.networks import Reader
 from prowess.journal import Raw
 from prowess.opening import now
 from prowess.store.opening import open_database
@@ -51,7 +51,7 @@ def test_others_write_while_a_sync_judges(
 ) -> None:
     found = [capability(f"tool:s/{number}", f"{WORDY} {number}") for number in range(5)]
     source = StaticSource("s", kind="mcp", capabilities=found)
-    ways = Ways(embedder=word_embedder, trust={"s": trust})  # type: ignore[dict-item]
+    ways = EngineOptions(embedder=word_embedder, trust={"s": trust})  # type: ignore[dict-item]
     engine = Engine(open_database(store_url, tmp_path), (source,), now, {}, ways)
     engine.journal.record(Raw("note", {}))
     report = engine.sync(vectors=False)
@@ -73,7 +73,7 @@ def test_others_write_while_vectors_are_made(store_url: str, tmp_path: Path) -> 
         return name, probe
 
     source = StaticSource("s", capabilities=[capability(f"tool:{n}", f"Does {n}") for n in range(300)])
-    ways = Ways(embedder=probing_embedder)  # type: ignore[arg-type]
+    ways = EngineOptions(embedder=probing_embedder)  # type: ignore[arg-type]
     engine = Engine(open_database(store_url, tmp_path), (source,), now, {}, ways)
     engine.sync()
     assert len(made) >= 3
@@ -98,7 +98,7 @@ def test_nothing_is_visible_between_arriving_and_being_judged(
     monkeypatch.setattr(Classifier, "open", classmethod(lambda cls: probing))
     found = [capability(f"tool:s/{number}", f"{WORDY} {number}") for number in range(300)]
     source = StaticSource("s", kind="mcp", capabilities=found)
-    engine = Engine(open_database(store_url, tmp_path), (source,), now, {}, Ways())
+    engine = Engine(open_database(store_url, tmp_path), (source,), now, {}, EngineOptions())
     engine.sync(vectors=False)
     assert set(seen) == {(0,)}
     assert len(engine.view().capabilities) == 300
@@ -112,7 +112,7 @@ def test_what_changes_while_the_guard_reads_is_judged_too(
     """Another process removes the approved text meanwhile: what was a known text is new again, and judged."""
     known, new = capability("tool:s/known", "Reads a page"), capability("tool:s/new", WORDY)
     source = StaticSource("s", kind="mcp", capabilities=[known])
-    ways = Ways(trust={"s": "growing"})
+    ways = EngineOptions(trust={"s": "growing"})
     engine = Engine(open_database(store_url, tmp_path), (source,), now, {}, ways)
     engine.sync(vectors=False)
     other = Engine(open_database(store_url, tmp_path), (StaticSource("s", kind="mcp"),), now, {}, ways)

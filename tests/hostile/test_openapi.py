@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from prowess.sources.openapi import OpenApiSource
+from prowess.sources.openapi.source import OpenApiSource
 from tests.gateway_support import call, text_of, world
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from prowess.journal import Journal
-from prowess.learning import skills
+from prowess.learning import lessons as skills
 from prowess.opening import now
 from prowess.store.opening import open_database
 from tests.promoter import SKILLS

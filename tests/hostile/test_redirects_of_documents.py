@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from prowess.engine import Engine
-from prowess.engine.ways import Ways
-from prowess.sources.openapi import OpenApiSource
-from prowess.sources.remote_cards import RemoteCards
+from prowess.engine.options import EngineOptions
+from prowess.sources.openapi.source import OpenApiSource
+from prowess.sources.remote_cards import RemoteCardSource
 from prowess.sources.source import Source
 from prowess.store.opening import open_database
 from prowess.testing import word_embedder
@@ -93,12 +93,12 @@ def inside() -> Iterator[Site]:
 def source(kind: str, url: str) -> Source:
     if kind == "openapi":
         return OpenApiSource(name="web", location=url, timeout=5)
-    return RemoteCards(name="web", url=url, digest=hashlib.sha256(CARD.encode()).hexdigest(), timeout=5)
+    return RemoteCardSource(name="web", url=url, digest=hashlib.sha256(CARD.encode()).hexdigest(), timeout=5)
 
 
 def synced(store_url: str, place: Path, kind: str, url: str) -> tuple[list[str], str]:
     """What a sync takes in from a URL, and what it says of it."""
-    ways = Ways(embedder=word_embedder)
+    ways = EngineOptions(embedder=word_embedder)
     engine = Engine(open_database(store_url, place), (source(kind, url),), SteppingClock(), {}, ways)
     try:
         engine.sync()

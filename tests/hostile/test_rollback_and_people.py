@@ -6,10 +6,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from prowess.cli.main import prowess
+from prowess.engine import Engine
 from prowess.web.dispatch import ROOT
 from tests.conftest import OWNER
 from tests.evolution_support import FAIR, UNSAFE, inconsistencies, scores
-from tests.evolving import EvolvingEngine
 from tests.test_evolution_engine import offered
 from tests.test_evolution_store import OpenEvolving, open_evolving
 from tests.web_support import app_of, signed_in
@@ -20,7 +20,7 @@ FALLEN = scores(0.1, 0.1, 1.0, "L0", 0.1)
 
 
 @pytest.fixture
-def engine(open_evolving: OpenEvolving) -> EvolvingEngine:
+def engine(open_evolving: OpenEvolving) -> Engine:
     """Generation 1 has A, B and C."""
     engine = open_evolving()
     engine.sync(vectors=False)
@@ -29,7 +29,7 @@ def engine(open_evolving: OpenEvolving) -> EvolvingEngine:
     return engine
 
 
-def off(engine: EvolvingEngine) -> list[str]:
+def off(engine: Engine) -> list[str]:
     return sorted(provider.name for provider in engine.providers("ada") if provider.off)
 
 
@@ -40,7 +40,7 @@ def run(*words: str) -> Result:
 @pytest.mark.parametrize("agent", ["ada", ""])
 @pytest.mark.parametrize("fallen", [UNSAFE, FALLEN], ids=["breach", "regression"])
 def test_what_a_person_switched_off_stays_off_through_every_rollback(
-    engine: EvolvingEngine, agent: str, fallen: object
+    engine: Engine, agent: str, fallen: object
 ) -> None:
     engine.deactivate("C", agent)
     engine.evaluate("ada", FAIR)
@@ -55,21 +55,21 @@ def test_what_a_person_switched_off_stays_off_through_every_rollback(
     assert not [e for e in engine.journal.latest(agent="ada") if e.type == "provider.on"]
 
 
-def test_a_breach_switches_nothing_on_whoever_switched_it_off(engine: EvolvingEngine) -> None:
+def test_a_breach_switches_nothing_on_whoever_switched_it_off(engine: Engine) -> None:
     engine.deactivate("B", "ada", "it was slow", automatic=True)
     breached = engine.evaluate("ada", UNSAFE)
     assert breached.restore and breached.restore.on == () and breached.restore.kept_off == ()
     assert off(engine) == ["B"]
 
 
-def test_what_an_automatism_removed_comes_back_after_a_regression(engine: EvolvingEngine) -> None:
+def test_what_an_automatism_removed_comes_back_after_a_regression(engine: Engine) -> None:
     engine.deactivate("B", "ada", "it was slow", automatic=True)
     fallen = engine.evaluate("ada", FALLEN)
     assert fallen.restore and fallen.restore.on == ("B",)
     assert off(engine) == [] and inconsistencies(engine, "ada") == []
 
 
-def test_a_person_who_takes_over_what_a_rollback_switched_off_has_decided(engine: EvolvingEngine) -> None:
+def test_a_person_who_takes_over_what_a_rollback_switched_off_has_decided(engine: Engine) -> None:
     engine.deactivate("C", "ada")
     engine.evaluate("ada", FAIR)
     engine.activate("C", "ada")
@@ -85,7 +85,7 @@ def test_a_person_who_takes_over_what_a_rollback_switched_off_has_decided(engine
 
 
 def test_the_command_line_the_api_and_the_page_say_what_stays_off(
-    engine: EvolvingEngine, tmp_path: Path, store_url: str, monkeypatch: pytest.MonkeyPatch
+    engine: Engine, tmp_path: Path, store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "policy.yaml").write_text(OWNER)
     (tmp_path / "prowess.toml").write_text(f'store = "{store_url}"\n[policy]\nfiles = ["policy.yaml"]\n')

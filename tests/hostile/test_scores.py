@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from prowess.cli.main import prowess
+from prowess.engine import Engine
 from prowess.errors import Denied, EvolutionError
 from prowess.evolution.scores import Scores
 from prowess.store import database
@@ -16,7 +17,6 @@ from prowess.store.opening import open_database
 from prowess.web.dispatch import ROOT
 from tests.conftest import OWNER
 from tests.evolution_support import FAIR, UNSAFE, scores
-from tests.evolving import EvolvingEngine
 from tests.test_evolution_store import OpenEvolving, open_evolving
 from tests.web_support import app_of, signed_in
 
@@ -31,7 +31,7 @@ def as_given(autonomy: Any) -> Scores:
 
 
 @pytest.fixture
-def engine(open_evolving: OpenEvolving) -> EvolvingEngine:
+def engine(open_evolving: OpenEvolving) -> Engine:
     engine = open_evolving()
     engine.sync(vectors=False)
     return engine
@@ -51,7 +51,7 @@ def run(*words: str, input: str | None = None) -> Result:
     return CliRunner().invoke(prowess, words, input=input)
 
 
-def still_works(engine: EvolvingEngine, agent: str) -> None:
+def still_works(engine: Engine, agent: str) -> None:
     """Everything that an unreadable row used to stop."""
     assert engine.find("do a-work", agent=agent)
     assert engine.offer("do a-work").hits
@@ -88,7 +88,7 @@ def test_what_is_no_fraction_of_one_is_refused_with_a_remedy(axis: str, value: A
     assert "fraction of one" in refused.value.remedy
 
 
-def test_an_agent_that_was_evaluated_with_a_fraction_goes_on(engine: EvolvingEngine) -> None:
+def test_an_agent_that_was_evaluated_with_a_fraction_goes_on(engine: Engine) -> None:
     engine.evaluate("ada", as_given(0.6))
     assert engine.evolution.status("ada").scores.level == "L3"
     still_works(engine, "ada")
@@ -96,7 +96,7 @@ def test_an_agent_that_was_evaluated_with_a_fraction_goes_on(engine: EvolvingEng
 
 
 @pytest.mark.parametrize("agent", [None, "", 7, SURROGATE])
-def test_who_has_no_name_has_no_evolution(engine: EvolvingEngine, agent: Any) -> None:
+def test_who_has_no_name_has_no_evolution(engine: Engine, agent: Any) -> None:
     evolution = engine.evolution
     for refused in (
         lambda: engine.evaluate(agent, FAIR),
@@ -108,13 +108,13 @@ def test_who_has_no_name_has_no_evolution(engine: EvolvingEngine, agent: Any) ->
             refused()
 
 
-def test_what_are_no_scores_is_refused(engine: EvolvingEngine) -> None:
+def test_what_are_no_scores_is_refused(engine: Engine) -> None:
     for wrong in (0.5, dict(AXES), "good"):
         with pytest.raises(EvolutionError, match="give Scores"):
             engine.evaluate("ada", wrong)  # type: ignore[arg-type]
 
 
-def test_the_limits_of_parameters_are_the_same_at_every_face(engine: EvolvingEngine, place: Path) -> None:
+def test_the_limits_of_parameters_are_the_same_at_every_face(engine: Engine, place: Path) -> None:
     with pytest.raises(EvolutionError, match="min_interactions must be from 1 to 1000000"):
         engine.evolution.set_params("default", {"min_interactions": 10**23})
     refused = run("evolve", "params", "--set", f"min_interactions={10**23}")
@@ -130,7 +130,7 @@ def test_the_limits_of_parameters_are_the_same_at_every_face(engine: EvolvingEng
 
 @pytest.mark.parametrize(("given", "level"), [("L4", "L4"), (1, "L1"), (3, "L3"), (0.6, "L3"), (1.0, "L5")])
 def test_autonomy_means_the_same_to_the_library_the_api_and_the_command_line(
-    engine: EvolvingEngine, place: Path, given: object, level: str
+    engine: Engine, place: Path, given: object, level: str
 ) -> None:
     assert as_given(given).level == level
     client = signed_in(app_of(engine))
@@ -151,9 +151,7 @@ def test_autonomy_means_the_same_to_the_library_the_api_and_the_command_line(
 
 
 @pytest.mark.parametrize("given", [True, None, "3", 6, 3.5])
-def test_what_is_no_level_is_refused_at_every_face(
-    engine: EvolvingEngine, place: Path, given: object
-) -> None:
+def test_what_is_no_level_is_refused_at_every_face(engine: Engine, place: Path, given: object) -> None:
     said = {"scores": {**AXES, "autonomy": given}}
     assert signed_in(app_of(engine)).post(f"{ROOT}/evolution/evaluate", json=said).status_code == 422
     refused = run("evolve", "replay", "-", input=msgspec.json.encode(said).decode())
@@ -235,14 +233,14 @@ def test_what_earlier_versions_kept_wrongly_is_read_as_it_was_meant(
 SPOILT = ('{"evaluations": "many"}', "no JSON at all", '{"previous":{"autonomy":2e-1}}')
 
 
-def spoil(engine: EvolvingEngine, statement: str, **values: object) -> None:
+def spoil(engine: Engine, statement: str, **values: object) -> None:
     with engine.database.writing() as transaction:
         assert transaction.run(statement, **values)
 
 
 @pytest.mark.parametrize("text", SPOILT)
 def test_a_row_that_cannot_be_read_stops_nobody_and_doctor_names_it_until_it_is_repaired(
-    engine: EvolvingEngine, place: Path, text: str
+    engine: Engine, place: Path, text: str
 ) -> None:
     for _ in range(3):
         engine.evaluate("ada", FAIR)
@@ -270,7 +268,7 @@ def test_a_row_that_cannot_be_read_stops_nobody_and_doctor_names_it_until_it_is_
 
 
 def test_an_evaluation_heals_where_an_agent_stands_and_a_stop_is_not_forgotten(
-    engine: EvolvingEngine,
+    engine: Engine,
 ) -> None:
     engine.evaluate("ada", FAIR)
     engine.evaluate("bob", FAIR)
@@ -286,7 +284,7 @@ def test_an_evaluation_heals_where_an_agent_stands_and_a_stop_is_not_forgotten(
 
 
 def test_a_generation_that_cannot_be_read_is_passed_over_and_the_others_can_be_brought_back(
-    engine: EvolvingEngine,
+    engine: Engine,
 ) -> None:
     engine.deactivate("C", "ada")
     engine.evaluate("ada", FAIR)
@@ -302,7 +300,7 @@ def test_a_generation_that_cannot_be_read_is_passed_over_and_the_others_can_be_b
 
 
 def test_parameters_that_are_out_of_bounds_are_passed_over_and_the_others_hold(
-    engine: EvolvingEngine,
+    engine: Engine,
 ) -> None:
     engine.evolution.set_params("ada", {"beta": 0.2})
     kept = '{"alpha":0.1,"beta":0.2,"min_interactions":100000000000000000000000}'

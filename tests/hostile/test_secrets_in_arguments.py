@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from prowess.cli.main import prowess
-from prowess.sources.importers import import_servers
+from prowess.sources.imports.importers import import_servers
 
 SECRETS: list[tuple[list[str], str]] = [
     (["--env=PASS=S1"], "S1"),

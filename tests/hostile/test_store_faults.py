@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from prowess.journal import Journal, Place, Raw
+from prowess.journal import Journal, JournalPosition, Raw
 from prowess.policy.files import stamp_files
 from prowess.store.database import Database, migrations
 from prowess.store.opening import open_database
@@ -94,7 +94,7 @@ def test_a_clock_that_is_set_back_does_not_turn_the_journal_round(database: Data
     assert journal.latest() == tuple(written)
     assert journal.after(()) == tuple(written)
     last = written[-1]
-    assert journal.latest(2, before=Place(last.at, last.chain, last.number)) == tuple(written[1:3])
+    assert journal.latest(2, before=JournalPosition(last.at, last.chain, last.number)) == tuple(written[1:3])
     journal.verify()
 
 

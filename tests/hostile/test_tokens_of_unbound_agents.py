@@ -7,7 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from prowess.engine import Engine
-from prowess.engine.ways import Ways
+from prowess.engine.options import EngineOptions
 from prowess.store.opening import open_database
 from prowess.testing import word_embedder
 from tests.conftest import OpenEngine, SteppingClock
@@ -112,7 +112,7 @@ def test_another_configuration_on_the_same_store_ends_no_token_it_was_not_shown(
     stored = engine.tokens.issue("root").text
     elsewhere = tmp_path / "elsewhere.yaml"
     elsewhere.write_text(NOBODY)
-    ways = Ways(policy_files=(elsewhere,), embedder=word_embedder)
+    ways = EngineOptions(policy_files=(elsewhere,), embedder=word_embedder)
     other = Engine(open_database(store_url, tmp_path), (), clock, {}, ways)
     try:
         other.find("anything")
@@ -141,7 +141,7 @@ def test_removing_an_agent_ends_its_tokens_also_when_the_clock_stands_still(
 ) -> None:
     clock = Clock(SteppingClock().now)
     (tmp_path / "policy.yaml").write_text(EVE)
-    ways = Ways(policy_files=(tmp_path / "policy.yaml",), embedder=word_embedder)
+    ways = EngineOptions(policy_files=(tmp_path / "policy.yaml",), embedder=word_embedder)
     engine = Engine(open_database(store_url, tmp_path), (), clock, {}, ways)
     try:
         engine.bind("bob", "clerk")

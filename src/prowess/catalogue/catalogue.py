@@ -13,12 +13,12 @@ import msgspec
 
 from prowess.catalogue import claims, ownership, quarantine, writing
 from prowess.catalogue.merge import Arrival
-from prowess.catalogue.planning import Plan, Step, plan_of
+from prowess.catalogue.planning import Plan, PlannedWrite, plan_of
 from prowess.catalogue.view import View
 from prowess.catalogue.writing import Written
 from prowess.errors import NotFound
 from prowess.store.database import Database, Transaction, paced
-from prowess.types import Capability, Detail, Held, Problem
+from prowess.types import Capability, Detail, HeldCapability, Problem
 
 DecodeAll = msgspec.json.Decoder(list[Capability])
 DecodeDetail = msgspec.json.Decoder(Detail)
@@ -141,7 +141,7 @@ class Catalogue:
         return plan if version == plan.version else plan_of(transaction, arrival, version)
 
     def apply(
-        self, transaction: Transaction, arrival: Arrival, step: Step, has_text: Collection[str]
+        self, transaction: Transaction, arrival: Arrival, step: PlannedWrite, has_text: Collection[str]
     ) -> None:
         """Make the catalogue hold exactly what these sources offer now.
 
@@ -165,13 +165,15 @@ class Catalogue:
         if touched:
             _changed(transaction)
 
-    def approve(self, transaction: Transaction, id: str, by: str, now: str, digest: str = "") -> Held:
+    def approve(
+        self, transaction: Transaction, id: str, by: str, now: str, digest: str = ""
+    ) -> HeldCapability:
         """A person lets a held capability go, with exactly the content it has now."""
         found = quarantine.approve(transaction, id, by, now, digest)
         _changed(transaction)
         return found
 
-    def reject(self, transaction: Transaction, id: str, digest: str = "") -> Held:
+    def reject(self, transaction: Transaction, id: str, digest: str = "") -> HeldCapability:
         """A person keeps a capability out until its content changes."""
         found = quarantine.reject(transaction, id, digest)
         _changed(transaction)

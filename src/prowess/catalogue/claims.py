@@ -9,7 +9,7 @@ from itertools import groupby
 
 import msgspec
 
-from prowess.catalogue.uris import Address, address, template
+from prowess.catalogue.uris import NormalizedUri, address, template
 from prowess.catalogue.view import View
 from prowess.store.database import Transaction
 from prowess.types import Capability, Problem
@@ -26,7 +26,7 @@ def claim_of(capability: Capability) -> str:
     return f"{{template}} {found.shape}" if found else ""
 
 
-def written(place: Address) -> str:
+def written(place: NormalizedUri) -> str:
     return "?".join([place.path, "&".join(sorted(place.query))]) if place.query else place.path
 
 

@@ -7,11 +7,11 @@ from typing import Self
 
 from prowess.catalogue.ownership import Ownership
 from prowess.journal import canonical
-from prowess.types import Changes, Draft, Problem, Reading, SourceRef, Trust
+from prowess.types import Changes, Draft, Problem, SourceReading, SourceRef, Trust
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class OwnedContent:
     """Who offers a capability, from where, and with which content."""
 
     source: str
@@ -26,7 +26,7 @@ class Row:
 class Arrival:
     """What sources offer now, who configured them, and how far each is trusted."""
 
-    readings: Mapping[str, Reading]
+    readings: Mapping[str, SourceReading]
     trust: Mapping[str, Trust]
     """Of every source that is configured, in the order in which they count."""
     owner: str
@@ -37,7 +37,7 @@ class Arrival:
     @classmethod
     def of(
         cls,
-        readings: Mapping[str, Reading],
+        readings: Mapping[str, SourceReading],
         trust: Mapping[str, Trust],
         owner: str = "",
         definitions: Mapping[str, str] | None = None,
@@ -56,19 +56,19 @@ class Arrival:
 
 
 @dataclass(slots=True)
-class Wanted:
+class MergedCatalogue:
     """What the catalogue should hold, being put together source by source."""
 
-    rows: dict[str, Row] = field(default_factory=dict)
+    rows: dict[str, OwnedContent] = field(default_factory=dict)
     drafts: dict[str, Draft] = field(default_factory=dict)
     stamps: dict[tuple[str, str], str] = field(default_factory=dict)
     problems: dict[str, list[Problem]] = field(default_factory=dict)
 
-    def keep(self, current: Mapping[str, Row], ids: Iterable[str]) -> None:
+    def keep(self, current: Mapping[str, OwnedContent], ids: Iterable[str]) -> None:
         for id in ids:
             self.add(id, current[id], None)
 
-    def add(self, id: str, row: Row, draft: Draft | None) -> None:
+    def add(self, id: str, row: OwnedContent, draft: Draft | None) -> None:
         first = self.rows.get(id)
         if first is None:
             self.rows[id] = row
@@ -93,10 +93,10 @@ def digest(draft: Draft) -> str:
     return hashlib.sha256(canonical([content, draft.detail]).encode()).hexdigest()
 
 
-def merge(current: Mapping[str, Row], arrival: Arrival, ownership: Ownership) -> Wanted:
+def merge(current: Mapping[str, OwnedContent], arrival: Arrival, ownership: Ownership) -> MergedCatalogue:
     """What others configured stays; then our sources in order: of two that define one id, the first wins."""
     held: dict[str, dict[str, list[str]]] = {}
-    wanted = Wanted()
+    wanted = MergedCatalogue()
     for id, row in current.items():
         if ownership.is_foreign(row.source, row.definition):
             wanted.rows[id] = row
@@ -116,10 +116,10 @@ def merge(current: Mapping[str, Row], arrival: Arrival, ownership: Ownership) ->
 
 
 def _take(
-    wanted: Wanted,
+    wanted: MergedCatalogue,
     source: str,
     arrival: Arrival,
-    current: Mapping[str, Row],
+    current: Mapping[str, OwnedContent],
     held: Mapping[str, Sequence[str]],
 ) -> None:
     for entry in arrival.readings[source].entries:
@@ -130,10 +130,12 @@ def _take(
         for draft in entry.drafts or ():
             provider = draft.capability.provider or source
             content, definition = arrival.digests[id(draft)], arrival.claimed[source]
-            wanted.add(draft.capability.id, Row(source, entry.place, provider, content, definition), draft)
+            wanted.add(
+                draft.capability.id, OwnedContent(source, entry.place, provider, content, definition), draft
+            )
 
 
-def compare(current: Mapping[str, Row], wanted: Mapping[str, Row]) -> Changes:
+def compare(current: Mapping[str, OwnedContent], wanted: Mapping[str, OwnedContent]) -> Changes:
     return Changes(
         added=tuple(sorted(wanted.keys() - current.keys())),
         changed=tuple(
@@ -143,7 +145,7 @@ def compare(current: Mapping[str, Row], wanted: Mapping[str, Row]) -> Changes:
     )
 
 
-def moved_only(current: Mapping[str, Row], wanted: Wanted) -> list[str]:
+def moved_only(current: Mapping[str, OwnedContent], wanted: MergedCatalogue) -> list[str]:
     """Same content, other place: only where it is read from changes."""
     return [
         id
@@ -152,7 +154,7 @@ def moved_only(current: Mapping[str, Row], wanted: Wanted) -> list[str]:
     ]
 
 
-def redefined(current: Mapping[str, Row], wanted: Wanted) -> list[str]:
+def redefined(current: Mapping[str, OwnedContent], wanted: MergedCatalogue) -> list[str]:
     """Kept without being read, while the definition of its source changed."""
     return [
         id

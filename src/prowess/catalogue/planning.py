@@ -8,9 +8,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from prowess.catalogue import ownership, quarantine
-from prowess.catalogue.merge import Arrival, Row, Wanted, compare, merge, moved_only, redefined
+from prowess.catalogue.merge import (
+    Arrival,
+    MergedCatalogue,
+    OwnedContent,
+    compare,
+    merge,
+    moved_only,
+    redefined,
+)
 from prowess.catalogue.ownership import Ownership
-from prowess.catalogue.quarantine import Standing
+from prowess.catalogue.quarantine import QuarantineChange
 from prowess.catalogue.writing import Written, encoded
 from prowess.store.database import Transaction
 from prowess.types import Changes
@@ -21,14 +29,14 @@ class Plan:
     """What a sync means for the catalogue at one version of it."""
 
     version: int
-    current: Mapping[str, Row]
-    wanted: Wanted
+    current: Mapping[str, OwnedContent]
+    wanted: MergedCatalogue
     changes: Changes
     moved: tuple[str, ...]
     redefined: tuple[str, ...]
     ownership: Ownership
     known: quarantine.Known
-    judged: Mapping[str, Row]
+    judged: Mapping[str, OwnedContent]
     """What the sync decides about; what others configured is not in it."""
     first_seen: tuple[str, ...]
     """Sources that offer something for the first time."""
@@ -40,13 +48,13 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class PlannedWrite:
     """A plan with everything that is written for it."""
 
     plan: Plan
     now: str
     rows: Mapping[str, Written]
-    standing: Standing
+    standing: QuarantineChange
     unjudged: frozenset[str]
     """Sources of which something is held back because the guard is broken."""
 
@@ -65,10 +73,10 @@ class Step:
         return bool(plan.changes or self.rows or plan.redefined or self.standing or plan.first_seen)
 
 
-def prepared(plan: Plan, arrival: Arrival, unsafe: Mapping[str, str], now: str) -> Step:
+def prepared(plan: Plan, arrival: Arrival, unsafe: Mapping[str, str], now: str) -> PlannedWrite:
     """What to write, given why each unsafe text is; those are held back with that reason."""
     verdicts = quarantine.judge(plan.judged, plan.current, arrival.trust, plan.known, unsafe)
-    return Step(
+    return PlannedWrite(
         plan=plan,
         now=now,
         rows=encoded(plan.wanted, plan.written, plan.version + 1, now),
@@ -79,11 +87,11 @@ def prepared(plan: Plan, arrival: Arrival, unsafe: Mapping[str, str], now: str) 
     )
 
 
-def _rows(transaction: Transaction) -> dict[str, Row]:
+def _rows(transaction: Transaction) -> dict[str, OwnedContent]:
     rows = transaction.all(
         "SELECT id, source, place, provider, digest, definition FROM capability WHERE workspace = :workspace"
     )
-    return {row[0]: Row(*row[1:]) for row in rows}
+    return {row[0]: OwnedContent(*row[1:]) for row in rows}
 
 
 def plan_of(transaction: Transaction, arrival: Arrival, version: int) -> Plan:
@@ -110,7 +118,7 @@ def plan_of(transaction: Transaction, arrival: Arrival, version: int) -> Plan:
     )
 
 
-def _judged(wanted: Wanted, arrival: Arrival, whose: Ownership) -> dict[str, Row]:
+def _judged(wanted: MergedCatalogue, arrival: Arrival, whose: Ownership) -> dict[str, OwnedContent]:
     """What this sync decides about: everything it read, and what is fully trusted now."""
     return {
         id: row

@@ -9,10 +9,10 @@ something; after that only a person does. One that may grow also has ids approve
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from prowess.catalogue.merge import Row
+from prowess.catalogue.merge import OwnedContent
 from prowess.errors import NotFound, Outdated
 from prowess.store.database import Transaction
-from prowess.types import Held, Trust
+from prowess.types import HeldCapability, Trust
 
 FIRST_SIGHT = "first sight"
 GROWTH = "growth"
@@ -31,13 +31,13 @@ class Known:
 
     approved: Mapping[str, Mapping[str, str]]
     """Id -> digest -> who approved that content."""
-    held: Mapping[str, Held]
+    held: Mapping[str, HeldCapability]
     seen: Collection[str]
     """Sources that have offered something before."""
 
 
 @dataclass(frozen=True, slots=True)
-class Verdicts:
+class QuarantineVerdicts:
     """What a sync approves, by whom, and what it holds back, with the reason."""
 
     approved: Mapping[str, str]
@@ -45,12 +45,12 @@ class Verdicts:
 
 
 def judge(
-    rows: Mapping[str, Row],
+    rows: Mapping[str, OwnedContent],
     present: Collection[str],
     trust: Mapping[str, Trust],
     known: Known,
     unsafe: Mapping[str, str],
-) -> Verdicts:
+) -> QuarantineVerdicts:
     """Decide about everything these sources offer; `present` has the ids that were there before the sync."""
     approved: dict[str, str] = {}
     held: dict[str, str] = {}
@@ -72,16 +72,16 @@ def judge(
                 approved[id] = by
             else:
                 held[id] = _reason(id, level, known)
-    return Verdicts(approved, held)
+    return QuarantineVerdicts(approved, held)
 
 
-def _judged_anew(id: str, row: Row, known: Known) -> bool:
+def _judged_anew(id: str, row: OwnedContent, known: Known) -> bool:
     """What waits only because the guard was broken at first sight, which does not count as one."""
     held = known.held[id]
     return row.source not in known.seen and held.state == "waiting" and held.reason.startswith(UNJUDGED)
 
 
-def _approving(id: str, row: Row, level: Trust, present: Collection[str], known: Known) -> str:
+def _approving(id: str, row: OwnedContent, level: Trust, present: Collection[str], known: Known) -> str:
     """What approves content that nobody has approved yet, if anything does."""
     if level == "none":
         return ""
@@ -98,7 +98,7 @@ def _reason(id: str, level: Trust, known: Known) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class QuarantineChange:
     """What a sync changes about what is approved and what is held back."""
 
     now: str
@@ -113,7 +113,9 @@ class Standing:
         return bool(self.stale or self.fresh)
 
 
-def standing(rows: Mapping[str, Row], before: Known, verdicts: Verdicts, now: str) -> Standing:
+def standing(
+    rows: Mapping[str, OwnedContent], before: Known, verdicts: QuarantineVerdicts, now: str
+) -> QuarantineChange:
     stale = {
         id
         for id, waiting in before.held.items()
@@ -127,7 +129,7 @@ def standing(rows: Mapping[str, Row], before: Known, verdicts: Verdicts, now: st
         for id, why in verdicts.held.items()
         if id in stale or id not in before.held
     }
-    return Standing(now, approved, tuple(sorted(stale)), fresh)
+    return QuarantineChange(now, approved, tuple(sorted(stale)), fresh)
 
 
 # --- the three tables ------------------------------------------------------------------------
@@ -143,7 +145,7 @@ def known(transaction: Transaction) -> Known:
     return Known(approved, held(transaction), seen)
 
 
-def update(transaction: Transaction, standing: Standing, removed: Iterable[str]) -> None:
+def update(transaction: Transaction, standing: QuarantineChange, removed: Iterable[str]) -> None:
     """Carry out what a sync means; what is gone waits for nobody."""
     for by, digests in standing.approved.items():
         _approve(transaction, digests, by, standing.now)
@@ -167,14 +169,14 @@ def see(transaction: Transaction, sources: Iterable[str], now: str) -> None:
     )
 
 
-def held(transaction: Transaction) -> dict[str, Held]:
+def held(transaction: Transaction) -> dict[str, HeldCapability]:
     rows = transaction.all(
         "SELECT id, digest, reason, state, since FROM quarantine WHERE workspace = :workspace ORDER BY id"
     )
-    return {row[0]: Held(*row) for row in rows}
+    return {row[0]: HeldCapability(*row) for row in rows}
 
 
-def approve(transaction: Transaction, id: str, by: str, now: str, digest: str = "") -> Held:
+def approve(transaction: Transaction, id: str, by: str, now: str, digest: str = "") -> HeldCapability:
     """Let one go, with exactly the content it has now."""
     found = _waiting(transaction, id, digest)
     _approve(transaction, {id: found.digest}, by, now)
@@ -182,7 +184,7 @@ def approve(transaction: Transaction, id: str, by: str, now: str, digest: str = 
     return found
 
 
-def reject(transaction: Transaction, id: str, digest: str = "") -> Held:
+def reject(transaction: Transaction, id: str, digest: str = "") -> HeldCapability:
     """Hold one back for good; it is looked at again only when its content changes."""
     found = _waiting(transaction, id, digest)
     transaction.run(
@@ -207,7 +209,7 @@ def last_approved(transaction: Transaction, id: str) -> str:
     return str(row[0]) if row else ""
 
 
-def _waiting(transaction: Transaction, id: str, digest: str) -> Held:
+def _waiting(transaction: Transaction, id: str, digest: str) -> HeldCapability:
     """The one of this id; where a digest is given, only with the content that was looked at."""
     known = held(transaction)
     if id not in known:

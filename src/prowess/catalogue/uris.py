@@ -29,19 +29,19 @@ Specificity = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class NormalizedUri:
     """A URI with everything taken away that a server may take away."""
 
     path: str
     query: frozenset[str] = frozenset()
 
-    def may_mean(self, other: "Address") -> bool:
+    def may_mean(self, other: "NormalizedUri") -> bool:
         """Whether a server that skips what it does not know could read the other for this."""
         return self.path == other.path and other.query <= self.query
 
 
 @lru_cache(maxsize=20_000)
-def address(uri: str) -> Address:
+def address(uri: str) -> NormalizedUri:
     text = unicodedata.normalize("NFKC", _decoded(uri)).casefold().replace("\\", "/")
     text = "".join(letter for letter in text if letter.isprintable() and not letter.isspace())
     text = _USER.sub(r"\1", _USUAL_PORT.sub(r"\1\2", text.partition("#")[0]))
@@ -49,7 +49,7 @@ def address(uri: str) -> Address:
     scheme, _, rest = place.partition(":")
     parts = [part.partition(";")[0] for part in rest.split("/")]
     path = "/".join(part for part in parts if part not in ("", "."))
-    return Address(f"{scheme}:{path}", frozenset(one for one in query.split("&") if one))
+    return NormalizedUri(f"{scheme}:{path}", frozenset(one for one in query.split("&") if one))
 
 
 def is_plain(uri: str) -> bool:

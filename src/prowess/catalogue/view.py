@@ -4,13 +4,13 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from prowess.catalogue.uris import LONGEST_URI, Address, Specificity, Template, address, template
+from prowess.catalogue.uris import LONGEST_URI, NormalizedUri, Specificity, Template, address, template
 from prowess.errors import NotFound
-from prowess.types import Capability, Held, Provider
+from prowess.types import Capability, HeldCapability, Provider
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedResource:
     """A resource and its URI, or its template."""
 
     capability: Capability
@@ -29,12 +29,12 @@ class Near:
 class Resources:
     """What servers list under a URI, and their templates."""
 
-    all: tuple[Listed, ...]
-    templated: tuple[Listed, ...]
+    all: tuple[ListedResource, ...]
+    templated: tuple[ListedResource, ...]
 
     @cached_property
-    def _by_path(self) -> Mapping[str, list[tuple[Address, Capability]]]:
-        found: dict[str, list[tuple[Address, Capability]]] = {}
+    def _by_path(self) -> Mapping[str, list[tuple[NormalizedUri, Capability]]]:
+        found: dict[str, list[tuple[NormalizedUri, Capability]]] = {}
         for one in self.all:
             place = address(one.text)
             found.setdefault(place.path, []).append((place, one.capability))
@@ -92,7 +92,7 @@ class View:
     providers: Mapping[str, Provider]
     switched_off: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """(provider, agent) -> why; the agent is empty where it holds for everybody."""
-    quarantined: Mapping[str, Held] = field(default_factory=dict)
+    quarantined: Mapping[str, HeldCapability] = field(default_factory=dict)
     first: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """What several servers offer -> who offered it first; more than one where they came at once."""
 
@@ -100,9 +100,9 @@ class View:
     def resources(self) -> Resources:
         found = [c for c in self.capabilities.values() if c.kind == "resource"]
         return Resources(
-            tuple(Listed(c, str(uri)) for c in found if (uri := c.metadata.get("uri"))),
+            tuple(ListedResource(c, str(uri)) for c in found if (uri := c.metadata.get("uri"))),
             tuple(
-                Listed(c, str(text))
+                ListedResource(c, str(text))
                 for c in found
                 if not c.metadata.get("uri") and (text := c.metadata.get("uri_template"))
             ),

@@ -10,11 +10,11 @@ from itertools import islice
 
 import msgspec
 
-from prowess.catalogue.merge import Arrival, Row, Wanted
+from prowess.catalogue.merge import Arrival, MergedCatalogue, OwnedContent
 from prowess.catalogue.ownership import Ownership
 from prowess.journal import canonical
 from prowess.store.database import Transaction
-from prowess.types import Problem, Provider, Reading
+from prowess.types import Problem, Provider, SourceReading
 
 PORTION = 250
 """How many texts one transaction writes."""
@@ -27,7 +27,7 @@ INSERT_TEXT = (
 )
 
 
-def encoded(wanted: Wanted, ids: Iterable[str], version: int, now: str) -> dict[str, Written]:
+def encoded(wanted: MergedCatalogue, ids: Iterable[str], version: int, now: str) -> dict[str, Written]:
     """What is written for these ids; made before any lock is held."""
     found: dict[str, Written] = {}
     for id in ids:
@@ -91,7 +91,7 @@ def remove_capabilities(transaction: Transaction, ids: Iterable[str]) -> None:
     )
 
 
-def redefine(transaction: Transaction, rows: Mapping[str, Row], ids: Iterable[str]) -> None:
+def redefine(transaction: Transaction, rows: Mapping[str, OwnedContent], ids: Iterable[str]) -> None:
     transaction.many(
         "UPDATE capability SET definition = :definition WHERE workspace = :workspace AND id = :id",
         ({"id": id, "definition": rows[id].definition} for id in ids),
@@ -153,7 +153,7 @@ def providers(transaction: Transaction) -> dict[str, tuple[Provider, str]]:
 
 
 def write_providers(
-    transaction: Transaction, arrival: Arrival, rows: Mapping[str, Row], ownership: Ownership
+    transaction: Transaction, arrival: Arrival, rows: Mapping[str, OwnedContent], ownership: Ownership
 ) -> bool:
     """Bring the providers in line; true when any of them changed."""
     held = providers(transaction)
@@ -192,7 +192,7 @@ def write_providers(
     return True
 
 
-def _providers_of(source: str, reading: Reading | None, held: Sequence[Provider]) -> Sequence[Provider]:
+def _providers_of(source: str, reading: SourceReading | None, held: Sequence[Provider]) -> Sequence[Provider]:
     if reading is None:
         return held
     if reading.down:

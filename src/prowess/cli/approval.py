@@ -7,7 +7,7 @@ from typing import get_args
 import click
 
 from prowess.cli.session import emit, json_option, opened, say, table
-from prowess.policy.approvals import Answer, Approval, Scope
+from prowess.policy.approvals import Approval, ApprovalAnswer, Scope
 
 
 @click.group()
@@ -54,7 +54,7 @@ def answer(id: str, yes: bool | None, by: str, note: str, minutes: int, scope: S
     if yes is None:  # a flag of two names is never missing to click
         raise click.UsageError("Say --yes or --no.")
     holds = timedelta(minutes=minutes)
-    said = Answer(yes=yes, by=by or getpass.getuser(), note=note, holds=holds, scope=scope)
+    said = ApprovalAnswer(yes=yes, by=by or getpass.getuser(), note=note, holds=holds, scope=scope)
     with opened() as engine:
         approval = engine.answer(id, said)
     if as_json:

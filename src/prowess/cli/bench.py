@@ -11,9 +11,9 @@ import msgspec
 
 from prowess import config as configuration
 from prowess.cli.session import config_file, emit, json_option, progress_bar, say, table, writing
-from prowess.engine.benchmark import Chosen, SetResult, benchmark
+from prowess.engine.benchmark import BenchmarkOptions, SetResult, benchmark
 from prowess.errors import ConfigError
-from prowess.measure import name_of
+from prowess.metrics import name_of
 from prowess.opening import now, ways_of
 
 
@@ -44,7 +44,7 @@ def command(
     files = run_files(run_file, [Path(place) for place in folder]) if run_file else []
     settings = configuration.load(config_file(), Path.cwd())
     ways = ways_of(settings, os.environ, {})
-    chosen = Chosen(split=split, limit=limit, needs=not no_needs)
+    chosen = BenchmarkOptions(split=split, limit=limit, needs=not no_needs)
     results = []
     for place in folder:
         with progress_bar(name_of(Path(place))) as progress:

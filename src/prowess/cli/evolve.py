@@ -12,7 +12,7 @@ import msgspec
 from prowess.cli.session import emit, json_option, opened, printable, say, table
 from prowess.errors import EvolutionError
 from prowess.evolution.encoding import generation_data, params_data
-from prowess.evolution.history import Difference, Status
+from prowess.evolution.history import GenerationDifference, Status
 from prowess.evolution.params import Params, parse_params
 from prowess.evolution.records import Evaluation, Generation
 from prowess.evolution.replay import as_data, replay
@@ -204,7 +204,7 @@ def _generation_rows(generation: Generation) -> list[tuple[str, str]]:
     return [(name, _text(value)) for name, value in _flat(generation_data(generation)).items()]
 
 
-def _difference_rows(found: Difference) -> list[tuple[str, str]]:
+def _difference_rows(found: GenerationDifference) -> list[tuple[str, str]]:
     return [
         ("fitness", f"{found.fitness:+.3f}"),
         *((axis, f"{change:+.3f}") for axis, change in found.axes.items()),

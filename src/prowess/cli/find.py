@@ -47,6 +47,6 @@ def command(request: str, agent: str, why: bool, as_json: bool, **given: Any) ->
 def why_nothing(engine: Engine, request: str, agent: str, settings: Mapping[str, Any]) -> str:
     if not isinstance(engine, Engine):
         return "nothing fits; say it in other words, or see: prowess list"  # a server does not tell more
-    from prowess.engine.missing import why_nothing as cause
+    from prowess.engine.no_results import why_nothing as cause
 
     return cause(engine, request, agent, settings)

@@ -11,11 +11,11 @@ import click
 import msgspec
 
 from prowess.cli.session import emit, json_option, opened, printable, say, table
-from prowess.context.classifier import Classifier
-from prowess.context.sanitise import Channel, Judgement, Provenance, judge, neutralise
-from prowess.context.unseen import visible
-from prowess.engine.guarding import located, texts
 from prowess.errors import ConfigError
+from prowess.guard.classifier import Classifier
+from prowess.guard.sanitise import Channel, Judgement, Provenance, judge, neutralise
+from prowess.guard.scan import located, texts
+from prowess.text.invisible import visible
 from prowess.types import Capability, Detail, Draft, Json
 
 CHANNELS: tuple[Channel, ...] = get_args(Channel)
@@ -27,7 +27,7 @@ channel_option = click.option(
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class CheckedText:
     """One text to check, under the id it is reported by."""
 
     id: str
@@ -88,13 +88,13 @@ def accept(id: str, by: str) -> None:
     say(f"accepted for {id}, until its content changes: {printable(found.what)}")
 
 
-def _in_file(file: Path, channel: Channel) -> list[Text]:
+def _in_file(file: Path, channel: Channel) -> list[CheckedText]:
     if file.is_dir():
         raise ConfigError(str(file), "is a folder", "name a file in it")
     if not file.is_file():
         return []
     content = _decoded(file)
-    return _json_lines(file, content, channel) or [Text(file.name, content, channel)]
+    return _json_lines(file, content, channel) or [CheckedText(file.name, content, channel)]
 
 
 def _decoded(file: Path) -> str:
@@ -104,12 +104,12 @@ def _decoded(file: Path) -> str:
         raise ConfigError(str(file), f"cannot be read ({failure.strerror})", "name a text file") from None
 
 
-def _json_lines(file: Path, content: str, channel: Channel) -> list[Text]:
+def _json_lines(file: Path, content: str, channel: Channel) -> list[CheckedText]:
     """The texts of a file of JSON lines; nothing when it is a plain text."""
     lines = [line for line in content.split("\n") if line.strip()]
     if not lines or not lines[0].lstrip().startswith("{"):
         return []
-    texts: list[Text] = []
+    texts: list[CheckedText] = []
     for number, line in enumerate(lines, 1):
         row = _row(line)
         if row is None and number == 1:
@@ -121,7 +121,7 @@ def _json_lines(file: Path, content: str, channel: Channel) -> list[Text]:
         if named not in CHANNELS:
             remedy = f"write one of: {', '.join(CHANNELS)}"
             raise ConfigError(f"{file}, line {number}", f"no channel is named {named!r}", remedy)
-        texts.append(Text(str(row.get("id", f"{file.name}:{number}")), row["text"], named))
+        texts.append(CheckedText(str(row.get("id", f"{file.name}:{number}")), row["text"], named))
     return texts
 
 
@@ -133,20 +133,20 @@ def _row(line: str) -> dict[str, Json] | None:
     return row if isinstance(row, dict) and isinstance(row.get("text"), str) else None
 
 
-def _in_catalogue(id: str | None) -> list[Text]:
+def _in_catalogue(id: str | None) -> list[CheckedText]:
     with opened() as engine:
         chosen = (engine.capability(id),) if id else engine.capabilities()
         return [text for found in chosen for text in texts_of(found, engine.detail(found.id))]
 
 
-def texts_of(capability: Capability, detail: Detail) -> Iterator[Text]:
+def texts_of(capability: Capability, detail: Detail) -> Iterator[CheckedText]:
     """Every text of a capability that a model could be shown, as a sync judges them."""
     for one in texts(Draft(capability, detail)):
         place = "" if one.place == "description" else f"#{one.place}"
-        yield Text(f"{capability.id}{place}", one.text, one.channel, one.by_rules)
+        yield CheckedText(f"{capability.id}{place}", one.text, one.channel, one.by_rules)
 
 
-def _item(text: Text, judgement: Judgement) -> dict[str, Json]:
+def _item(text: CheckedText, judgement: Judgement) -> dict[str, Json]:
     findings = [
         {"family": f.family, "place": located(text.text, f.place), "reason": f.reason, "severity": f.severity}
         for f in judgement.findings
@@ -155,7 +155,7 @@ def _item(text: Text, judgement: Judgement) -> dict[str, Json]:
     return {"id": text.id, "verdict": judgement.verdict, "neutralised": neutralised, "findings": findings}
 
 
-def _report(judged: list[tuple[Text, Judgement]]) -> None:
+def _report(judged: list[tuple[CheckedText, Judgement]]) -> None:
     rows = [
         (text.id, judgement.verdict, located(text.text, found.place), found.severity, printable(found.reason))
         for text, judgement in judged

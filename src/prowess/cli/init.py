@@ -6,7 +6,7 @@ import click
 
 from prowess import config as configuration
 from prowess.cli.session import say, writing
-from prowess.policy.builtin import owner_policy
+from prowess.policy.builtin_grants import owner_policy
 from prowess.sources.configured import default_sources
 
 POLICY = "policy.yaml"

@@ -9,12 +9,12 @@ from typing import Any
 import click
 import msgspec
 
+from prowess.cards.injection import BootstrapFile, Injection, audit_text
 from prowess.cli.session import config_file, emit, json_option, opened, printable, read_file, say
 from prowess.config import CardsConfig, load
-from prowess.context.injection import BootstrapFile, Injection, audit_text
 from prowess.engine.card_folder import inject_from
 from prowess.errors import ConfigError
-from prowess.sources.files import read_text
+from prowess.sources.files.reading import read_text
 from prowess.types import DEFAULT_AGENT, Message, Turn
 
 LARGEST_FILE = 1024 * 1024

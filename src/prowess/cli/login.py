@@ -12,7 +12,7 @@ from prowess import config as configuration
 from prowess.cli.session import config_file, say
 from prowess.errors import ConfigError, MissingExtra, NotFound
 from prowess.sources.configured import configured_sources
-from prowess.sources.mcp import McpSource
+from prowess.sources.mcp.source import McpSource
 
 
 @click.command()
@@ -52,7 +52,7 @@ def _log_in(source: McpSource, browser: bool, how: dict[str, Any]) -> None:
         import anyio
         from anyio import to_thread
 
-        from prowess.gateway.login import Wanted, log_in
+        from prowess.gateway.login import LoginRequest, log_in
     except ImportError as error:
         raise MissingExtra("logging in at an MCP server", "gateway") from error
 
@@ -61,7 +61,7 @@ def _log_in(source: McpSource, browser: bool, how: dict[str, Any]) -> None:
         if browser:
             await to_thread.run_sync(webbrowser.open, url, abandon_on_cancel=True)
 
-    found = anyio.run(partial(log_in, source, show, Wanted(**how)))
+    found = anyio.run(partial(log_in, source, show, LoginRequest(**how)))
     if found is None:
         say(f"{source.name} wants no login")
     else:
@@ -69,7 +69,7 @@ def _log_in(source: McpSource, browser: bool, how: dict[str, Any]) -> None:
 
 
 def _forget(source: McpSource) -> None:
-    from prowess.sources.login import Login, login_file
+    from prowess.sources.mcp.login import Login, login_file
 
     url = source.address.resolve(source.environment).url
     gone = Login(login_file(source.name, url, source.environment)).forget()

@@ -16,14 +16,14 @@ from prowess.cli.session import emit, json_option, opened, printable, say
 from prowess.cli.why import command as why_command
 from prowess.errors import NotFound, PolicyError
 from prowess.policy.check import findings, stricter
-from prowess.policy.definitions import Definitions, read_definitions
-from prowess.policy.diff import Side, diff
+from prowess.policy.definitions import PolicyDefinitions, read_definitions
+from prowess.policy.diff import ProfileSide, diff
 from prowess.policy.export import HOSTS, export
-from prowess.policy.given import given
+from prowess.policy.grant_report import given
 from prowess.policy.migrate import migrate
-from prowess.policy.patterns import Names
+from prowess.policy.patterns import CatalogueNames
 from prowess.policy.resolve import resolve
-from prowess.policy.rules import Rules
+from prowess.policy.ruleset import RuleSet
 from prowess.types import Problem
 
 ENDINGS = (".yaml", ".yml", ".toml")
@@ -41,11 +41,11 @@ class Ground:
     """What a command stands on: the policy files in force, and what exists."""
 
     files: tuple[Path, ...]
-    names: Names
+    names: CatalogueNames
 
-    def rules(self, further: Sequence[Path]) -> Rules:
+    def rules(self, further: Sequence[Path]) -> RuleSet:
         once = {path.resolve(): path for path in [*self.files, *further]}
-        return Rules.of([read_definitions(path) for path in once.values()])
+        return RuleSet.of([read_definitions(path) for path in once.values()])
 
 
 def ground() -> Ground:
@@ -53,12 +53,12 @@ def ground() -> Ground:
     chosen = click.get_current_context().find_root().obj or {}
     named = any(chosen.values()) or os.environ.get("PROWESS_STORE")
     if not named and configuration.find(os.environ, Path.cwd()) is None and not Path(".prowess").is_dir():
-        return Ground((), Names({}))
+        return Ground((), CatalogueNames({}))
     with opened() as engine:
-        return Ground(engine.policy.files, Names(engine.view().capabilities))
+        return Ground(engine.policy.files, CatalogueNames(engine.view().capabilities))
 
 
-def chosen_profile(held: Ground, grants: Sequence[Path], profile: str) -> tuple[Rules, str]:
+def chosen_profile(held: Ground, grants: Sequence[Path], profile: str) -> tuple[RuleSet, str]:
     """A profile by its name, or by the path of the file that defines it."""
     path = Path(profile)
     if not profile.endswith(ENDINGS) and not path.is_file():
@@ -66,7 +66,7 @@ def chosen_profile(held: Ground, grants: Sequence[Path], profile: str) -> tuple[
     return held.rules([*grants, path]), only_profile(read_definitions(path))
 
 
-def only_profile(definitions: Definitions) -> str:
+def only_profile(definitions: PolicyDefinitions) -> str:
     names = sorted(definitions.profiles)
     if len(names) != 1:
         what = f"defines {len(names)} profiles ({', '.join(names)})" if names else "defines no profile"
@@ -209,7 +209,7 @@ def _print_list(heading: str, items: Sequence[str]) -> None:
         click.echo(f"  {heading}: {printable(', '.join(items))}")
 
 
-def _print_side(sign: str, side: Side) -> None:
+def _print_side(sign: str, side: ProfileSide) -> None:
     for word, names in (
         ("event", side.allowed_events),
         ("host tool", side.host_tools),

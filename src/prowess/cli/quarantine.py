@@ -5,7 +5,7 @@ import getpass
 import click
 
 from prowess.cli.session import emit, json_option, opened, printable, say, table
-from prowess.context.unseen import visible
+from prowess.text.invisible import visible
 from prowess.types import Draft
 
 NOTHING_BEFORE = "@@ -0,0 "
@@ -56,8 +56,8 @@ def show(id: str, as_json: bool) -> None:
 
 def _findings(draft: Draft, is_new: bool) -> list[dict[str, str]]:
     # They bring numpy, which the other commands do without.
-    from prowess.context.classifier import Classifier
-    from prowess.engine.guarding import judged, located
+    from prowess.guard.classifier import Classifier
+    from prowess.guard.scan import judged, located
 
     classifier = Classifier.open()
     found_in = judged(draft, classifier, classifier, "unapproved" if is_new else "changed")

@@ -25,18 +25,18 @@ from prowess.cli.remote_parts import (
     RemoteTokens,
 )
 from prowess.cli.session import say
-from prowess.door import Bind
-from prowess.engine.lessons import Learnt
-from prowess.engine.usage import Closing, UsageLine
 from prowess.errors import ConfigError, RemoteError
-from prowess.learning.curriculum import Gap
+from prowess.learning.gaps import Gap
+from prowess.learning.ingest import LearningReport
+from prowess.learning.usage import Closing, UsageLine
+from prowess.listen import Bind
 from prowess.policy.agents import Agent
-from prowess.policy.approvals import Answer, Approval
+from prowess.policy.approvals import Approval, ApprovalAnswer
 from prowess.types import (
     DEFAULT_AGENT,
     Capability,
     Detail,
-    Held,
+    HeldCapability,
     Hit,
     Offer,
     Problem,
@@ -193,22 +193,22 @@ class Remote(Part):
 
     # What follows is decided by whoever the token names; `by` is what a local command would record.
 
-    def quarantined(self) -> tuple[Held, ...]:
-        return self._server.get("/quarantine", tuple[Held, ...])
+    def quarantined(self) -> tuple[HeldCapability, ...]:
+        return self._server.get("/quarantine", tuple[HeldCapability, ...])
 
     def difference(self, id: str) -> tuple[str, ...]:
         return tuple(self._server.get(f"/quarantine/{_path(id)}", dict[str, Any])["difference"])
 
-    def approve(self, id: str, by: str, digest: str = "") -> Held:
-        return self._server.send(f"/quarantine/{_path(id)}/approve", {"digest": digest}, Held)
+    def approve(self, id: str, by: str, digest: str = "") -> HeldCapability:
+        return self._server.send(f"/quarantine/{_path(id)}/approve", {"digest": digest}, HeldCapability)
 
-    def reject(self, id: str, by: str, digest: str = "") -> Held:
-        return self._server.send(f"/quarantine/{_path(id)}/reject", {"digest": digest}, Held)
+    def reject(self, id: str, by: str, digest: str = "") -> HeldCapability:
+        return self._server.send(f"/quarantine/{_path(id)}/reject", {"digest": digest}, HeldCapability)
 
     def approvals(self, every: bool = False) -> tuple[Approval, ...]:
         return self._server.get("/approvals", tuple[Approval, ...], every=every)
 
-    def answer(self, approval: str, said: Answer) -> Approval:
+    def answer(self, approval: str, said: ApprovalAnswer) -> Approval:
         minutes = max(1, round(said.holds.total_seconds() / 60))
         body = {"yes": said.yes, "note": said.note, "minutes": minutes, "scope": said.scope}
         return self._server.send(f"/approvals/{_path(approval)}/answer", body, Approval)
@@ -241,7 +241,7 @@ class Remote(Part):
     def closing(self, gap: Gap) -> Closing:
         return msgspec.convert(self.learning.shown(gap.id)["closing"], Closing)
 
-    def learn(self) -> Learnt:
+    def learn(self) -> LearningReport:
         return self.learning.learn()
 
     def usage(self) -> tuple[UsageLine, ...]:

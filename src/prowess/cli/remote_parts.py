@@ -8,18 +8,18 @@ from urllib.parse import quote
 
 import msgspec
 
-from prowess.engine.lessons import Learnt
 from prowess.errors import NotFound, RemoteError
 from prowess.evolution.damage import Repaired
 from prowess.evolution.events import Event
-from prowess.evolution.history import Difference, Status
+from prowess.evolution.history import GenerationDifference, Status
 from prowess.evolution.params import Params
 from prowess.evolution.records import Evaluation, Generation, Restore
 from prowess.evolution.scores import parse_scores
-from prowess.learning.curriculum import Gap
+from prowess.learning.gaps import Gap
+from prowess.learning.ingest import LearningReport
+from prowess.learning.lessons import Skill
 from prowess.learning.promotion import Gated, SuiteResult
-from prowess.learning.skills import Skill
-from prowess.policy.tokens import Issued, Token
+from prowess.policy.agent_tokens import IssuedToken, Token
 from prowess.types import Head, JournalEntry, JsonObject
 
 if TYPE_CHECKING:
@@ -85,8 +85,10 @@ class RemoteEvolution(Part):
         found = self._server.get(f"/evolution/generations/{number}", dict[str, Any], agent=agent)
         return _held(found, Generation)
 
-    def difference(self, agent: str, before: int, after: int) -> Difference:
-        return self._server.get("/evolution/difference", Difference, agent=agent, before=before, after=after)
+    def difference(self, agent: str, before: int, after: int) -> GenerationDifference:
+        return self._server.get(
+            "/evolution/difference", GenerationDifference, agent=agent, before=before, after=after
+        )
 
     def params(self, agent: str) -> Params:
         return self._server.get("/evolution/params", Params, agent=agent)
@@ -120,14 +122,14 @@ def _held(data: dict[str, Any], type: type[T]) -> T:
 
 
 class RemoteLearning(Part):
-    def learn(self) -> Learnt:
+    def learn(self) -> LearningReport:
         """Have it learn; whoever may only look sees what it has learnt so far."""
         try:
             self._server.send("/learning/learn", None, dict[str, Any])
         except RemoteError as refused:
             if refused.status != FORBIDDEN:
                 raise
-        return Learnt()
+        return LearningReport()
 
     def skills(self, status: str = "") -> tuple[Skill, ...]:
         return tuple(self._server.pages("/skills", Skill, status=status))
@@ -202,11 +204,11 @@ class RemoteCards(Part):
 class RemoteTokens(Part):
     """The tokens of agents; the API keeps them below the agent each is for."""
 
-    def issue(self, agent: str, lasts: timedelta) -> Issued:
+    def issue(self, agent: str, lasts: timedelta) -> IssuedToken:
         path = f"/agents/{quote(agent, safe='')}/tokens"
         found = self._server.send(path, {"days": lasts.days}, dict[str, str])
         token = next(one for one in self._of(agent) if one.id == found["id"])
-        return Issued(token, found["token"])
+        return IssuedToken(token, found["token"])
 
     def all(self) -> tuple[Token, ...]:
         agents = self._server.get("/agents", list[dict[str, Any]])

@@ -12,10 +12,10 @@ import click
 from prowess import config as configuration
 from prowess.cli.ending import ending_in_time
 from prowess.cli.session import config_file, opened, say, until_interrupted
-from prowess.door import Bind, parse_bind
 from prowess.engine.engine import Engine
 from prowess.errors import ConfigError, MissingExtra
-from prowess.sources.itself import CHAINED, VARIABLE
+from prowess.listen import Bind, parse_bind
+from prowess.sources.mcp.self_check import CHAINED, VARIABLE
 from prowess.types import DEFAULT_AGENT
 
 if TYPE_CHECKING:
@@ -156,11 +156,11 @@ def _serve(bind: str | None, agent: str) -> None:
 
 
 def _install(client: str, agent: str, write: bool) -> None:
-    from prowess.gateway.install import Entry, Place, place_of, printed, written
+    from prowess.gateway.install import ConfigLocation, ServerEntry, place_of, printed, written
 
     file = config_file()
-    entry = Entry.here(sys.executable, str(file.resolve()) if file else "", agent)
-    place: Place = place_of(client, Path.home(), Path.cwd(), sys.platform)
+    entry = ServerEntry.here(sys.executable, str(file.resolve()) if file else "", agent)
+    place: ConfigLocation = place_of(client, Path.home(), Path.cwd(), sys.platform)
     if not write:
         click.echo(printed(entry, place))
         say(f"put this into {place.file}, or add --write")

@@ -15,9 +15,9 @@ import prowess
 from prowess import config as configuration
 from prowess.encoding import encoded
 from prowess.engine.engine import Engine
-from prowess.engine.reading import SyncProgress
 from prowess.errors import ConfigError, SourceError, StoreError
-from prowess.sources.files import read_text
+from prowess.sources.files.reading import read_text
+from prowess.sources.read_all import SyncProgress
 
 
 @contextmanager

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import click
 
-from prowess.engine.reading import SyncProgress
 from prowess.errors import LearningError
 from prowess.learning.evidence import read_evidence
 from prowess.learning.ledger import SkillLedger
-from prowess.learning.skills import Skill
+from prowess.learning.lessons import Skill
+from prowess.sources.read_all import SyncProgress
 
 by_option = click.option("--by", default=getpass.getuser, help="Who decides; your login name otherwise.")
 

@@ -8,7 +8,7 @@ import click
 from prowess.cli.session import emit, json_option, opened, say, table
 from prowess.engine.engine import Engine
 from prowess.opening import now
-from prowess.web.people import ROLES, People, Role
+from prowess.web.users import ROLES, Role, Users
 
 
 @click.group()
@@ -61,5 +61,5 @@ def revoke(id: str) -> None:
     say(f"the token of {ended.name} is revoked")
 
 
-def _people(engine: Engine) -> People:
-    return People(engine.database, engine.journal, now)
+def _people(engine: Engine) -> Users:
+    return Users(engine.database, engine.journal, now)

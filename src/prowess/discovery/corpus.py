@@ -12,9 +12,10 @@ import numpy.typing as npt
 
 from prowess.discovery.dense import Dense, Matrix
 from prowess.discovery.graph import Graph
-from prowess.discovery.lexical import Document, Lexical, LexicalState, document
-from prowess.discovery.names import Names
-from prowess.discovery.text import Words, embedding_text, joined_name
+from prowess.discovery.lexical import IndexedTerms, Lexical, LexicalState, document
+from prowess.discovery.names import NameIndex
+from prowess.discovery.text import Words, embedding_text
+from prowess.text.folding import same_name
 from prowess.types import Capability
 
 Mask = npt.NDArray[np.bool_]
@@ -44,7 +45,7 @@ class Corpus:
         self.graph = Graph(presets)
         self.lexical = Lexical()
         self.dense = Dense()
-        self.names = Names()
+        self.names = NameIndex()
         self._rows: dict[str, int] = {}
         self._held: list[Capability | None] = []
         self._handicaps: Mapping[str, float] = {}
@@ -138,7 +139,7 @@ class Corpus:
         """The rows whose capability has this value in this field; those out of use do not matter."""
         mask = self._masks.get((field, value))
         if mask is None:
-            matches = (each is not None and alike(getattr(each, field), value) for each in self._held)
+            matches = (each is not None and same_name(getattr(each, field), value) for each in self._held)
             mask = np.fromiter(matches, np.bool_, self.size)
             self._masks[field, value] = mask
         return mask
@@ -187,19 +188,19 @@ class Corpus:
     def _compact(self) -> None:
         held = {each.id: each for each in self._held if each is not None}
         state = self.state()
-        self.names, self._rows, self._masks = Names(), {}, {}
+        self.names, self._rows, self._masks = NameIndex(), {}, {}
         self._fill(state, held)
 
     def _place(self, row: int, capability: Capability) -> None:
         self._held[row] = capability
         self._rows[capability.id] = row
         for (field, value), mask in self._masks.items():
-            mask[row] = alike(getattr(capability, field), value)
+            mask[row] = same_name(getattr(capability, field), value)
         self.dense.handicap(row, self._handicaps.get(capability.id, 0.0))
         self.names.add(row, capability)
         self.graph.put(capability)
 
-    def _replaced_in_place(self, capability: Capability, reads: Document) -> bool:
+    def _replaced_in_place(self, capability: Capability, reads: IndexedTerms) -> bool:
         """A change that no search can see, such as availability, needs no new row."""
         row = self._rows.get(capability.id)
         if row is None or not self._reads_alike(capability) or not self.lexical.holds(row, reads):
@@ -215,10 +216,3 @@ class Corpus:
     def _vector(self, id: str) -> Matrix | None:
         row = self._rows[id]
         return self.dense.matrix[row].copy() if self.dense.known[row] else None
-
-
-def alike(held: object, wanted: str | bool) -> bool:
-    """Whether a field has a value, however its words are written: `Developer Tools` is `developer-tools`."""
-    if held == wanted:
-        return True
-    return isinstance(held, str) and isinstance(wanted, str) and joined_name(held) == joined_name(wanted)

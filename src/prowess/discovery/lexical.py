@@ -43,7 +43,7 @@ OVERLAY = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class IndexedTerms:
     """The terms of one capability with their weights, and its weighted length."""
 
     terms: tuple[str, ...]
@@ -72,7 +72,7 @@ class _Postings:
     impacts: Floats = field(default_factory=lambda: np.empty(0, np.float32))
 
 
-def document(capability: Capability, words: Words, examples: Sequence[str] = ()) -> Document:
+def document(capability: Capability, words: Words, examples: Sequence[str] = ()) -> IndexedTerms:
     """Weigh every term by the fields it stands in."""
     weights: Counter[str] = Counter()
     length = 0.0
@@ -82,7 +82,7 @@ def document(capability: Capability, words: Words, examples: Sequence[str] = ())
             weights[term] += min(most, FIELD_WEIGHTS[name] * count)  # type: ignore[assignment]
         # Requests that were shown to work widen what a capability answers; they do not dilute it.
         length += 0.0 if name == "examples" else FIELD_WEIGHTS[name] * counts.total()
-    return Document(tuple(weights), tuple(weights.values()), length)
+    return IndexedTerms(tuple(weights), tuple(weights.values()), length)
 
 
 def _field_terms(
@@ -137,7 +137,7 @@ class Lexical:
         """Which rows were not dropped."""
         return self._alive
 
-    def add(self, documents: Sequence[Document]) -> range:
+    def add(self, documents: Sequence[IndexedTerms]) -> range:
         """Give every document a row of its own, at the end."""
         first = self.size
         for number, added in enumerate(documents, first):
@@ -190,7 +190,7 @@ class Lexical:
             return np.zeros(self.size)
         return np.asarray(np.bincount(np.concatenate(rows), np.concatenate(worth), self.size), np.float64)
 
-    def holds(self, row: int, wanted: Document) -> bool:
+    def holds(self, row: int, wanted: IndexedTerms) -> bool:
         """Whether a row was made from exactly this document."""
         terms = tuple(self._vocabulary[number] for number in self._row_terms[row].tolist())
         weights = np.array(wanted.weights, np.float32)

@@ -22,7 +22,7 @@ MOST_FINDINGS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class LintFinding:
     """One thing to change: in which capabilities (none: in no one alone), what is wrong, what to do."""
 
     ids: tuple[str, ...]
@@ -30,7 +30,7 @@ class Finding:
     remedy: str
 
 
-def lint(capabilities: Mapping[str, Capability], corpus: Corpus) -> tuple[Finding, ...]:
+def lint(capabilities: Mapping[str, Capability], corpus: Corpus) -> tuple[LintFinding, ...]:
     found = chain(
         _vectors(capabilities, corpus),
         _presets(corpus),
@@ -41,40 +41,42 @@ def lint(capabilities: Mapping[str, Capability], corpus: Corpus) -> tuple[Findin
     return tuple(islice(found, MOST_FINDINGS))
 
 
-def _vectors(capabilities: Mapping[str, Capability], corpus: Corpus) -> Iterable[Finding]:
+def _vectors(capabilities: Mapping[str, Capability], corpus: Corpus) -> Iterable[LintFinding]:
     missing = sum(not _has_vector(id, corpus) for id in capabilities)
     if missing:
         what = f"{missing} of {len(capabilities)} have no vector and were compared by words alone"
-        yield Finding((), what, "run: prowess sync; if they stay away, prowess doctor says why")
+        yield LintFinding((), what, "run: prowess sync; if they stay away, prowess doctor says why")
 
 
-def _presets(corpus: Corpus) -> Iterable[Finding]:
+def _presets(corpus: Corpus) -> Iterable[LintFinding]:
     for problem in corpus.graph.problems():
-        yield Finding((), f"{problem.place}: {problem.what}", problem.remedy)
+        yield LintFinding((), f"{problem.place}: {problem.what}", problem.remedy)
 
 
-def _description(capability: Capability) -> Iterable[Finding]:
+def _description(capability: Capability) -> Iterable[LintFinding]:
     text = capability.description
     if len(text.split()) < FEWEST_WORDS and len(text) < 4 * FEWEST_WORDS:
         what = f"its description says too little ({text!r})"
-        yield Finding((capability.id,), what, "say what it does, on what, and when to use it")
+        yield LintFinding((capability.id,), what, "say what it does, on what, and when to use it")
     if len(text) > MOST_CHARACTERS:
         what = f"its description has {len(text)} characters"
-        yield Finding((capability.id,), what, "keep what tells it from others; move the rest to its content")
+        yield LintFinding(
+            (capability.id,), what, "keep what tells it from others; move the rest to its content"
+        )
 
 
-def _twins(capabilities: Mapping[str, Capability], corpus: Corpus) -> Iterable[Finding]:
+def _twins(capabilities: Mapping[str, Capability], corpus: Corpus) -> Iterable[LintFinding]:
     rows = [row for id in capabilities if (row := corpus.row(id)) is not None and _has_vector(id, corpus)]
     for one, other, alike in _close_pairs(corpus.dense.matrix[rows]):
         pair = (corpus.at(rows[one]), corpus.at(rows[other]))
-        yield Finding(
+        yield LintFinding(
             (pair[0].id, pair[1].id),
             f"they cannot be told apart (similarity {alike:.2f})",
             _difference(pair),
         )
 
 
-def _twins_by_words(capabilities: Mapping[str, Capability], corpus: Corpus) -> Iterable[Finding]:
+def _twins_by_words(capabilities: Mapping[str, Capability], corpus: Corpus) -> Iterable[LintFinding]:
     """Pairs that use the same words, where at least one cannot be compared by meaning."""
     alike: dict[tuple[str, ...], list[Capability]] = {}
     for each in capabilities.values():
@@ -86,7 +88,7 @@ def _twins_by_words(capabilities: Mapping[str, Capability], corpus: Corpus) -> I
         without = [each for each in group if not _has_vector(each.id, corpus)]
         for pair in chain(combinations(without, 2), product(without, encoded)):
             ids = tuple(sorted(each.id for each in pair))
-            yield Finding(ids, "they cannot be told apart (the same words)", _difference(pair))
+            yield LintFinding(ids, "they cannot be told apart (the same words)", _difference(pair))
 
 
 def _has_vector(id: str, corpus: Corpus) -> bool:

@@ -6,7 +6,8 @@ A name of one common word ("list", "search") counts only when it is all that was
 import re
 from collections.abc import Callable, Collection, Iterable
 
-from prowess.discovery.text import folded, joined_name, split_name
+from prowess.discovery.text import split_name
+from prowess.text.folding import folded, joined_name
 from prowess.types import Capability
 
 _QUOTED = re.compile(r"`([^`]+)`|\"([^\"]+)\"|(?<!\w)'([^']+)'(?!\w)|\u201c([^\u201d]+)\u201d")
@@ -16,7 +17,7 @@ _ENDINGS = " \t\n.,;:!?()"
 _LONGEST_REQUEST = 400
 
 
-class Names:
+class NameIndex:
     """Finds rows by id or name, also when it is written with other case or separators.
 
     One table leads from what all ways of writing a name have in common to the rows that may be meant;
@@ -27,9 +28,9 @@ class Names:
         self._rows: dict[str, tuple[int, ...]] = {}
         self._held: dict[int, Capability] = {}
 
-    def copied(self) -> "Names":
+    def copied(self) -> "NameIndex":
         """The same names, to be changed without changing these."""
-        other = Names()
+        other = NameIndex()
         other._rows, other._held = self._rows.copy(), self._held.copy()
         return other
 

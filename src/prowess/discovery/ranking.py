@@ -15,7 +15,7 @@ from prowess.discovery.corpus import Corpus, Mask
 from prowess.discovery.dense import Matrix, joined
 from prowess.discovery.fusion import Calibration, pooled
 from prowess.discovery.needs import MOST_NEEDS, Splitter
-from prowess.discovery.reranking import USUAL_BOOST, Found, in_order, with_relatives
+from prowess.discovery.reranking import USUAL_BOOST, Candidate, in_order, with_relatives
 from prowess.types import Hit
 
 Embed = Callable[[Sequence[str]], Matrix]
@@ -71,7 +71,7 @@ class _Evidence:
     merged: Floats
 
 
-class Read:
+class ParsedRequest:
     """A request as it reads against one corpus: whatever several searches for it need is made once.
 
     Without an embedder it is read by its words alone.
@@ -145,11 +145,11 @@ class Ranker:
     embed: Embed | None = None
 
     def search(
-        self, request: str | Read, allowed: Mask | None = None, options: Options | None = None
+        self, request: str | ParsedRequest, allowed: Mask | None = None, options: Options | None = None
     ) -> tuple[Hit, ...]:
         """The capabilities that answer a request, best first, from those that are allowed."""
         wanted = options or Options()
-        read = Read(self.corpus, request, self.embed) if isinstance(request, str) else request
+        read = ParsedRequest(self.corpus, request, self.embed) if isinstance(request, str) else request
         searched = self._searched(allowed, wanted)
         population = int(np.count_nonzero(searched))
         called = {row for row in read.called if searched[row]}
@@ -186,7 +186,7 @@ class Ranker:
             mask[list(self.corpus.names.written(options.exclude))] = False
         return mask
 
-    def _evidence(self, read: Read, searched: Mask, population: int, split: bool) -> _Evidence:
+    def _evidence(self, read: ParsedRequest, searched: Mask, population: int, split: bool) -> _Evidence:
         """What speaks for each row: the needs of the request where they are clear, else all of it at once."""
         needs = read.in_needs if split else []
         strengths = self._strengths(needs, population)
@@ -205,14 +205,14 @@ class Ranker:
         known = None if dense.complete else dense.known
         return [self.calibration.strengths(each.words, each.similar, known, population) for each in texts]
 
-    def _found(self, merged: Floats, called: set[int], count: int) -> list[Found]:
+    def _found(self, merged: Floats, called: set[int], count: int) -> list[Candidate]:
         rows = sorted({*_strongest(merged, count), *called})
         strengths = dict(zip(rows, merged[rows].tolist(), strict=True))
         top = max(strengths.values(), default=0.0)
         strengths |= dict.fromkeys(called, max(CALLED, top))
         return in_order(
             [
-                Found(id=self.corpus.at(row).id, strength=strength, called=row in called)
+                Candidate(id=self.corpus.at(row).id, strength=strength, called=row in called)
                 for row, strength in strengths.items()
             ]
         )
@@ -234,7 +234,7 @@ class Ranker:
 
         return permits
 
-    def _close_lifted(self, found: Sequence[Found]) -> list[Found]:
+    def _close_lifted(self, found: Sequence[Candidate]) -> list[Candidate]:
         """What is close to the best may be meant as well, and is the more likely the likelier the best is."""
         if not found:
             return []
@@ -246,12 +246,12 @@ class Ranker:
         ]
 
     def _kept(
-        self, found: Sequence[Found], asked: Collection[str], options: Options
-    ) -> list[tuple[Found, float]]:
+        self, found: Sequence[Candidate], asked: Collection[str], options: Options
+    ) -> list[tuple[Candidate, float]]:
         """What is relevant enough, and what that needs; what is used with it, while there is room."""
         line = self.calibration.strength(options.min_relevance)
         own = sum(each.id in asked and each.strength >= line for each in found)
-        free, kept = options.top_k - own, dict[str, Found]()
+        free, kept = options.top_k - own, dict[str, Candidate]()
         for each in found:
             fits = each.strength >= line
             if each.id in asked and fits:
@@ -264,7 +264,7 @@ class Ranker:
         relevance = self.calibration.relevance
         return [(each, max(options.min_relevance, relevance(each.strength))) for each in kept.values()]
 
-    def _hit(self, found: Found, score: float, evidence: _Evidence, surfaces: Mapping[str, str]) -> Hit:
+    def _hit(self, found: Candidate, score: float, evidence: _Evidence, surfaces: Mapping[str, str]) -> Hit:
         row, user = self.corpus.row(found.id), self.corpus.row(found.brought_by)
         asked = user if user is not None else row
         # A need that says as much as the whole request says it more precisely.

@@ -22,7 +22,7 @@ SURE = 6.0
 EVEN = 0.0
 
 
-class Found(NamedTuple):
+class Candidate(NamedTuple):
     """A capability on its way to become a hit; `strength` is unbounded, 0 is even odds."""
 
     id: str
@@ -36,14 +36,18 @@ class Found(NamedTuple):
     """Whether what brought it cannot do without it."""
 
 
-def in_order(found: Sequence[Found]) -> list[Found]:
+def in_order(found: Sequence[Candidate]) -> list[Candidate]:
     """By strength; among equals what was called by name, then what the request found, then by id."""
     return sorted(found, key=lambda each: (-each.strength, not each.called, not each.asked, each.id))
 
 
 def with_relatives(
-    found: Sequence[Found], graph: Graph, allowed: Callable[[str], bool], boost: float, lifted: int = USERS
-) -> list[Found]:
+    found: Sequence[Candidate],
+    graph: Graph,
+    allowed: Callable[[str], bool],
+    boost: float,
+    lifted: int = USERS,
+) -> list[Candidate]:
     """The same hits and what they need or are used with, in their new order; the first may be lifted."""
     if boost <= 0:
         return list(found)
@@ -63,9 +67,9 @@ class _Ceilings(NamedTuple):
 
 
 def _with_brought(
-    found: Sequence[Found], users: Sequence[tuple[int, Found]], graph: Graph,
+    found: Sequence[Candidate], users: Sequence[tuple[int, Candidate]], graph: Graph,
     allowed: Callable[[str], bool], boost: float, ceilings: _Ceilings,
-) -> list[Found]:  # fmt: skip
+) -> list[Candidate]:  # fmt: skip
     step = DEPENDENCY_STEP * USUAL_BOOST / boost
     known = {each.id: each for each in found}
     for place, user in users:
@@ -77,23 +81,25 @@ def _with_brought(
     return in_order(list(known.values()))
 
 
-def _weakest(found: Sequence[Found], least: float) -> float:
+def _weakest(found: Sequence[Candidate], least: float) -> float:
     return min((each.strength for each in found if each.strength >= least), default=inf)
 
 
-def _brought_along(user: Found, step: float, graph: Graph, allowed: Callable[[str], bool]) -> Iterable[Found]:
+def _brought_along(
+    user: Candidate, step: float, graph: Graph, allowed: Callable[[str], bool]
+) -> Iterable[Candidate]:
     for needed in graph.dependencies(user.id, allowed):
         strength = user.strength - step - DEEPER_STEP * (needed.depth - 1)
         reason = f"needed by {needed.needed_by}"
-        yield Found(needed.id, strength, asked=False, reasons=(reason,), brought_by=user.id, needed=True)
+        yield Candidate(needed.id, strength, asked=False, reasons=(reason,), brought_by=user.id, needed=True)
     for edge in graph.together(user.id):
         if allowed(edge.target):
             strength = user.strength - step / edge.weight
             reason = f"used together with {user.id}"
-            yield Found(edge.target, strength, asked=False, reasons=(reason,), brought_by=user.id)
+            yield Candidate(edge.target, strength, asked=False, reasons=(reason,), brought_by=user.id)
 
 
-def _stronger(present: Found, pulled: Found) -> Found:
+def _stronger(present: Candidate, pulled: Candidate) -> Candidate:
     reasons = tuple(dict.fromkeys((*present.reasons, *pulled.reasons)))
     strength = max(present.strength, pulled.strength)
     first = present if present.needed or not pulled.needed else pulled
@@ -102,9 +108,9 @@ def _stronger(present: Found, pulled: Found) -> Found:
     )
 
 
-def _supported(found: Sequence[Found], graph: Graph, boost: float, count: int) -> list[Found]:
+def _supported(found: Sequence[Candidate], graph: Graph, boost: float, count: int) -> list[Candidate]:
     """Each hit gains from related hits, up to the strength of the one above it and no further."""
-    order: list[Found] = []
+    order: list[Candidate] = []
     stronger: set[str] = set()
     for each in found[:count]:
         above = found[len(stronger) : len(order)]
@@ -115,7 +121,7 @@ def _supported(found: Sequence[Found], graph: Graph, boost: float, count: int) -
     return [*order, *found[count:]]
 
 
-def _lifted(found: Found, helper: Edge, boost: float, ceiling: float) -> Found:
+def _lifted(found: Candidate, helper: Edge, boost: float, ceiling: float) -> Candidate:
     strength = max(found.strength, min(found.strength + boost * helper.weight, ceiling))
     reason = f"{_WORDS[helper.type]} {helper.target}"
     return found._replace(strength=strength, reasons=tuple(dict.fromkeys((*found.reasons, reason))))

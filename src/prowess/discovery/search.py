@@ -17,8 +17,8 @@ from prowess.discovery.dense import Matrix
 from prowess.discovery.embedding import Embedding
 from prowess.discovery.fusion import Calibration
 from prowess.discovery.graph import Graph
-from prowess.discovery.lint import Finding, lint
-from prowess.discovery.ranking import Options, Ranker, Read
+from prowess.discovery.lint import LintFinding, lint
+from prowess.discovery.ranking import Options, ParsedRequest, Ranker
 from prowess.errors import EncoderUnavailable
 from prowess.types import Capability, Hit
 
@@ -76,16 +76,16 @@ class Search:
     def graph(self) -> Graph:
         return self._corpus.graph
 
-    def lint(self) -> tuple[Finding, ...]:
+    def lint(self) -> tuple[LintFinding, ...]:
         return lint(self._capabilities, self._corpus)
 
-    def read(self, request: str) -> Read:
+    def read(self, request: str) -> ParsedRequest:
         """A request to be searched for once or several times; what it says is read once."""
         embed = None if self._vectors.embedding.failure else self._embed
-        return Read(self._corpus, request, embed)
+        return ParsedRequest(self._corpus, request, embed)
 
     def hits(
-        self, request: str | Read, allowed: Collection[str], options: Options | None = None
+        self, request: str | ParsedRequest, allowed: Collection[str], options: Options | None = None
     ) -> tuple[Hit, ...]:
         """What fits a request among the allowed, which must not change while it is passed again."""
         read = self.read(request) if isinstance(request, str) else request

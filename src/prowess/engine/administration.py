@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from prowess.catalogue import findings as flagged
 from prowess.catalogue.catalogue import Catalogue, Version
 from prowess.catalogue.difference import difference, readable
-from prowess.engine import flagged
-from prowess.engine.evolving import Evolving
-from prowess.engine.syncing import OpenedGuard
+from prowess.engine.evolution import EvolutionService
+from prowess.engine.sync import OpenedGuard
 from prowess.engine.world import Worlds
 from prowess.journal import Journal
 from prowess.journal.entries import (
@@ -27,13 +27,13 @@ from prowess.journal.entries import (
     switched,
 )
 from prowess.policy.agents import Agent
-from prowess.policy.approvals import Answer, Approval
+from prowess.policy.approvals import Approval, ApprovalAnswer
 from prowess.policy.policy import Policy
 from prowess.store.database import Database
-from prowess.types import Held, Problem
+from prowess.types import HeldCapability, Problem
 
 if TYPE_CHECKING:
-    from prowess.engine.guarding import Judged
+    from prowess.guard.scan import Judged
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Administration:
     journal: Journal
     catalogue: Catalogue
     policy: Policy
-    evolution: Evolving
+    evolution: EvolutionService
     worlds: Worlds
     guard: OpenedGuard
     now: Callable[[], str]
@@ -76,11 +76,11 @@ class Administration:
 
     # --- quarantine --------------------------------------------------------------------------
 
-    def quarantined(self) -> tuple[Held, ...]:
+    def quarantined(self) -> tuple[HeldCapability, ...]:
         """What is held back until a person has looked at it."""
         return tuple(self.worlds.now().view.quarantined.values())
 
-    def approve(self, id: str, by: str, digest: str = "") -> Held:
+    def approve(self, id: str, by: str, digest: str = "") -> HeldCapability:
         """A person lets a held capability go, with exactly the content it has now, or that of this digest."""
         with self.database.writing() as transaction:
             held = self.catalogue.approve(transaction, id, by, self.now(), digest)
@@ -88,7 +88,7 @@ class Administration:
             self.journal.append(transaction, entry)
         return held
 
-    def reject(self, id: str, by: str, digest: str = "") -> Held:
+    def reject(self, id: str, by: str, digest: str = "") -> HeldCapability:
         """A person keeps a capability out until its content changes."""
         with self.database.writing() as transaction:
             held = self.catalogue.reject(transaction, id, digest)
@@ -119,7 +119,7 @@ class Administration:
 
     def findings(self, id: str) -> "tuple[Judged, ...]":
         """What the guard finds in each text of a capability as it is now."""
-        from prowess.engine.guarding import found_in  # numpy, at the first look
+        from prowess.guard.scan import found_in  # numpy, at the first look
 
         now, approved = self.worlds.now().view.get(id), self.approved_version(id)
         return found_in(now, self.catalogue.detail(id), self.guard.classifier, approved)
@@ -166,7 +166,7 @@ class Administration:
                 self.journal.append(transaction, entry, old.agent)
         return self.policy.approvals(every)
 
-    def answer(self, approval: str, said: Answer) -> Approval:
+    def answer(self, approval: str, said: ApprovalAnswer) -> Approval:
         """A person answers a question."""
         with self.database.writing() as transaction:
             answered = self.policy.answer(transaction, approval, said)

@@ -9,10 +9,10 @@ from math import ceil
 from pathlib import Path
 
 from prowess.engine.engine import Engine
-from prowess.engine.ways import Ways
+from prowess.engine.options import EngineOptions
 from prowess.errors import SourceError
 from prowess.journal import Clock
-from prowess.measure import LabelledSet, Measurement, measure, read_set, sampled
+from prowess.metrics import LabelledSet, Measurement, measure, read_set, sampled
 from prowess.sources.names import display_name
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource
@@ -22,7 +22,7 @@ EVERYTHING = 'profiles: {bench: {agents: [default], additional_tools: ["*"]}}\n'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class BenchmarkOptions:
     """What to measure: which queries, how many, and whether requests are split into needs."""
 
     split: str = "test"
@@ -39,7 +39,11 @@ class SetResult:
 
 
 def benchmark(
-    folder: Path, chosen: Chosen, ways: Ways, clock: Clock, progress: Callable[[int, int], None]
+    folder: Path,
+    chosen: BenchmarkOptions,
+    ways: EngineOptions,
+    clock: Clock,
+    progress: Callable[[int, int], None],
 ) -> SetResult:
     labelled = read_set(folder)
     queries = sampled(labelled.queries, chosen.split, chosen.limit)
@@ -60,13 +64,13 @@ def benchmark(
     return SetResult(figures, {id: list(ids) for id, ids in measured.ranked.items()})
 
 
-def _engine(labelled: LabelledSet, place: Path, ways: Ways, clock: Clock) -> Engine:
+def _engine(labelled: LabelledSet, place: Path, ways: EngineOptions, clock: Clock) -> Engine:
     policy = place / "policy.yaml"
     policy.write_text(EVERYTHING, encoding="utf-8")
     # As a server's tools are read: their names in words too.
     tools = [replace(tool, display_name=display_name(tool.name)) for tool in labelled.capabilities]
     source = StaticSource(labelled.name, capabilities=tools, details=dict(labelled.details))
-    own = Ways(discovery=ways.discovery, policy_files=(policy,), embedder=ways.embedder)
+    own = EngineOptions(discovery=ways.discovery, policy_files=(policy,), embedder=ways.embedder)
     return Engine(open_database("store.db", place), (source,), clock, {}, own)
 
 

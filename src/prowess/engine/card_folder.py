@@ -5,19 +5,19 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
+from prowess.cards.card import Card, Guard, card_of
+from prowess.cards.guard import shipped_guard
+from prowess.cards.injection import BootstrapFile, Injection, baseline_warnings, fitted, place, told
+from prowess.cards.relevance import Embedder, Meanings, Relevance
+from prowess.cards.rules import check_names, recent, rules_for, why_held_back
+from prowess.cards.scorers import Scoring, keyword, one_by_one
+from prowess.cards.selection import Skipped, select
+from prowess.cards.triggers import is_time
 from prowess.config import CardsConfig
-from prowess.context.card_guard import shipped_guard
-from prowess.context.card_triggers import is_time
-from prowess.context.cards import Card, Guard, card_of
-from prowess.context.injection import BootstrapFile, Injection, baseline_warnings, fitted, place, told
-from prowess.context.relevance import Embedder, Meanings, Relevance
-from prowess.context.scorers import Scoring, keyword, one_by_one
-from prowess.context.selection import Skipped, select
-from prowess.engine.card_rules import check_names, recent, rules_for, why_held_back
 from prowess.errors import EncoderUnavailable, SourceError
-from prowess.sources.cards import Cards
-from prowess.tokens import counter
-from prowess.types import Draft, Problem, Reading, Turn
+from prowess.sources.files.cards import CardFiles
+from prowess.token_counts import counter
+from prowess.types import Draft, Problem, SourceReading, Turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,9 +32,9 @@ class CheckedCard:
     warnings: tuple[str, ...] = ()
 
 
-def read_folder(folder: str) -> Reading:
+def read_folder(folder: str) -> SourceReading:
     """The cards of a folder; raises when there is no such folder to read."""
-    reading = Cards(name="cards", paths=(folder,)).read({})
+    reading = CardFiles(name="cards", paths=(folder,)).read({})
     missing = [p for p in reading.problems if p.place == folder and not reading.entries]
     if missing:
         raise SourceError(folder, missing[0].what, missing[0].remedy)
@@ -68,7 +68,7 @@ def inject_from(
     )
 
 
-def _drafts(reading: Reading) -> list[Draft]:
+def _drafts(reading: SourceReading) -> list[Draft]:
     """Of two cards with one id, the first."""
     first: dict[str, Draft] = {}
     for entry in reading.entries:

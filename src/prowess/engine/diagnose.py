@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING
 
+from prowess.catalogue import findings as flagged
 from prowess.catalogue.catalogue import Catalogue
 from prowess.catalogue.claims import collisions
-from prowess.engine import flagged
 from prowess.engine.world import World
 from prowess.errors import JournalBroken
 from prowess.journal import Journal
 from prowess.policy.policy import Policy
 from prowess.store.database import Database
-from prowess.types import Held, Problem
+from prowess.types import HeldCapability, Problem
 
 if TYPE_CHECKING:
     from prowess.discovery.index import Index
@@ -53,6 +53,6 @@ def ruled(policy: Policy, world: World) -> Problems:
     return (Problem("policy", "policy", what, remedy, "warning"),)
 
 
-def _waiting(held: Held) -> Problem:
+def _waiting(held: HeldCapability) -> Problem:
     remedy = f"look at it: prowess quarantine show {held.id}"
     return Problem("quarantine", held.id, f"held back: {held.reason}", remedy, "warning")

@@ -16,29 +16,29 @@ from prowess.catalogue.view import View
 from prowess.config import DiscoveryConfig, with_arguments
 from prowess.engine import diagnose
 from prowess.engine.administration import Administration
-from prowess.engine.evolving import Evolving
-from prowess.engine.learning import Learning, located
-from prowess.engine.reading import SyncProgress, no_progress
-from prowess.engine.records import discovered
-from prowess.engine.replay import Trials
-from prowess.engine.syncing import OpenedGuard, Sync
-from prowess.engine.taught import procedures_of
+from prowess.engine.evolution import EvolutionService
+from prowess.engine.options import EngineOptions
+from prowess.engine.replay import WorldReplays
+from prowess.engine.sync import OpenedGuard, Sync
 from prowess.engine.turn_log import TurnLog, outcome_entry, owned, refuse_of_another
-from prowess.engine.usage import Closing, UsageLine, closing, usage
-from prowess.engine.use import Use
-from prowess.engine.ways import Ways
-from prowess.engine.world import Sources, World, Worlds
+from prowess.engine.use import UseCheck
+from prowess.engine.world import SourceSet, World, Worlds
 from prowess.evolution.records import Evaluation
 from prowess.journal import Clock, Journal, stamp
 from prowess.journal.payloads import Payloads
-from prowess.learning.curriculum import Gap
+from prowess.learning.gaps import Gap
+from prowess.learning.learning import Learning, located
+from prowess.learning.procedures import procedures_of
+from prowess.learning.usage import Closing, UsageLine, closing, usage
+from prowess.policy.agent_tokens import AgentTokens
 from prowess.policy.agents import Agent
 from prowess.policy.policy import Policy
 from prowess.policy.spawning import SPAWN
-from prowess.policy.tokens import Tokens
-from prowess.sources.learnt import Learnt
+from prowess.prompt.render import discovered
+from prowess.sources.files.watch import watch
+from prowess.sources.learned import LearnedProcedures
+from prowess.sources.read_all import SyncProgress, no_progress
 from prowess.sources.source import Source
-from prowess.sources.watch import watch
 from prowess.store.database import Database
 from prowess.types import (
     DEFAULT_AGENT,
@@ -56,13 +56,13 @@ from prowess.types import (
 )
 
 if TYPE_CHECKING:
-    from prowess.context.injection import Files, Injection
+    from prowess.cards.injection import Files, Injection
     from prowess.discovery.graph import Edge
-    from prowess.discovery.lint import Finding
+    from prowess.discovery.lint import LintFinding
     from prowess.discovery.search import Search
-    from prowess.engine.carding import Carding
+    from prowess.engine.cards import CardService
     from prowess.engine.preview import Preview
-    from prowess.engine.turn import Parts, TurnOptions
+    from prowess.engine.turn import TurnOptions, TurnParts
 
 TRIGGER = "event:evolution:trigger"
 OnFailure = Literal["open", "closed"]
@@ -77,20 +77,20 @@ class Engine:
         sources: Sequence[Source],
         clock: Clock,
         environment: Mapping[str, str],
-        ways: Ways | None = None,
+        ways: EngineOptions | None = None,
     ) -> None:
         self.database = database
         """Where faces keep tables of their own, such as the one of people."""
-        self.ways = ways or Ways()
+        self.ways = ways or EngineOptions()
         self.store = database.place  # without any password
-        self._sources = Sources(tuple(sources), self.ways.trust, self.ways.definitions, self.ways.owner)
+        self._sources = SourceSet(tuple(sources), self.ways.trust, self.ways.definitions, self.ways.owner)
         self.configure, self.trusts = self._sources.configure, self._sources.trusts
         self.discovery = self.ways.discovery
         """What [discovery] says, where nobody says otherwise."""
         self.journal = Journal(database, clock)
         self.catalogue = Catalogue(database)
         self.policy = Policy(database, clock, self.ways.policy_files)
-        self.tokens = Tokens(database, self.journal, clock, self.policy)
+        self.tokens = AgentTokens(database, self.journal, clock, self.policy)
         """What proves over HTTP that somebody is an agent."""
         self._clock, self._guard = clock, OpenedGuard()
         self.speaks_to_the_model = self._guard.speaks_to_the_model
@@ -99,10 +99,10 @@ class Engine:
             learns=self.ways.learning.mode == "accumulate",
             card_hours=self.ways.cards.auto_disable_window_hours,
         )  # fmt: skip
-        self.evolution = Evolving(database, self.journal, self.catalogue, self._now, self._worlds)
+        self.evolution = EvolutionService(database, self.journal, self.catalogue, self._now, self._worlds)
         learns = located(self.ways.learning, self.ways.root)
         self.learning = Learning(database, self.journal, learns, clock, self._trials())
-        self._use = Use(database, self.journal, self.policy, self._worlds, environment)
+        self._use = UseCheck(database, self.journal, self.policy, self._worlds, environment)
         self.not_used, self.hidden, self.hiding = self._use.not_used, self._use.hidden, self._use.hiding
         self.payloads = Payloads(database, clock, self.ways.journal.keep_days)
         self._log = TurnLog(database, self.journal, self.payloads, self._use)
@@ -193,7 +193,7 @@ class Engine:
 
     def find(self, request: str, agent: str = DEFAULT_AGENT, **settings: Any) -> tuple[Hit, ...]:
         """What fits a request, best first, each with why; `settings` are keys of [discovery]."""
-        from prowess.engine.searching import options  # numpy, at the first search
+        from prowess.engine.search import options  # numpy, at the first search
 
         world = self.world(agent)
         visible, chosen = world.visible(agent), options(self.settings(settings))
@@ -203,7 +203,7 @@ class Engine:
         self, query: str, kind: str = "any", category: str = "", agent: str = DEFAULT_AGENT
     ) -> JsonObject:
         """Answer a call of `discover_capabilities`."""
-        from prowess.engine.searching import options  # numpy, at the first search
+        from prowess.engine.search import options  # numpy, at the first search
 
         world = self.world(agent)
         visible = world.visible(agent).capabilities
@@ -220,7 +220,7 @@ class Engine:
         self, request: str, agent: str = DEFAULT_AGENT, depth: int = 100, split: bool = True
     ) -> list[str]:
         """The ids of `find` without threshold and abstention: what benchmarks and gates measure."""
-        from prowess.engine.searching import ranking  # numpy, at the first search
+        from prowess.engine.search import ranking  # numpy, at the first search
 
         world = self.world(agent)
         visible = world.visible(agent).capabilities
@@ -251,7 +251,10 @@ class Engine:
         if self.learning.on:
             self.learning.teach()
             if all(source.kind != "learnt" for source in self.sources):
-                self.sources = (*self.sources, Learnt(lambda: procedures_of(self.learning.taught())))
+                self.sources = (
+                    *self.sources,
+                    LearnedProcedures(lambda: procedures_of(self.learning.taught())),
+                )
         report = self._sync.run(self._sources, names, progress)
         if vectors:
             self._parts.searching.make_vectors(lambda done, total: progress("vectors", done, total))
@@ -296,7 +299,7 @@ class Engine:
         """The relations among these, each once."""
         return self.search(self.world()).graph.subgraph(ids)
 
-    def lint(self) -> "tuple[Finding, ...]":
+    def lint(self) -> "tuple[LintFinding, ...]":
         """What keeps the catalogue from being found in, and what to change."""
         return self.search(self.world()).lint()
 
@@ -346,7 +349,7 @@ class Engine:
 
     def what_would_close(self, span: str, agent: str, failed: str = "") -> Closing:
         """Why nothing answered a need, as things are now; `failed` is what was tried for it."""
-        from prowess.engine.searching import nearest  # numpy, at the first search
+        from prowess.engine.search import nearest  # numpy, at the first search
 
         world = self.world(agent)
         near = nearest(self.search(world), span, world.view.capabilities, 1)
@@ -367,23 +370,23 @@ class Engine:
         return self._parts.searching.at(world)
 
     @cached_property
-    def cards(self) -> "Carding":
+    def cards(self) -> "CardService":
         """Just-in-time cards: what is injected, how that went, and what people say about it."""
         return self._parts.cards
 
     @cached_property
-    def _parts(self) -> "Parts":
+    def _parts(self) -> "TurnParts":
         from prowess.engine.assembly import parts_of  # numpy, at the first turn
 
         return parts_of(self.database, self.journal, self.catalogue, self._worlds, self.ways, self._clock)
 
-    def _trials(self) -> Trials:
-        def own_parts() -> "Parts":
+    def _trials(self) -> WorldReplays:
+        def own_parts() -> "TurnParts":
             from prowess.engine.assembly import scratch_parts  # numpy, at the first gate
 
             return scratch_parts(self._parts, self.database, self.catalogue, self._worlds, self.ways)
 
-        return Trials(self._worlds, self.discovery, own_parts)
+        return WorldReplays(self._worlds, self.discovery, own_parts)
 
     def _turn_options(
         self, settings: Mapping[str, Any], on_failure: OnFailure = "open", agent: str = DEFAULT_AGENT

@@ -1,11 +1,11 @@
 """Why an agent may use something and would be offered it, or not, step by step: for people."""
 
-from prowess.engine.absence import BELOW, DENIED, FILTERED, HELD, LATER, NO_ROOM, OFF, UNAVAILABLE, Absence
-from prowess.engine.searching import nearest
-from prowess.engine.turn import Made, Parts, TurnOptions
+from prowess.engine.search import nearest
+from prowess.engine.turn import MadeOffer, TurnOptions, TurnParts
 from prowess.engine.turn import offer as run_turn
 from prowess.engine.use import why_off
 from prowess.engine.world import World
+from prowess.prompt.exclusions import BELOW, DENIED, FILTERED, HELD, LATER, NO_ROOM, OFF, UNAVAILABLE, Absence
 from prowess.types import Message, Turn
 
 DEEPEST = 200
@@ -30,7 +30,7 @@ def explain(world: World, agent: str, id: str) -> tuple[str, ...]:
 
 
 def explain_request(
-    world: World, agent: str, id: str, request: str, parts: Parts, options: TurnOptions
+    world: World, agent: str, id: str, request: str, parts: TurnParts, options: TurnOptions
 ) -> tuple[str, ...]:
     """The same for one request: how relevant it is, and in the end whether it would be offered."""
     steps = explain(world, agent, id)
@@ -40,7 +40,9 @@ def explain_request(
     return (*steps, _relevance(world, id, request, parts, options, made), _conclusion(world, agent, id, made))
 
 
-def _relevance(world: World, id: str, request: str, parts: Parts, options: TurnOptions, made: Made) -> str:
+def _relevance(
+    world: World, id: str, request: str, parts: TurnParts, options: TurnOptions, made: MadeOffer
+) -> str:
     known, line = world.view.capabilities, options.settings.tier1_min_relevance
     found = {hit.id: hit for hit in nearest(parts.searching.at(world), request, known, DEEPEST)}
     hit = found.get(id)
@@ -65,7 +67,7 @@ SENTENCES = {
 }
 
 
-def _conclusion(world: World, agent: str, id: str, made: Made) -> str:
+def _conclusion(world: World, agent: str, id: str, made: MadeOffer) -> str:
     """One plain sentence: offered, or not offered because."""
     offered = [hit.id for hit in made.offer.hits]
     if id in offered:

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from prowess.cards.rules import rules_for
 from prowess.config import DiscoveryConfig
-from prowess.engine.card_rules import rules_for
 from prowess.engine.explain import explain, explain_request
-from prowess.engine.turn import Parts, TurnOptions
+from prowess.engine.turn import TurnOptions, TurnParts
 from prowess.engine.turn import offer as run_turn
 from prowess.engine.world import World
 from prowess.policy.agents import Agent
@@ -31,7 +31,7 @@ class Preview:
 
     world: World
     agent: str
-    parts: Parts
+    parts: TurnParts
     options: Callable[[Mapping[str, Any]], TurnOptions]
 
     def offer(self, turn: Turn, settings: Mapping[str, Any]) -> Previewed:

@@ -11,40 +11,40 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from prowess.config import DiscoveryConfig
-from prowess.engine.taught import lessons_of, procedures_of, with_procedures
 from prowess.engine.world import World, Worlds
-from prowess.learning.skills import Skill
-from prowess.learning.use import REPLAYED
-from prowess.measure import ndcg
-from prowess.sources.learnt import draft
+from prowess.learning.lessons import Skill
+from prowess.learning.procedures import lessons_of, procedures_of, with_procedures
+from prowess.learning.usage_entries import REPLAYED
+from prowess.metrics import ndcg
+from prowess.sources.learned import draft
 from prowess.types import Capability, Message, Turn
 
 if TYPE_CHECKING:
     from prowess.discovery.dense import Matrix
     from prowess.discovery.index import Index
-    from prowess.engine.turn import Parts
+    from prowess.engine.turn import TurnParts
 
 DEPTH = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Trials:
+class WorldReplays:
     """Begins trials: in the world as it is, with parts of their own."""
 
     worlds: Worlds
     settings: DiscoveryConfig
-    parts: "Callable[[], Parts]"
+    parts: "Callable[[], TurnParts]"
 
-    def begin(self, agents: Sequence[str]) -> "Trial":
+    def begin(self, agents: Sequence[str]) -> "WorldReplay":
         # Only hits are looked at: whole pages would be rendered for nobody.
         settings = msgspec.structs.replace(self.settings, tier2_top_k=0)
-        return Trial(self.worlds.now(*agents), self.parts(), settings)
+        return WorldReplay(self.worlds.now(*agents), self.parts(), settings)
 
 
-class Trial:
+class WorldReplay:
     """A world in which exactly these skills are relied on, and others a moment later."""
 
-    def __init__(self, world: World, parts: "Parts", settings: DiscoveryConfig) -> None:
+    def __init__(self, world: World, parts: "TurnParts", settings: DiscoveryConfig) -> None:
         self._taken = world
         self._world = world
         self._parts = parts
@@ -71,7 +71,7 @@ class Trial:
         )
 
     def rely_on(self, skills: Sequence[Skill]) -> None:
-        from prowess.engine.searching import make_vectors  # numpy, at the first search
+        from prowess.engine.search import make_vectors  # numpy, at the first search
 
         procedures = {p.capability: draft(p).capability for p in procedures_of(skills)}
         view = self._world.view
@@ -119,7 +119,7 @@ class Trial:
 
     def ranked(self, request: str, agent: str) -> list[str]:
         """What `rank` gives in this world."""
-        from prowess.engine.searching import ranking  # numpy, at the first search
+        from prowess.engine.search import ranking  # numpy, at the first search
 
         search = self._parts.searching.at(self._world)
         return ranking(search, request, self._world.visible(agent).capabilities, DEPTH, True, self._settings)

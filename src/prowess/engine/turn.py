@@ -8,30 +8,30 @@ its world, so that an offer, the policy revision it names and its journal entry 
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from prowess.catalogue.filters import filtered, narrows
 from prowess.catalogue.view import View
 from prowess.config import DiscoveryConfig
-from prowess.discovery.ranking import Read
+from prowess.discovery.ranking import ParsedRequest
 from prowess.discovery.search import Search
-from prowess.engine.absence import NEAREST, Absence
-from prowess.engine.carding import Carding, Selected
-from prowess.engine.offering import Offering, Shown
-from prowess.engine.records import PINNED
-from prowess.engine.searching import Searching, filtered, fitting, narrows, nearest
+from prowess.engine.cards import CardService, Selected
+from prowess.engine.search import Searching, fitting, nearest
 from prowess.engine.world import World
 from prowess.errors import ConfigError
-from prowess.types import Hit, LeftOut, Message, Offer, Turn
+from prowess.prompt.builder import OfferBuilder, RenderedOffer
+from prowess.prompt.exclusions import NEAREST, Absence
+from prowess.types import PINNED, Hit, LeftOut, Message, Offer, Turn
 
 DISCOVERY = "discovery"
 OnFailure = Literal["open", "closed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class TurnParts:
     """What a turn works with; none of it knows the turn."""
 
     searching: Searching
-    offering: Offering
-    cards: Carding
+    offering: OfferBuilder
+    cards: CardService
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class TurnOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class MadeOffer:
     """An offer, and what belongs into the journal with it."""
 
     turn: Turn
@@ -57,19 +57,19 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """What answers a request, and how it was found: with `search`, unless that failed."""
 
     hits: tuple[Hit, ...]
     mode: str
-    search: tuple[Search, Read] | None = None
+    search: tuple[Search, ParsedRequest] | None = None
 
 
 def as_turn(turn: Turn | str) -> Turn:
     return Turn(messages=(Message("user", turn),)) if isinstance(turn, str) else turn
 
 
-def offer(turn: Turn, world: World, parts: Parts, options: TurnOptions) -> Made:
+def offer(turn: Turn, world: World, parts: TurnParts, options: TurnOptions) -> MadeOffer:
     """What the model is offered in this world; nothing is recorded."""
     visible = world.visible(turn.agent, turn.authenticated)
     found = needed(turn, world, visible, parts.searching, options)
@@ -94,22 +94,26 @@ def offer(turn: Turn, world: World, parts: Parts, options: TurnOptions) -> Made:
         policy_revision=world.policy.revision,
         mode=found.mode,
     )
-    return Made(turn, made, cards)
+    return MadeOffer(turn, made, cards)
 
 
-def needed(turn: Turn, world: World, visible: View, searching: Searching, options: TurnOptions) -> Found:
+def needed(
+    turn: Turn, world: World, visible: View, searching: Searching, options: TurnOptions
+) -> SearchResult:
     """What fits the request, best first, among what the agent may use."""
     try:
         search = searching.at(world)
         read = search.read(turn.text)
-        return Found(fitting(search, read, visible.capabilities, options.settings), DISCOVERY, (search, read))
+        return SearchResult(
+            fitting(search, read, visible.capabilities, options.settings), DISCOVERY, (search, read)
+        )
     except Exception as failure:
         # Awareness fails open unless the caller wants it closed; permission was decided before.
         failed = f"discovery failed ({type(failure).__name__})"
         if options.on_failure == "closed":
-            return Found((), f"{failed}; nothing but what is pinned is offered")
+            return SearchResult((), f"{failed}; nothing but what is pinned is offered")
         reason = f"{failed}; everything allowed is offered"
-        return Found(_everything(visible, options.settings, reason), reason)
+        return SearchResult(_everything(visible, options.settings, reason), reason)
 
 
 def with_pinned(
@@ -124,7 +128,12 @@ def with_pinned(
 
 
 def left_out(
-    turn: Turn, world: World, visible: View, found: Found, shown: Shown, settings: DiscoveryConfig
+    turn: Turn,
+    world: World,
+    visible: View,
+    found: SearchResult,
+    shown: RenderedOffer,
+    settings: DiscoveryConfig,
 ) -> LeftOut:
     """What was not offered and why: for people, never for the model."""
     if found.search is None:

@@ -14,19 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from prowess.engine.records import PINNED
-from prowess.engine.use import Use
+from prowess.engine.use import UseCheck
 from prowess.engine.world import World
 from prowess.errors import NotFound
 from prowess.journal import Journal, canonical
 from prowess.journal.entries import Offered, OfferedHit, OutcomeRecorded
 from prowess.journal.payloads import Payload, Payloads
 from prowess.store.database import Database
-from prowess.types import JournalEntry, JsonObject, Offer, Outcome, Trace, Turn
+from prowess.types import PINNED, JournalEntry, JsonObject, Offer, Outcome, Trace, Turn
 
 if TYPE_CHECKING:
-    from prowess.engine.carding import Carding
-    from prowess.engine.turn import Made
+    from prowess.engine.cards import CardService
+    from prowess.engine.turn import MadeOffer
 
 LONGEST_REQUEST = 4000
 LOOKED_THROUGH = 10_000
@@ -35,14 +34,14 @@ DIGESTS = ("shown", "arguments", "result")
 
 
 class TurnLog:
-    def __init__(self, database: Database, journal: Journal, payloads: Payloads, use: Use) -> None:
+    def __init__(self, database: Database, journal: Journal, payloads: Payloads, use: UseCheck) -> None:
         self._database = database
         self._journal = journal
         self._payloads = payloads
         self._use = use
         self._packing = Packing()
 
-    def record(self, turn: Turn, world: World, made: "Made", cards: "Carding") -> None:
+    def record(self, turn: Turn, world: World, made: "MadeOffer", cards: "CardService") -> None:
         """The offer, its cards and what was shown: all of it is there, or nothing."""
         kept = self._packed(made.offer, world) if self._payloads.on else ()
         shown = kept[0].digest if kept else ""

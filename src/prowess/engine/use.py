@@ -5,23 +5,23 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from prowess.catalogue.view import View
-from prowess.context.secrets import without_secrets
 from prowess.engine.world import World, Worlds
 from prowess.errors import ApprovalNeeded, Denied
 from prowess.journal import Journal
 from prowess.journal.entries import ApprovalUnused, Decided
 from prowess.policy.arguments import digest_of, shown
-from prowess.policy.moment import as_id
-from prowess.policy.policy import Policy, Settled
-from prowess.policy.policy import Use as Given
+from prowess.policy.policy import Authorization, Policy
+from prowess.policy.policy import UseArguments as Given
+from prowess.policy.snapshot import as_id
 from prowess.store.database import Database, Transaction
+from prowess.text.secrets import without_secrets
 from prowess.types import Decision, JsonObject
 
 SHORTEST_SECRET = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class UseCheck:
     database: Database
     journal: Journal
     policy: Policy
@@ -91,10 +91,10 @@ class Use:
     def _settled(
         self, transaction: Transaction, world: World, agent: str, id: str, authenticated: bool,
         given: Given | None,
-    ) -> Settled:  # fmt: skip
+    ) -> Authorization:  # fmt: skip
         shut = _shut(world, agent, id)
         if shut:
-            return Settled(Decision(verdict="deny", reason=shut))
+            return Authorization(Decision(verdict="deny", reason=shut))
         return self.policy.settle(transaction, agent, id, world.view, authenticated, given)
 
 

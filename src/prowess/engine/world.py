@@ -10,17 +10,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from prowess.cards.history import NO_RATE, InjectionRate, read_rate
 from prowess.catalogue.catalogue import Catalogue
 from prowess.catalogue.view import View, off_below, with_availability, with_standing
-from prowess.engine.card_history import NO_RATE, InjectionRate, read_rate
-from prowess.engine.taught import NOTHING, Lessons, lessons_of
 from prowess.evolution.generations import Generations
-from prowess.learning import memory, skills
+from prowess.learning import lessons as skills
+from prowess.learning import use_store as memory
+from prowess.learning.procedures import NOTHING, Lessons, lessons_of
 from prowess.policy.agents import lineage
-from prowess.policy.moment import Moment
 from prowess.policy.policy import Policy
-from prowess.policy.standing import Standing
-from prowess.sources.learnt import NAME as LEARNT
+from prowess.policy.snapshot import PolicySnapshot
+from prowess.policy.state import PolicyState
+from prowess.sources.learned import NAME as LEARNT
 from prowess.sources.source import Source
 from prowess.store.database import Database, Transaction
 from prowess.types import Capability, Trust
@@ -31,7 +32,7 @@ class World:
     """The catalogue, the policy at one revision, what was learnt, who is stopped, how often cards came."""
 
     view: View
-    policy: Moment
+    policy: PolicySnapshot
     """The rules over exactly this view."""
     lessons: Lessons = field(default_factory=dict)
     stopped: Mapping[str, str] = field(default_factory=dict)
@@ -49,7 +50,7 @@ class World:
         """The world with another catalogue and other lessons, under the same rules."""
         if view is self.view:
             return replace(self, lessons=lessons)
-        policy = Moment(self.policy.rules, self.policy.standing, view)
+        policy = PolicySnapshot(self.policy.rules, self.policy.standing, view)
         return replace(self, view=view, policy=policy, lessons=lessons)
 
 
@@ -57,7 +58,7 @@ SERVED = ("mcp", "openapi")
 
 
 @dataclass(slots=True)
-class Sources:
+class SourceSet:
     """The sources an engine reads now; a changed configuration puts others in their place."""
 
     current: tuple[Source, ...]
@@ -92,7 +93,7 @@ class Worlds:
     """Takes a world: one read transaction, and one small query for each stage when nothing changed."""
 
     def __init__(
-        self, database: Database, catalogue: Catalogue, policy: Policy, sources: Sources,
+        self, database: Database, catalogue: Catalogue, policy: Policy, sources: SourceSet,
         environment: Mapping[str, str], clock: Callable[[], datetime], *, learns: bool, card_hours: int,
     ) -> None:  # fmt: skip
         self._database = database
@@ -105,7 +106,7 @@ class Worlds:
         self._card_hours = card_hours
         self._generations = Generations()
         self._read: View | None = None
-        self._seen: tuple[View, frozenset[str], frozenset[str], Standing, View] | None = None
+        self._seen: tuple[View, frozenset[str], frozenset[str], PolicyState, View] | None = None
         self._lessons: tuple[int, Lessons] = (-1, NOTHING)
 
     def now(self, *agents: str) -> World:
@@ -126,12 +127,12 @@ class Worlds:
             cards=rate,
         )
 
-    def _stopped(self, transaction: Transaction, standing: Standing, agent: str) -> str:
+    def _stopped(self, transaction: Transaction, standing: PolicyState, agent: str) -> str:
         """Why the agent may use nothing: a child loses at once what its parent loses."""
         line = lineage(standing.agents, agent) if agent in standing.agents else (agent,)
         return next((why for one in line if (why := self._generations.stopped(transaction, one))), "")
 
-    def _with_availability(self, read: View, standing: Standing) -> View:
+    def _with_availability(self, read: View, standing: PolicyState) -> View:
         """The view as this process sees it: servers it talks to, secrets that are set, installed programs."""
         secrets = frozenset(name for name in read.secret_names if self._environment.get(name))
         connected, seen = self._sources.connected, self._seen

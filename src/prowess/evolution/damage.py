@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from prowess.evolution.fitness import ranking
-from prowess.evolution.records import Generation, Standing
+from prowess.evolution.records import AgentState, Generation
 from prowess.evolution.scores import Scores
 from prowess.evolution.triggers import DEFENSIVE
 from prowess.types import Problem
@@ -40,11 +40,11 @@ class Repaired:
 
 def rebuilt(
     stopped: str, counted: tuple[int, int], readable: Sequence[Generation], latest: Scores | None
-) -> Standing:
+) -> AgentState:
     """Where an agent stands, from how many generations and evaluations it has and those that can be read."""
     newest = readable[-1] if readable else None
     scores = latest or (newest.scores if newest else None)
-    return Standing(
+    return AgentState(
         evaluations=counted[1],
         generation=counted[0],
         generation_at=counted[1],

@@ -7,13 +7,13 @@ import msgspec
 
 from prowess.errors import EvolutionError
 from prowess.evolution.params import Params, parse_params
-from prowess.evolution.records import Generation, Standing
+from prowess.evolution.records import AgentState, Generation
 from prowess.evolution.scores import Scores
 from prowess.evolution.snapshot import Snapshot
 from prowess.journal import canonical
 from prowess.types import Json
 
-DecodeStanding = msgspec.json.Decoder(Standing)
+DecodeStanding = msgspec.json.Decoder(AgentState)
 DecodeGeneration = msgspec.json.Decoder(Generation)
 DecodeParams = msgspec.json.Decoder(Params)
 DecodeScores = msgspec.json.Decoder(Scores)
@@ -24,7 +24,7 @@ ELSEWHERE = Snapshot()
 """Stands where the snapshot is kept by its digest in a table of its own."""
 
 
-def standing_text(standing: Standing) -> str:
+def standing_text(standing: AgentState) -> str:
     return canonical(replace(standing, seen=ELSEWHERE))
 
 
@@ -36,7 +36,7 @@ def snapshot_from(text: str) -> Snapshot:
     return Snapshot(*DecodeSnapshot.decode(text))
 
 
-def standing_from(text: str) -> Standing | None:
+def standing_from(text: str) -> AgentState | None:
     """None where the text cannot be read."""
     with suppress(*UNREADABLE):
         return DecodeStanding.decode(text)

@@ -25,12 +25,20 @@ from prowess.evolution.encoding import (
     stopped_from,
     usable_params,
 )
-from prowess.evolution.history import TREND_WINDOW, Difference, Fitness, Status, difference, status
+from prowess.evolution.history import TREND_WINDOW, Fitness, GenerationDifference, Status, difference, status
 from prowess.evolution.params import Params, parse_params
-from prowess.evolution.records import Evaluation, Generation, Moment, Recall, Setting, Standing, Step
+from prowess.evolution.records import (
+    AgentState,
+    Evaluation,
+    EvaluationContext,
+    EvaluationInput,
+    Generation,
+    Recall,
+    Transition,
+)
 from prowess.evolution.scores import Scores
 from prowess.evolution.snapshot import Snapshot, digest
-from prowess.evolution.transition import impose, roll_back, step
+from prowess.evolution.transition import apply_trigger, roll_back, step
 from prowess.evolution.triggers import EXTERNAL
 from prowess.journal import canonical
 from prowess.store.database import Row, Transaction
@@ -42,10 +50,12 @@ STANDING, PARAMS, GENERATION, EVALUATION = "where it stands", "its parameters", 
 class Generations:
     # --- moving on ---------------------------------------------------------------------------
 
-    def evaluate(self, transaction: Transaction, agent: str, scores: Scores, setting: Setting) -> Evaluation:
+    def evaluate(
+        self, transaction: Transaction, agent: str, scores: Scores, setting: EvaluationContext
+    ) -> Evaluation:
         """Evaluate once: record what follows, and say what the engine must switch and journal."""
         standing, params = _lock(transaction, agent, setting.snapshot)
-        made = step(standing, Moment(agent, scores, setting), params, _recall(transaction, agent))
+        made = step(standing, EvaluationInput(agent, scores, setting), params, _recall(transaction, agent))
         transaction.run(
             "INSERT INTO evolution_fitness (workspace, agent, evaluation, at, scores, fitness)"
             " VALUES (:workspace, :agent, :evaluation, :at, :scores, :fitness)",
@@ -55,21 +65,23 @@ class Generations:
         return _keep(transaction, agent, standing, made)
 
     def trigger(
-        self, transaction: Transaction, agent: str, trigger: str, reason: str, setting: Setting
+        self, transaction: Transaction, agent: str, trigger: str, reason: str, setting: EvaluationContext
     ) -> Evaluation:
         """Carry out a transition that a system outside asks for."""
         known = {str(name): name for name in EXTERNAL}
         if trigger not in known:
             raise NotFound("trigger", trigger, known, f"known: {', '.join(known)}")
         standing, params = _lock(transaction, agent, setting.snapshot)
-        moment = Moment(agent, _scores(agent, standing), setting)
-        made = impose(standing, moment, (known[trigger], reason), params, _recall(transaction, agent))
+        moment = EvaluationInput(agent, _scores(agent, standing), setting)
+        made = apply_trigger(standing, moment, (known[trigger], reason), params, _recall(transaction, agent))
         return _keep(transaction, agent, standing, made)
 
-    def roll_back(self, transaction: Transaction, agent: str, to: int, setting: Setting) -> Evaluation:
+    def roll_back(
+        self, transaction: Transaction, agent: str, to: int, setting: EvaluationContext
+    ) -> Evaluation:
         """Bring a generation back because a person says so."""
         standing, params = _lock(transaction, agent, setting.snapshot)
-        moment = Moment(agent, _scores(agent, standing), setting)
+        moment = EvaluationInput(agent, _scores(agent, standing), setting)
         made = roll_back(standing, moment, to, params, _recall(transaction, agent))
         return _keep(transaction, agent, standing, made)
 
@@ -121,13 +133,13 @@ class Generations:
         )
         return usable_params(row[0] if row else "")
 
-    def standing(self, transaction: Transaction, agent: str) -> Standing:
+    def standing(self, transaction: Transaction, agent: str) -> AgentState:
         """Where the agent stands, without the configuration it was last seen with."""
         row = transaction.one(
             "SELECT standing FROM evolution_agent WHERE workspace = :workspace AND agent = :agent",
             agent=agent,
         )
-        return _standing(transaction, agent, row[0]) if row else Standing()
+        return _standing(transaction, agent, row[0]) if row else AgentState()
 
     def stopped(self, transaction: Transaction, agent: str) -> str:
         """Why the agent is stopped; empty while it runs."""
@@ -201,7 +213,9 @@ class Generations:
         rewritten = tuple(damage.what for damage in damaged if not damage.number)
         return Repaired(rewritten, tuple(f"{one.what} {one.number}" for one in damaged if one.number))
 
-    def difference(self, transaction: Transaction, agent: str, before: int, after: int) -> Difference:
+    def difference(
+        self, transaction: Transaction, agent: str, before: int, after: int
+    ) -> GenerationDifference:
         return difference(
             self.generation(transaction, agent, before), self.generation(transaction, agent, after)
         )
@@ -247,7 +261,7 @@ def _remove(transaction: Transaction, damage: Damage) -> None:
         )  # fmt: skip
 
 
-def _lock(transaction: Transaction, agent: str, snapshot: Snapshot) -> tuple[Standing, Params]:
+def _lock(transaction: Transaction, agent: str, snapshot: Snapshot) -> tuple[AgentState, Params]:
     """Read where the agent stands; its row stays locked until the transaction ends."""
     take = (
         "UPDATE evolution_agent SET agent = agent"
@@ -258,7 +272,7 @@ def _lock(transaction: Transaction, agent: str, snapshot: Snapshot) -> tuple[Sta
         transaction.run(
             "INSERT INTO evolution_agent (workspace, agent, standing, seen, params)"
             " VALUES (:workspace, :agent, :standing, '', '') ON CONFLICT DO NOTHING",
-            agent=agent, standing=standing_text(Standing()),
+            agent=agent, standing=standing_text(AgentState()),
         )  # fmt: skip
         row = transaction.one(take, agent=agent)
     assert row is not None, "the row was inserted above"
@@ -267,12 +281,12 @@ def _lock(transaction: Transaction, agent: str, snapshot: Snapshot) -> tuple[Sta
     return replace(_standing(transaction, agent, text), seen=known), usable_params(params)
 
 
-def _standing(transaction: Transaction, agent: str, text: str) -> Standing:
+def _standing(transaction: Transaction, agent: str, text: str) -> AgentState:
     """Where the agent stands; where that cannot be read, what its generations and evaluations say."""
     return standing_from(text) or _rebuilt(transaction, agent, text)
 
 
-def _rebuilt(transaction: Transaction, agent: str, text: str) -> Standing:
+def _rebuilt(transaction: Transaction, agent: str, text: str) -> AgentState:
     counted = transaction.one(
         "SELECT (SELECT COALESCE(MAX(number), 0) FROM evolution_generation"
         " WHERE workspace = :workspace AND agent = :agent),"
@@ -309,7 +323,7 @@ def _recall(transaction: Transaction, agent: str) -> Recall:
     return recall
 
 
-def _keep(transaction: Transaction, agent: str, before: Standing, made: Step) -> Evaluation:
+def _keep(transaction: Transaction, agent: str, before: AgentState, made: Transition) -> Evaluation:
     if made.recorded:
         _record(transaction, agent, made.recorded)
     if made.standing.seen == before.seen and before.generation:
@@ -325,7 +339,7 @@ def _keep(transaction: Transaction, agent: str, before: Standing, made: Step) ->
     return made.evaluation
 
 
-def _save(transaction: Transaction, agent: str, standing: Standing) -> None:
+def _save(transaction: Transaction, agent: str, standing: AgentState) -> None:
     transaction.run(
         "UPDATE evolution_agent SET standing = :standing WHERE workspace = :workspace AND agent = :agent",
         standing=standing_text(standing), agent=agent,
@@ -361,7 +375,7 @@ def _record(transaction: Transaction, agent: str, generation: Generation) -> Non
         )  # fmt: skip
 
 
-def _scores(agent: str, standing: Standing) -> Scores:
+def _scores(agent: str, standing: AgentState) -> Scores:
     if standing.previous is None:
         raise EvolutionError(agent, "has no generation yet", "evaluate it once first")
     return standing.previous

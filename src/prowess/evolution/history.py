@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from prowess.evolution.fitness import delta, measure, strengths
 from prowess.evolution.params import Params
-from prowess.evolution.records import Generation, Grace, Standing
+from prowess.evolution.records import AgentState, Generation, Grace
 from prowess.evolution.scores import Scores
 from prowess.evolution.triggers import Loss, detect_capability_changes, detect_losses
 from prowess.types import Json
@@ -55,7 +55,7 @@ class Status:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class GenerationDifference:
     """What lies between two generations."""
 
     before: int
@@ -79,7 +79,7 @@ def trend(log: Sequence[Fitness]) -> Trend:
     return "improving" if moved > 0 else "declining"
 
 
-def status(agent: str, standing: Standing, params: Params, log: Sequence[Fitness]) -> Status:
+def status(agent: str, standing: AgentState, params: Params, log: Sequence[Fitness]) -> Status:
     scores = standing.previous or UNMEASURED
     grace = standing.grace
     return Status(
@@ -97,10 +97,10 @@ def status(agent: str, standing: Standing, params: Params, log: Sequence[Fitness
     )
 
 
-def difference(before: Generation, after: Generation) -> Difference:
+def difference(before: Generation, after: Generation) -> GenerationDifference:
     had, has = set(before.snapshot.active_providers), set(after.snapshot.active_providers)
     gained = detect_capability_changes(before.snapshot, after.snapshot)
-    return Difference(
+    return GenerationDifference(
         before=before.number,
         after=after.number,
         fitness=after.fitness - before.fitness,

@@ -13,7 +13,7 @@ MOST = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Weights:
+class AxisWeights:
     """How much each axis counts; together they make one."""
 
     cognitive: float = 0.25
@@ -59,7 +59,7 @@ class Params:
     """Whether a faculty that goes is a transition (CapabilityLoss)."""
     tool_acquisition: bool = False
     """Whether a tool that comes is a transition (ToolAcquisition)."""
-    weights: Weights = Weights()
+    weights: AxisWeights = AxisWeights()
 
     def __post_init__(self) -> None:
         for name in FRACTIONS:
@@ -76,7 +76,7 @@ class Params:
 
 FRACTIONS = ("alpha", "beta", "theta_min", "gamma", "safety_floor", "rebalance_margin", "drift_allowance")
 NAMES = tuple(field.name for field in fields(Params))
-WEIGHT_NAMES = tuple(field.name for field in fields(Weights))
+WEIGHT_NAMES = tuple(field.name for field in fields(AxisWeights))
 
 
 def parse_params(data: Json, base: Params | None = None, place: str = "parameters") -> Params:

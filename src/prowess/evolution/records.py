@@ -29,7 +29,7 @@ class Grace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class AgentState:
     """Where an agent stands between two evaluations. Its size does not depend on its history."""
 
     evaluations: int = 0
@@ -54,7 +54,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class EvaluationContext:
     """What surrounds a transition: what is active, when, and under which policy and catalogue."""
 
     snapshot: Snapshot
@@ -68,12 +68,12 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class EvaluationInput:
     """One evaluation as it comes in."""
 
     agent: str
     scores: Scores
-    setting: Setting
+    setting: EvaluationContext
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,9 +133,9 @@ class Evaluation:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Transition:
     """A move from one standing to the next, with the generation it recorded, if any."""
 
-    standing: Standing
+    standing: AgentState
     evaluation: Evaluation
     recorded: Generation | None = None

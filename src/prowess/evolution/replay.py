@@ -7,7 +7,14 @@ import msgspec
 
 from prowess.errors import EvolutionError
 from prowess.evolution.params import Params
-from prowess.evolution.records import Evaluation, Generation, Moment, Setting, Standing, Step
+from prowess.evolution.records import (
+    AgentState,
+    Evaluation,
+    EvaluationContext,
+    EvaluationInput,
+    Generation,
+    Transition,
+)
 from prowess.evolution.scores import parse_scores
 from prowess.evolution.snapshot import parse_snapshot
 from prowess.evolution.transition import step
@@ -18,13 +25,13 @@ from prowess.types import DEFAULT_AGENT, Json
 class Life:
     """One agent's evolution in memory."""
 
-    standing: Standing = field(default_factory=Standing)
+    standing: AgentState = field(default_factory=AgentState)
     generations: dict[int, Generation] = field(default_factory=dict)
 
-    def evaluate(self, moment: Moment, params: Params) -> Evaluation:
+    def evaluate(self, moment: EvaluationInput, params: Params) -> Evaluation:
         return self.take(step(self.standing, moment, params, self.generations.get))
 
-    def take(self, made: Step) -> Evaluation:
+    def take(self, made: Transition) -> Evaluation:
         """Keep what a step came to, as the store does."""
         self.standing = made.standing
         if made.recorded:
@@ -48,8 +55,8 @@ def replay(lines: Iterable[bytes], params: Params, place: str) -> Iterator[Evalu
         # A line without a snapshot says that nothing changed.
         snapshot = parse_snapshot(said["snapshot"], where) if "snapshot" in said else life.standing.seen
         scores = parse_scores(said.get("scores"), where)
-        setting = Setting(snapshot=snapshot, at=f"line {number}")
-        yield life.evaluate(Moment(agent, scores, setting), params)
+        setting = EvaluationContext(snapshot=snapshot, at=f"line {number}")
+        yield life.evaluate(EvaluationInput(agent, scores, setting), params)
 
 
 def as_data(evaluation: Evaluation) -> dict[str, Json]:

@@ -1,7 +1,7 @@
 """One evaluation, from where an agent stands to where it stands next. Pure.
 
 Above: `generations`, which keeps the result in the store, and `replay`, which keeps it in memory.
-Below: fitness, triggers and drift. `step` runs the whole flow; `roll_back` and `impose` are the
+Below: fitness, triggers and drift. `step` runs the whole flow; `roll_back` and `apply_trigger` are the
 two ways from outside, a person's and another system's.
 """
 
@@ -25,16 +25,16 @@ from prowess.evolution.noise import WINDOW, scatter
 from prowess.evolution.params import Params
 from prowess.evolution.records import (
     MOST_ROLLBACKS,
+    AgentState,
     Evaluation,
+    EvaluationInput,
     Generation,
     Grace,
-    Moment,
     Recall,
     Restore,
-    Standing,
-    Step,
+    Transition,
 )
-from prowess.evolution.restoring import snapshot_after, still_withheld, switches
+from prowess.evolution.restore import snapshot_after, still_withheld, switches
 from prowess.evolution.scores import Scores
 from prowess.evolution.triggers import (
     DEFENSIVE,
@@ -49,14 +49,16 @@ from prowess.evolution.triggers import (
 RECOVERY_TOLERANCE = 1e-9
 
 
-def step(standing: Standing, moment: Moment, params: Params, recall: Recall) -> Step:
+def step(standing: AgentState, moment: EvaluationInput, params: Params, recall: Recall) -> Transition:
     """Evaluate once."""
     work = _Work(replace(standing, evaluations=standing.evaluations + 1), moment, params, recall)
     work.evaluate()
     return work.done()
 
 
-def roll_back(standing: Standing, moment: Moment, to: int, params: Params, recall: Recall) -> Step:
+def roll_back(
+    standing: AgentState, moment: EvaluationInput, to: int, params: Params, recall: Recall
+) -> Transition:
     """Bring a generation back because a person says so; `moment` holds the scores as they stand."""
     if recall(to) is None:
         raise NotFound("generation", str(to), see="see: prowess evolve history")
@@ -65,23 +67,23 @@ def roll_back(standing: Standing, moment: Moment, to: int, params: Params, recal
     return work.done()
 
 
-def impose(
-    standing: Standing, moment: Moment, order: tuple[Trigger, str], params: Params, recall: Recall
-) -> Step:
+def apply_trigger(
+    standing: AgentState, moment: EvaluationInput, order: tuple[Trigger, str], params: Params, recall: Recall
+) -> Transition:
     """Carry out a trigger that a system outside gives, with its reason."""
     if not standing.generation:
         raise EvolutionError(moment.agent, "has no generation yet", "evaluate it once before triggering")
     if standing.stopped:
         raise EvolutionError(moment.agent, f"is stopped: {standing.stopped}", "run: prowess evolve resume")
     work = _Work(standing, moment, params, recall)
-    work.impose(*order)
+    work.apply_trigger(*order)
     return work.done()
 
 
 class _Work:
     """One step while it is being made; nobody outside this module sees it."""
 
-    def __init__(self, standing: Standing, moment: Moment, params: Params, recall: Recall) -> None:
+    def __init__(self, standing: AgentState, moment: EvaluationInput, params: Params, recall: Recall) -> None:
         self.params, self.recall = params, recall
         self.moment, self.setting = moment, moment.setting
         self.standing = replace(standing, withheld=still_withheld(standing, moment.setting.snapshot))
@@ -112,7 +114,7 @@ class _Work:
         elif not self.standing.stopped:
             self._weigh()
 
-    def impose(self, trigger: Trigger, reason: str) -> None:
+    def apply_trigger(self, trigger: Trigger, reason: str) -> None:
         if trigger == "SafetyBreach":
             self._breach(f"reported from outside: {reason}", reason)
         elif trigger == "Regression":
@@ -302,7 +304,7 @@ class _Work:
             catalogue_version=self.setting.catalogue_version,
         )
 
-    def _standing_after(self, target: Generation, restored: Generation) -> Standing:
+    def _standing_after(self, target: Generation, restored: Generation) -> AgentState:
         off = dict.fromkeys(self.restore.off if self.restore else (), False)
         back = restored.snapshot.active_providers
         kept = {p: is_gone for p, is_gone in self.standing.withheld.items() if p not in back}
@@ -363,7 +365,7 @@ class _Work:
     def _drifted(self) -> bool:
         return self.drift.watched > self.params.min_interactions and self.drift.found(self.params.drift_limit)
 
-    def done(self) -> Step:
+    def done(self) -> Transition:
         if self.restore is None:
             self._remember()
         agent, number = self.moment.agent, self.standing.generation
@@ -377,4 +379,4 @@ class _Work:
             restore=self.restore,
             stopped=self.standing.stopped,
         )
-        return Step(self.standing, evaluation, self.recorded)
+        return Transition(self.standing, evaluation, self.recorded)

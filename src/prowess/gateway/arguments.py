@@ -12,7 +12,7 @@ import jsonschema_rs
 from jsonschema_rs import ValidationError, ValidationErrorKind
 
 from prowess.errors import nearest
-from prowess.gateway.showing import clean
+from prowess.gateway.descriptions import clean
 from prowess.sources.effort import TooCostly, effort, patterns_of
 from prowess.types import JsonObject
 

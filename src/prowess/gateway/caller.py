@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from prowess.engine.engine import Engine
 from prowess.errors import NotFound
-from prowess.policy.tokens import LASTS, Issued, Token
+from prowess.policy.agent_tokens import LASTS, IssuedToken, Token
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +14,7 @@ class Caller:
     authenticated: bool = True
 
 
-def issue_token(engine: Engine, agent: str, lasts: timedelta = LASTS) -> Issued:
+def issue_token(engine: Engine, agent: str, lasts: timedelta = LASTS) -> IssuedToken:
     """A new token for an agent that exists."""
     names = [one.name for one in engine.agents()]
     if agent not in names:

@@ -7,14 +7,14 @@ from typing import Any
 from mcp.shared.dispatcher import ProgressFnT
 
 from prowess.errors import ApprovalNeeded
-from prowess.gateway.audience import ClientAudience
 from prowess.gateway.caller import Caller
+from prowess.gateway.elicitation.client import ClientAudience
 from prowess.gateway.results import Answer
 from prowess.types import Capability
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ClientAnswer:
     """What was said at the client to a question; `answer` is for the client where nobody spoke yet."""
 
     yes: bool | None = None
@@ -22,7 +22,7 @@ class Asked:
     answer: Answer | None = None
 
 
-AskPerson = Callable[[ApprovalNeeded, Capability, Mapping[str, str]], Awaitable[Asked]]
+AskPerson = Callable[[ApprovalNeeded, Capability, Mapping[str, str]], Awaitable[ClientAnswer]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,13 @@ from anyio import to_thread
 
 from prowess.config import GatewayConfig
 from prowess.engine.engine import Engine
-from prowess.gateway.calling import Calls
-from prowess.gateway.clerk import Clerk
-from prowess.gateway.following import Following
+from prowess.gateway.calls import Calls
+from prowess.gateway.config_reload import Reloading
+from prowess.gateway.engine_worker import EngineWorker
 from prowess.gateway.listeners import Listeners
-from prowess.gateway.reloading import Reloading
+from prowess.gateway.refresh import Following
 from prowess.gateway.results import Remainders
-from prowess.gateway.routes import Routes
+from prowess.gateway.routing import Routes
 from prowess.gateway.upstreams import Upstreams
 
 FIRST_SYNC = 8.0
@@ -34,7 +34,7 @@ class Gateway:
         self.remainders = Remainders()
         self.routes = Routes(engine, upstreams, environment, config.timeout)
         # SQLite has one writer at a time; those in its own queue would sleep, those in ours wait their turn.
-        self._clerk = Clerk(8 if engine.store.startswith("postgres") else 1)
+        self._clerk = EngineWorker(8 if engine.store.startswith("postgres") else 1)
         self.calls = Calls(engine, self.routes, self.remainders, config, self._clerk)
         self.bus = Listeners()
         self._following = Following(engine, upstreams, self.bus, config.poll, reloading)

@@ -20,11 +20,11 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from prowess.door import Bind, Rate, allowed_hosts, allowed_origins
 from prowess.gateway.caller import Caller, holder_of
 from prowess.gateway.gateway import Gateway
 from prowess.gateway.server import build
-from prowess.sources.itself import CHAINED, HEADER, LOOP_DETECTED
+from prowess.listen import Bind, Rate, allowed_hosts, allowed_origins
+from prowess.sources.mcp.self_check import CHAINED, HEADER, LOOP_DETECTED
 
 CALLER = "prowess.caller"
 PATH = "/mcp"

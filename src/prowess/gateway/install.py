@@ -21,12 +21,12 @@ NAME = "prowess"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ServerEntry:
     command: str
     args: tuple[str, ...]
 
     @classmethod
-    def here(cls, python: str, config: str, agent: str) -> "Entry":
+    def here(cls, python: str, config: str, agent: str) -> "ServerEntry":
         """This installation, by its full path: a client that is started from a desktop has no PATH."""
         chosen = ("--config", config) if config else ()
         named = ("--agent", agent) if agent != DEFAULT_AGENT else ()
@@ -38,7 +38,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ConfigLocation:
     """Where a client keeps its servers, under which key, in which form."""
 
     file: Path
@@ -47,20 +47,20 @@ class Place:
     says_type: bool = False
 
 
-def place_of(client: str, home: Path, project: Path, platform: str) -> Place:
+def place_of(client: str, home: Path, project: Path, platform: str) -> ConfigLocation:
     match client:
         case "claude-code":
-            return Place(project / ".mcp.json", says_type=True)
+            return ConfigLocation(project / ".mcp.json", says_type=True)
         case "claude-desktop":
-            return Place(_desktop(home, platform) / "claude_desktop_config.json")
+            return ConfigLocation(_desktop(home, platform) / "claude_desktop_config.json")
         case "codex":
-            return Place(home / ".codex" / "config.toml", "mcp_servers", is_toml=True)
+            return ConfigLocation(home / ".codex" / "config.toml", "mcp_servers", is_toml=True)
         case "cursor":
-            return Place(home / ".cursor" / "mcp.json")
+            return ConfigLocation(home / ".cursor" / "mcp.json")
         case "gemini":
-            return Place(home / ".gemini" / "settings.json")
+            return ConfigLocation(home / ".gemini" / "settings.json")
         case "vscode":
-            return Place(project / ".vscode" / "mcp.json", "servers", says_type=True)
+            return ConfigLocation(project / ".vscode" / "mcp.json", "servers", says_type=True)
     raise ConfigError("--install", f"{client!r} is not a client I know", "see: prowess serve mcp --help")
 
 
@@ -72,12 +72,12 @@ def _desktop(home: Path, platform: str) -> Path:
     return home / ".config" / "Claude"
 
 
-def printed(entry: Entry, place: Place) -> str:
+def printed(entry: ServerEntry, place: ConfigLocation) -> str:
     """The entry alone, as the client's file would have it."""
     return _rendered({place.key: {NAME: _fields(entry, place)}}, place)
 
 
-def written(entry: Entry, place: Place) -> Path | None:
+def written(entry: ServerEntry, place: ConfigLocation) -> Path | None:
     """Put the entry into the client's file; returns where the old content is kept."""
     old = _text(place.file)
     new = _with_entry(old, entry, place)
@@ -88,11 +88,11 @@ def written(entry: Entry, place: Place) -> Path | None:
     return backup
 
 
-def _fields(entry: Entry, place: Place) -> dict[str, Any]:
+def _fields(entry: ServerEntry, place: ConfigLocation) -> dict[str, Any]:
     return {"type": "stdio", **entry.fields} if place.says_type else entry.fields
 
 
-def _with_entry(old: str, entry: Entry, place: Place) -> str:
+def _with_entry(old: str, entry: ServerEntry, place: ConfigLocation) -> str:
     try:
         document: Any = tomlkit.parse(old) if place.is_toml else json.loads(old or "{}")
     except (ValueError, RecursionError, TOMLKitError):
@@ -105,7 +105,7 @@ def _with_entry(old: str, entry: Entry, place: Place) -> str:
     return _rendered(document, place)
 
 
-def _rendered(document: Any, place: Place) -> str:
+def _rendered(document: Any, place: ConfigLocation) -> str:
     if place.is_toml:
         return tomlkit.dumps(document)
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

@@ -13,13 +13,13 @@ from mcp.shared.auth import OAuthClientInformationFull
 from pydantic import AnyUrl
 
 from prowess.errors import SourceError
-from prowess.sources.conduct import Conduct
-from prowess.sources.failure import cause, explained
-from prowess.sources.listing import Listing, fill
-from prowess.sources.login import Login, about_us, login_file
-from prowess.sources.mcp import McpSource
-from prowess.sources.party import Party
-from prowess.sources.upstream import connect
+from prowess.sources.mcp.connection import Party
+from prowess.sources.mcp.diagnostics import Conduct
+from prowess.sources.mcp.failure import cause, explained
+from prowess.sources.mcp.listing import Listing, fill
+from prowess.sources.mcp.login import Login, about_us, login_file
+from prowess.sources.mcp.source import McpSource
+from prowess.sources.mcp.upstream import connect
 
 HOST = "127.0.0.1"
 PATH = "/callback"
@@ -30,7 +30,7 @@ Show = Callable[[str], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class LoginRequest:
     """How to log in: the port to come back to, the time a person has, and who we are if that is settled."""
 
     port: int = 0
@@ -39,7 +39,7 @@ class Wanted:
     client_secret: str = ""
 
 
-async def log_in(source: McpSource, show: Show, wanted: Wanted) -> Listing | None:
+async def log_in(source: McpSource, show: Show, wanted: LoginRequest) -> Listing | None:
     """Let a person log in; returns what the server then offers, or nothing if it wants no login."""
     address = source.address.resolve(source.environment)
     if not address.url:
@@ -71,7 +71,7 @@ async def log_in(source: McpSource, show: Show, wanted: Wanted) -> Listing | Non
     return listing
 
 
-def _registered(wanted: Wanted, redirect: str) -> OAuthClientInformationFull:
+def _registered(wanted: LoginRequest, redirect: str) -> OAuthClientInformationFull:
     return OAuthClientInformationFull(
         client_id=wanted.client_id,
         client_secret=wanted.client_secret or None,

@@ -7,8 +7,8 @@ from typing import Any
 
 from prowess import config as configuration
 from prowess.engine.engine import Engine
+from prowess.gateway.config_reload import Reloading
 from prowess.gateway.gateway import Gateway
-from prowess.gateway.reloading import Reloading
 from prowess.gateway.upstreams import Upstreams
 from prowess.opening import now, owned, ways_of
 from prowess.sources.configured import configured_sources

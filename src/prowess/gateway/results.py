@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from prowess.gateway.showing import clean
+from prowess.gateway.descriptions import clean
 
 Answer: TypeAlias = dict[str, Any]
 """The result of a tool call as it stands on the wire."""
@@ -87,7 +87,7 @@ def warned(answer: Answer, speaks: Callable[[str], bool]) -> Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ResultPiece:
     text: str
     offset: int
     total: int
@@ -117,12 +117,12 @@ class Remainders:
             self._size -= getsizeof(oldest)
         return REFERENCE + handle
 
-    def read(self, agent: str, reference: str, offset: int, most: int) -> Piece | None:
+    def read(self, agent: str, reference: str, offset: int, most: int) -> ResultPiece | None:
         text = self._texts.get((agent, reference.removeprefix(REFERENCE)))
         if text is None:
             return None
         start = min(max(0, offset), len(text))
-        return Piece(text[start : start + most], start, len(text))
+        return ResultPiece(text[start : start + most], start, len(text))
 
 
 def size(answer: Answer) -> int:

@@ -31,14 +31,14 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from prowess.errors import ProwessError
-from prowess.gateway.answering import Answering
-from prowess.gateway.approving import ask_nobody, ask_person
-from prowess.gateway.audience import Brought, ClientAudience
 from prowess.gateway.caller import Caller
 from prowess.gateway.client import Client
+from prowess.gateway.descriptions import clean
+from prowess.gateway.elicitation.approval import ask_nobody, ask_person
+from prowess.gateway.elicitation.client import Brought, ClientAudience
 from prowess.gateway.gateway import Gateway
-from prowess.gateway.passing import page, prompts, resources, templates
-from prowess.gateway.showing import clean
+from prowess.gateway.meta_tools import MetaTools
+from prowess.gateway.resources import page, prompts, resources, templates
 from prowess.gateway.tools import tool_list
 
 Context = ServerRequestContext[Any]
@@ -85,7 +85,7 @@ class _Face:
         self._gateway = gateway
         self._may_answer = may_answer
         self._who = caller_of
-        self._answering = Answering(gateway)
+        self._answering = MetaTools(gateway)
 
     def server(self) -> Server[Any]:
         server: Server[Any] = _Telling(

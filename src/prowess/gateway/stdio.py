@@ -11,8 +11,8 @@ from mcp.server.stdio import stdio_server
 
 from prowess.gateway.caller import Caller
 from prowess.gateway.gateway import Gateway
-from prowess.gateway.pipes import pipes, servable
 from prowess.gateway.server import build
+from prowess.gateway.stdio_transport import pipes, servable
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 

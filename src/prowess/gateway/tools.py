@@ -8,7 +8,7 @@ from mcp_types import Tool, ToolAnnotations
 
 from prowess.engine.engine import Engine
 from prowess.gateway.caller import Caller
-from prowess.gateway.showing import callable_here, clean, clean_schema, is_rejected
+from prowess.gateway.descriptions import callable_here, clean, clean_schema, is_rejected
 from prowess.policy.mcp import EMPTY_SCHEMA, tool_name
 from prowess.types import Capability
 

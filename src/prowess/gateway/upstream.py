@@ -30,16 +30,16 @@ from pydantic import TypeAdapter, ValidationError
 
 from prowess.config import GatewayConfig
 from prowess.errors import SourceError
-from prowess.gateway.questions import Audience, Place, Questions
-from prowess.gateway.reports import Report, Reports
-from prowess.sources.conduct import Conduct
-from prowess.sources.failure import explained
-from prowess.sources.listing import Listing, fill
-from prowess.sources.login import party_of
-from prowess.sources.mcp import McpSource
-from prowess.sources.party import Party
-from prowess.sources.repair import UNREADABLE
-from prowess.sources.upstream import connect
+from prowess.gateway.elicitation.upstream import Audience, CallSlot, Questions
+from prowess.gateway.progress import Report, Reports
+from prowess.sources.mcp.connection import Party
+from prowess.sources.mcp.diagnostics import Conduct
+from prowess.sources.mcp.failure import explained
+from prowess.sources.mcp.listing import Listing, fill
+from prowess.sources.mcp.login import party_of
+from prowess.sources.mcp.repair import UNREADABLE
+from prowess.sources.mcp.source import McpSource
+from prowess.sources.mcp.upstream import connect
 
 LIST_CHANGES = (ToolListChangedNotification, PromptListChangedNotification, ResourceListChangedNotification)
 
@@ -59,7 +59,7 @@ Changed = Callable[[str], None]
 
 
 @dataclass(slots=True)
-class Attempt:
+class ConnectionAttempt:
     """One connection, from the wish for it to its end."""
 
     wanted: anyio.Event = field(default_factory=anyio.Event)
@@ -84,7 +84,7 @@ class Upstream:
         self._longest = max(config.timeout, config.max_timeout)
         self._changed = changed
         self._questions = Questions(source.name)
-        self._attempt = Attempt()
+        self._attempt = ConnectionAttempt()
         self._failures = 0
         self._silences = 0
         self._crashes = 0
@@ -120,7 +120,7 @@ class Upstream:
                     await reports.add(Report(so_far, total, message))
 
             told = cast(ProgressFnT, heard) if progress else None
-            place = Place(self._places, patience, self._timeout)
+            place = CallSlot(self._places, patience, self._timeout)
             await place.take()
             try:
                 attempt = await self._connected()
@@ -151,7 +151,7 @@ class Upstream:
         self._listed = not listing.failed
         return listing, attempt.conduct
 
-    async def _guarded(self, attempt: Attempt, ask: Callable[[Client], Awaitable[Any]]) -> Any:
+    async def _guarded(self, attempt: ConnectionAttempt, ask: Callable[[Client], Awaitable[Any]]) -> Any:
         assert attempt.client is not None
         try:
             return await ask(attempt.client)
@@ -166,7 +166,7 @@ class Upstream:
         except (ValidationError, RuntimeError) as error:
             raise self._error("the server's answer does not follow the protocol", "") from error
 
-    async def _connected(self) -> Attempt:
+    async def _connected(self) -> ConnectionAttempt:
         attempt = self._attempt
         if attempt.settled.is_set() and not attempt.stands:
             attempt.over.set()
@@ -182,7 +182,7 @@ class Upstream:
             raise self._failed(attempt)
         return attempt
 
-    def _failed(self, attempt: Attempt, later: str = "") -> SourceError:
+    def _failed(self, attempt: ConnectionAttempt, later: str = "") -> SourceError:
         what, remedy = (attempt.failure.what, attempt.failure.remedy) if attempt.failure else ("", "")
         return self._error(what, "; ".join(part for part in (remedy, later) if part))
 
@@ -193,7 +193,7 @@ class Upstream:
             self._attempt.over.set()
         return self._error(f"no answer within {seconds:g} s", "whether it took effect is not known")
 
-    def _ended(self, attempt: Attempt) -> str:
+    def _ended(self, attempt: ConnectionAttempt) -> str:
         if attempt.conduct.too_long:
             return "the server sent a message without end and was stopped"
         words = attempt.conduct.last_words
@@ -217,10 +217,10 @@ class Upstream:
                 wait = min(LONGEST_WAIT, 2.0 ** (self._crashes - MOST_CRASHES - 1))
                 failure = self._error("the server stopped again and again", "look at its own log")
             attempt.failure = failure
-            self._attempt = Attempt(failure=failure, not_before=time.monotonic() + wait)
+            self._attempt = ConnectionAttempt(failure=failure, not_before=time.monotonic() + wait)
             attempt.settled.set()
 
-    async def _held(self, attempt: Attempt) -> SourceError | None:
+    async def _held(self, attempt: ConnectionAttempt) -> SourceError | None:
         """Hold a connection until it is over; returns why it could not be had."""
         address = self.source.address
         try:
@@ -249,7 +249,7 @@ class Upstream:
         if isinstance(message, LIST_CHANGES):
             self._changed(self.source.name)
 
-    async def _listen(self, client: Client, attempt: Attempt) -> None:
+    async def _listen(self, client: Client, attempt: ConnectionAttempt) -> None:
         """Hear of changed lists from a server of the newest revision, again after it stopped telling."""
         wait = 1.0
         with suppress(MCPError, TimeoutError):  # a server need not offer it; polling finds changes too

@@ -14,9 +14,9 @@ from anyio.from_thread import BlockingPortal
 from prowess.config import GatewayConfig
 from prowess.errors import SourceError
 from prowess.gateway.upstream import Upstream
-from prowess.sources.conduct import Conduct
-from prowess.sources.listing import Listing
-from prowess.sources.mcp import McpSource
+from prowess.sources.mcp.diagnostics import Conduct
+from prowess.sources.mcp.listing import Listing
+from prowess.sources.mcp.source import McpSource
 from prowess.sources.source import Source
 
 SECONDS_TO_END = 3.0

@@ -1,7 +1,16 @@
 """What happened, in order, tamper-evident; and everything that can have happened, as types."""
 
 from prowess.journal.entry import Entry, Raw, plain
-from prowess.journal.journal import END, Clock, Journal, Place, canonical, entry_hash, stamp, verified
+from prowess.journal.journal import (
+    END,
+    Clock,
+    Journal,
+    JournalPosition,
+    canonical,
+    entry_hash,
+    stamp,
+    verified,
+)
 from prowess.journal.reading import read, typed
 
 __all__ = [
@@ -9,7 +18,7 @@ __all__ = [
     "Clock",
     "Entry",
     "Journal",
-    "Place",
+    "JournalPosition",
     "Raw",
     "canonical",
     "entry_hash",

@@ -26,7 +26,7 @@ BATCH = 1000
 FEWEST_OF_A_CHAIN = 20
 
 
-class Place(NamedTuple):
+class JournalPosition(NamedTuple):
     """Where an entry stands among all: by time, then by chain and number."""
 
     at: str
@@ -34,7 +34,7 @@ class Place(NamedTuple):
     number: int
 
 
-END = Place("9999", "", 0)
+END = JournalPosition("9999", "", 0)
 """After everything that ever happens."""
 
 
@@ -89,7 +89,11 @@ class Journal:
             return _heads(transaction)
 
     def latest(
-        self, limit: int = 50, agent: str | None = None, type: str = "*", before: Place | None = None
+        self,
+        limit: int = 50,
+        agent: str | None = None,
+        type: str = "*",
+        before: JournalPosition | None = None,
     ) -> tuple[JournalEntry, ...]:
         """The newest entries (older than a place), oldest first; in `type`, `*` stands for anything."""
         pattern = type.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_").replace("*", "%")
@@ -132,13 +136,13 @@ class Journal:
     def after(self, seen: Iterable[Head], most: int | None = None) -> tuple[JournalEntry, ...]:
         """What is beyond these heads (at most so much of each chain), in order of time."""
         count = {head.chain: head.count for head in seen}
-        found: list[tuple[Place, JournalEntry]] = []
+        found: list[tuple[JournalPosition, JournalEntry]] = []
         with self._database.reading() as transaction:
             for head in _heads(transaction):
                 known = count.get(head.chain, 0)
                 if head.count > known:
                     rows = islice(_rows(transaction, head.chain, known), most)
-                    found += ((Place(row[6], row[0], row[1]), _entry(row[:6])) for row in rows)
+                    found += ((JournalPosition(row[6], row[0], row[1]), _entry(row[:6])) for row in rows)
         return tuple(entry for _, entry in sorted(found, key=lambda each: each[0]))
 
     def portion(self, seen: Iterable[Head], until: Iterable[Head], most: int) -> tuple[JournalEntry, ...]:
@@ -146,7 +150,7 @@ class Journal:
         known = {head.chain: head.count for head in seen}
         ahead = [head for head in until if head.count > known.get(head.chain, 0)]
         each = max(FEWEST_OF_A_CHAIN, most // max(1, len(ahead)))
-        found: list[tuple[Place, JournalEntry]] = []
+        found: list[tuple[JournalPosition, JournalEntry]] = []
         bound = END
         with self._database.reading() as transaction:
             for head in ahead:
@@ -178,7 +182,7 @@ def verified(transaction: Transaction, exported: Iterable[Head] = ()) -> tuple[H
     return heads
 
 
-def _moment(transaction: Transaction, place: Place) -> Place:
+def _moment(transaction: Transaction, place: JournalPosition) -> JournalPosition:
     """Where an entry stands in the order that `latest` goes by; one that is not there, by its time."""
     row = transaction.one(
         "SELECT moment FROM journal WHERE workspace = :workspace AND chain = :chain AND number = :number",
@@ -187,13 +191,13 @@ def _moment(transaction: Transaction, place: Place) -> Place:
     return place._replace(at=row[0]) if row else place
 
 
-def _placed(rows: Iterable[Row]) -> list[tuple[Place, JournalEntry]]:
+def _placed(rows: Iterable[Row]) -> list[tuple[JournalPosition, JournalEntry]]:
     """Entries of one chain, each with a place that is never before the one before it."""
-    found: list[tuple[Place, JournalEntry]] = []
+    found: list[tuple[JournalPosition, JournalEntry]] = []
     last = ""
     for row in rows:
         last = max(last, row[6])
-        found.append((Place(last, row[0], row[1]), _entry(row[:6])))
+        found.append((JournalPosition(last, row[0], row[1]), _entry(row[:6])))
     return found
 
 

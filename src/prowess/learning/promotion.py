@@ -30,7 +30,7 @@ _COUNTS = re.compile(r"\bpassed=(\d+)\b.*\bfailed=(\d+)\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class SuiteRow:
     """One request of a suite: what should answer it, how well it did before and does now."""
 
     request: str
@@ -58,7 +58,7 @@ class SuiteResult:
     why: str = ""
     """What keeps it from clearing although the counts would do."""
     gain: float = 0.0
-    rows: tuple[Row, ...] = ()
+    rows: tuple[SuiteRow, ...] = ()
 
     @property
     def clears(self) -> bool:
@@ -114,7 +114,7 @@ def digest_of(*parts: object) -> str:
 
 
 def regression_result(
-    own: Sequence[Row], others: Sequence[Row], without: Sequence[Row], command: str, at: str
+    own: Sequence[SuiteRow], others: Sequence[SuiteRow], without: Sequence[SuiteRow], command: str, at: str
 ) -> SuiteResult:
     """The regression suite: the skill's own requests, everything that worked, and the proof by removal."""
     rows = (*own, *others)
@@ -129,7 +129,7 @@ def regression_result(
 
 
 def benchmark_result(
-    judged: Sequence[Row], beside: Sequence[Row], bar: tuple[float, int], ran: tuple[str, str]
+    judged: Sequence[SuiteRow], beside: Sequence[SuiteRow], bar: tuple[float, int], ran: tuple[str, str]
 ) -> SuiteResult:
     """The benchmark: requests it was not learned from, with and without it.
 
@@ -156,16 +156,16 @@ def benchmark_result(
     )  # fmt: skip
 
 
-def _change(rows: Sequence[Row]) -> float:
+def _change(rows: Sequence[SuiteRow]) -> float:
     return sum(row.after - row.before for row in rows)
 
 
-def _spread(rows: Sequence[Row]) -> float:
+def _spread(rows: Sequence[SuiteRow]) -> float:
     """How far the sum of changes that mean nothing usually is from zero."""
     return sqrt(sum((row.after - row.before) ** 2 for row in rows))
 
 
-def benchmark_lost(result: SuiteResult, lost: Sequence[Row], at: str) -> SuiteResult:
+def benchmark_lost(result: SuiteResult, lost: Sequence[SuiteRow], at: str) -> SuiteResult:
     """The result of a benchmark after which requests that worked fail."""
     why = f"{len(lost)} requests that worked before fail with it, such as {lost[0].request!r}"
     rows = (*lost, *result.rows)

@@ -157,7 +157,7 @@ def _waiting(transaction: Transaction, agent: str, now: datetime) -> int:
     return int(row[0]) if row else 0
 
 
-def answer(transaction: Transaction, id: str, said: "Answer", now: datetime) -> Approval:
+def answer(transaction: Transaction, id: str, said: "ApprovalAnswer", now: datetime) -> Approval:
     """Record what a person said to a pending question."""
     row = transaction.one(f"{SELECT} AND id = :id", id=id)
     if row is None:
@@ -182,7 +182,7 @@ def answer(transaction: Transaction, id: str, said: "Answer", now: datetime) -> 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class ApprovalAnswer:
     yes: bool
     by: str
     note: str = ""

@@ -8,18 +8,18 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from prowess.errors import PolicyError, ProwessError, nearest
-from prowess.policy.builtin import PLACE
+from prowess.policy.builtin_grants import PLACE
 from prowess.policy.files import SOURCE
 from prowess.policy.grants import Grant
 from prowess.policy.near_misses import near_misses
-from prowess.policy.patterns import HOST, Names, Pattern, is_own_kind, shown
+from prowess.policy.patterns import HOST, CatalogueNames, Pattern, is_own_kind, shown
 from prowess.policy.profiles import Profile, Rule
-from prowess.policy.resolve import Reach, mention, reach
-from prowess.policy.rules import Holding, Rules
+from prowess.policy.resolve import AllowedIds, mention, reach
+from prowess.policy.ruleset import EffectiveGrants, RuleSet
 from prowess.types import Problem
 
 
-def findings(rules: Rules, names: Names) -> tuple[Problem, ...]:
+def findings(rules: RuleSet, names: CatalogueNames) -> tuple[Problem, ...]:
     """Everything wrong with these rules over what exists now, errors first."""
     found = [*_errors(rules), *_grant_warnings(rules, names), *_joining_warnings(rules, names)]
     for name in rules.profiles:
@@ -32,7 +32,7 @@ def stricter(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     return tuple(replace(problem, severity="error") for problem in problems)
 
 
-def _errors(rules: Rules) -> Iterator[Problem]:
+def _errors(rules: RuleSet) -> Iterator[Problem]:
     for name in rules.grants:
         yield from _error(lambda one=name: rules.closure(one, rules.grants[one].place))  # type: ignore[misc]
     for name in rules.profiles:
@@ -47,7 +47,7 @@ def _error(attempt: Callable[[], object]) -> Iterator[Problem]:
         yield Problem(SOURCE, place, error.message.removeprefix(f"{place}: "), error.remedy)
 
 
-def _grant_warnings(rules: Rules, names: Names) -> Iterator[Problem]:
+def _grant_warnings(rules: RuleSet, names: CatalogueNames) -> Iterator[Problem]:
     for grant in rules.grants.values():
         if not grant.place.startswith(PLACE):
             yield from _idle_patterns(grant, names)
@@ -55,7 +55,7 @@ def _grant_warnings(rules: Rules, names: Names) -> Iterator[Problem]:
             yield from _ambiguous_patterns(grant, names)
 
 
-def _idle_patterns(grant: Grant, names: Names) -> Iterator[Problem]:
+def _idle_patterns(grant: Grant, names: CatalogueNames) -> Iterator[Problem]:
     for pattern in grant.events:
         if names.capabilities and not pattern.exact and not names.matching(pattern):
             yield _warning(grant.place, f"pattern {pattern.text!r} matches nothing", _meant(pattern, names))
@@ -69,7 +69,7 @@ def _repeated_patterns(grant: Grant) -> Iterator[Problem]:
             yield _warning(grant.place, what, "take it out")
 
 
-def _ambiguous_patterns(grant: Grant, names: Names) -> Iterator[Problem]:
+def _ambiguous_patterns(grant: Grant, names: CatalogueNames) -> Iterator[Problem]:
     for pattern in grant.events:
         matched = names.matching(pattern) if pattern.target == "names" else ()
         own = [id for id in matched if is_own_kind(id)]
@@ -78,7 +78,7 @@ def _ambiguous_patterns(grant: Grant, names: Names) -> Iterator[Problem]:
             yield _warning(grant.place, what, "give that kind another name")
 
 
-def _joining_warnings(rules: Rules, names: Names) -> Iterator[Problem]:
+def _joining_warnings(rules: RuleSet, names: CatalogueNames) -> Iterator[Problem]:
     for grant, ids in names.joined.items():
         if grant not in rules.grants:
             close = nearest(grant, rules.grants)
@@ -86,7 +86,7 @@ def _joining_warnings(rules: Rules, names: Names) -> Iterator[Problem]:
             yield _warning(ids[0], f"its handler declares grant {grant!r}, which does not exist", remedy)
 
 
-def _profile_warnings(rules: Rules, name: str, names: Names) -> Iterator[Problem]:
+def _profile_warnings(rules: RuleSet, name: str, names: CatalogueNames) -> Iterator[Problem]:
     own = rules.profiles[name]
     try:
         holding = rules.holding(name)
@@ -108,7 +108,7 @@ def _profile_warnings(rules: Rules, name: str, names: Names) -> Iterator[Problem
             yield _warning(own.place, what, "allow it, or take it out")
 
 
-def _idle_texts(stated: Iterable[Rule], holding: Holding, found: Reach) -> Iterator[str]:
+def _idle_texts(stated: Iterable[Rule], holding: EffectiveGrants, found: AllowedIds) -> Iterator[str]:
     """The patterns that neither match anything the profile has nor overlap anything it may come to have."""
     ids = found.allow | found.ask
     given = [p for grant in holding.grants.values() for p in grant.patterns]
@@ -119,7 +119,7 @@ def _idle_texts(stated: Iterable[Rule], holding: Holding, found: Reach) -> Itera
             yield text
 
 
-def _idle_flags(own: Profile, holding: Holding, rules: Rules) -> Iterator[Problem]:
+def _idle_flags(own: Profile, holding: EffectiveGrants, rules: RuleSet) -> Iterator[Problem]:
     inherited = {grant for base in own.extends for grant in rules.holding(base).grants}
     for grant, flag in own.flags.items():
         if flag.on and grant in holding.dropped:
@@ -135,7 +135,7 @@ def _idle_flags(own: Profile, holding: Holding, rules: Rules) -> Iterator[Proble
             yield _warning(own.place, f"'{grant}: false' removes nothing: it is not inherited", "take it out")
 
 
-def _required_here(grant: str, own: Profile, rules: Rules) -> bool:
+def _required_here(grant: str, own: Profile, rules: RuleSet) -> bool:
     return any(flag.on and grant in rules.closure(name, own.place) for name, flag in own.flags.items())
 
 
@@ -143,7 +143,7 @@ def _overlap(left: Iterable[Pattern], right: Iterable[Pattern]) -> bool:
     return any(one.covers(other) or other.covers(one) for one in left for other in right)
 
 
-def _idle_additions(own: Profile, holding: Holding, names: Names) -> Iterator[Problem]:
+def _idle_additions(own: Profile, holding: EffectiveGrants, names: CatalogueNames) -> Iterator[Problem]:
     for text, stated in _by_text(own.additional):
         why = _overruled(stated[0].pattern, holding)
         if why:
@@ -153,7 +153,7 @@ def _idle_additions(own: Profile, holding: Holding, names: Names) -> Iterator[Pr
             yield _warning(own.place, f"additional_tools: {text!r} matches nothing", remedy)
 
 
-def _overruled(pattern: Pattern, holding: Holding) -> str:
+def _overruled(pattern: Pattern, holding: EffectiveGrants) -> str:
     for rule in holding.profile.disallowed:
         if rule.pattern.covers_as_denial(pattern):
             return f"{rule.pattern.text!r} is disallowed"
@@ -163,7 +163,7 @@ def _overruled(pattern: Pattern, holding: Holding) -> str:
     return ""
 
 
-def _matches_nothing(stated: Iterable[Rule], names: Names) -> bool:
+def _matches_nothing(stated: Iterable[Rule], names: CatalogueNames) -> bool:
     """Whether it speaks of what exists, something exists, and nothing of that is meant."""
     patterns = [rule.pattern for rule in stated]
     told = any(p.exact or p.target in ("host", "everything") for p in patterns)
@@ -178,7 +178,7 @@ def _by_text(rules: Iterable[Rule]) -> Iterable[tuple[str, list[Rule]]]:
     return grouped.items()
 
 
-def _meant(pattern: Pattern, names: Names) -> str:
+def _meant(pattern: Pattern, names: CatalogueNames) -> str:
     starts = {shown(id).split(":")[0] + ":" for id in names.capabilities}
     close = nearest(pattern.glob.replace("*", ""), starts)
     return f"did you mean {close!r}?" if close else "correct it, or sync the source that brings it"

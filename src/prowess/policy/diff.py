@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from prowess.policy.patterns import EVENT, HOST, Names, is_own_kind
+from prowess.policy.patterns import EVENT, HOST, CatalogueNames, is_own_kind
 from prowess.policy.resolve import Resolved, judge, resolve
-from prowess.policy.rules import Holding, Rules
+from prowess.policy.ruleset import EffectiveGrants, RuleSet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
+class ProfileSide:
     """What only one of the two has."""
 
     allowed_events: tuple[str, ...]
@@ -22,11 +22,11 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class ProfileDifference:
     before: str
     after: str
-    added: Side
-    removed: Side
+    added: ProfileSide
+    removed: ProfileSide
     limits: Mapping[str, tuple[int | None, int | None]]
     """Name -> before and after, where they differ; nothing means no limit."""
     versions: Mapping[str, str]
@@ -36,7 +36,7 @@ class Difference:
         return bool(self.added or self.removed or self.limits)
 
 
-def diff(before: tuple[Rules, str], after: tuple[Rules, str], names: Names) -> Difference:
+def diff(before: tuple[RuleSet, str], after: tuple[RuleSet, str], names: CatalogueNames) -> ProfileDifference:
     """Two profiles, each with the rules it belongs to, over what exists now."""
     old, new = resolve(*before, names), resolve(*after, names)
     changed = [*_only(new.grants, old.grants), *_only(old.grants, new.grants)]
@@ -45,7 +45,7 @@ def diff(before: tuple[Rules, str], after: tuple[Rules, str], names: Names) -> D
         for name in sorted({*old.limits, *new.limits})
         if old.limits.get(name) != new.limits.get(name)
     }
-    return Difference(
+    return ProfileDifference(
         before=old.profile,
         after=new.profile,
         added=_side(new, old, before[0].holding(before[1])),
@@ -55,10 +55,10 @@ def diff(before: tuple[Rules, str], after: tuple[Rules, str], names: Names) -> D
     )
 
 
-def _side(one: Resolved, other: Resolved, held_by_other: Holding) -> Side:
+def _side(one: Resolved, other: Resolved, held_by_other: EffectiveGrants) -> ProfileSide:
     events = _only(one.allowed_events, other.allowed_events)
     tools = _only(one.host_tools, other.host_tools)
-    return Side(
+    return ProfileSide(
         allowed_events=tuple(name for name in events if not _allows(held_by_other, _ids(name))),
         host_tools=tuple(name for name in tools if not _allows(held_by_other, (HOST + name,))),
         grants=_only(one.grants, other.grants),
@@ -66,7 +66,7 @@ def _side(one: Resolved, other: Resolved, held_by_other: Holding) -> Side:
     )
 
 
-def _allows(holding: Holding, ids: Sequence[str]) -> bool:
+def _allows(holding: EffectiveGrants, ids: Sequence[str]) -> bool:
     """Whether its patterns allow a name, which they do not list before anything provides it."""
     return any(judge(holding, id, None).verdict != "deny" for id in ids)
 
@@ -79,7 +79,7 @@ def _only(one: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted({*one} - {*other}))
 
 
-def _version(name: str, *where: Rules) -> str:
+def _version(name: str, *where: RuleSet) -> str:
     grant = next(rules.grants[name] for rules in where if name in rules.grants)
     since = f"since {grant.since}" if grant.since else ""
     version = f"version {grant.version}" if grant.version else ""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from prowess.errors import nearest
 from prowess.policy.patterns import shown
 from prowess.policy.resolve import mention
-from prowess.policy.rules import Holding, Rules
+from prowess.policy.ruleset import EffectiveGrants, RuleSet
 from prowess.types import Capability, Verdict
 
 
@@ -22,7 +22,9 @@ class Explanation:
         return "\n".join(self.steps)
 
 
-def way_out(rules: Rules, holding: Holding, id: str, capability: Capability | None) -> tuple[str, ...]:
+def way_out(
+    rules: RuleSet, holding: EffectiveGrants, id: str, capability: Capability | None
+) -> tuple[str, ...]:
     """What would have to change for something that no held grant mentions."""
     for name in rules.sound():
         if name in holding.grants or not mention(rules.grant(name), id, capability):
@@ -35,7 +37,7 @@ def way_out(rules: Rules, holding: Holding, id: str, capability: Capability | No
     return _nearest_name(rules, id)
 
 
-def _nearest_name(rules: Rules, id: str) -> tuple[str, ...]:
+def _nearest_name(rules: RuleSet, id: str) -> tuple[str, ...]:
     patterns = {p.text: name for name in sorted(rules.grants) for p in rules.grants[name].patterns}
     close = nearest(shown(id), patterns)
     add = f"add {shown(id)!r} to the profile's additional_tools, or to a grant"

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from prowess.errors import NotFound
 from prowess.policy.mcp import CALLABLE, tool_name
-from prowess.policy.moment import Moment
 from prowess.policy.patterns import HOST
 from prowess.policy.profiles import Rule
+from prowess.policy.snapshot import PolicySnapshot
 from prowess.types import Verdict
 
 CLAUDE_CODE = "claude-code"
@@ -30,7 +30,7 @@ class Permissions:
     deny: tuple[str, ...]
 
 
-def export(moment: Moment, agent: str, host: str) -> Permissions:
+def export(moment: PolicySnapshot, agent: str, host: str) -> Permissions:
     if host not in HOSTS:
         raise NotFound("host", host, HOSTS, f"known: {', '.join(HOSTS)}")
     known = {*HOSTS[host], *moment.rules.host_names}
@@ -63,6 +63,6 @@ def _of(verdicts: dict[str, Verdict], wanted: Verdict) -> list[str]:
     return [name for name, verdict in verdicts.items() if verdict == wanted]
 
 
-def _is_served(moment: Moment, id: str) -> bool:
+def _is_served(moment: PolicySnapshot, id: str) -> bool:
     capability = moment.capabilities.get(id)
     return capability is not None and capability.kind in CALLABLE and not id.startswith(HOST)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prowess.errors import PolicyError, ProwessError
-from prowess.policy.definitions import Definitions, read_definitions
-from prowess.policy.rules import NOBODY, Rules
+from prowess.policy.definitions import PolicyDefinitions, read_definitions
+from prowess.policy.ruleset import NOBODY, RuleSet
 from prowess.types import Problem
 
 SOURCE = "policy"
@@ -16,18 +16,18 @@ Stamp = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    rules: Rules
+    rules: RuleSet
     problems: tuple[Problem, ...] = ()
 
 
-def load(files: Sequence[Path], parts: Sequence[Definitions] = ()) -> Loaded:
+def load(files: Sequence[Path], parts: Sequence[PolicyDefinitions] = ()) -> Loaded:
     """Read everything, or nothing: half a policy may lack the half that denies."""
     try:
-        rules = Rules.of([*map(read_definitions, files), *parts])
+        rules = RuleSet.of([*map(read_definitions, files), *parts])
         rules.holding(NOBODY)  # what every agent has must be usable, or nothing is
         return Loaded(rules)
     except ProwessError as error:
-        return Loaded(Rules.base_only(str(error)), (as_problem(error),))
+        return Loaded(RuleSet.base_only(str(error)), (as_problem(error),))
 
 
 def as_problem(error: ProwessError) -> Problem:

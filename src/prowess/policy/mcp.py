@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from prowess.policy.grants import Grant
-from prowess.policy.moment import Moment
 from prowess.policy.patterns import EVENT, KNOWN_PREFIX, shown
 from prowess.policy.resolve import mention
+from prowess.policy.snapshot import PolicySnapshot
 from prowess.types import Capability, Json, JsonObject
 
 LONGEST = 48
@@ -53,7 +53,7 @@ def _short(id: str) -> str:
     return id if KNOWN_PREFIX.match(name) else name
 
 
-def mcp_tools(moment: Moment, agent: str, schema_of: SchemaOf) -> tuple[JsonObject, ...]:
+def mcp_tools(moment: PolicySnapshot, agent: str, schema_of: SchemaOf) -> tuple[JsonObject, ...]:
     """A definition for each event and tool the agent may use, in order of name."""
     found = moment.reach(agent)
     holding = moment.holding(agent)

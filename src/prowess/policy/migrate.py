@@ -8,10 +8,10 @@ from itertools import combinations
 
 import yaml
 
-from prowess.policy.patterns import HOST, Names, shown
+from prowess.policy.patterns import HOST, CatalogueNames, shown
 from prowess.policy.profiles import Profile, Rule
 from prowess.policy.resolve import given_ids
-from prowess.policy.rules import NOBODY, Rules
+from prowess.policy.ruleset import NOBODY, RuleSet
 
 EXHAUSTIVE = 12
 """Up to this many grants every combination is tried; beyond it, one after the other."""
@@ -20,7 +20,7 @@ Ids = frozenset[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Migration:
+class GrantMigration:
     profile: str
     grants: tuple[str, ...]
     additional_tools: tuple[str, ...]
@@ -56,7 +56,7 @@ class _Choice:
         return len(self.grants) + len(self.missing), len(self.extra), self.grants
 
 
-def migrate(rules: Rules, profile: Profile, names: Names, exact: bool = False) -> Migration:
+def migrate(rules: RuleSet, profile: Profile, names: CatalogueNames, exact: bool = False) -> GrantMigration:
     """The profile's explicit list as grants; `exact` disallows what those would add."""
     listed = frozenset(
         rule.pattern.id for rule in profile.additional if rule.listed or not rule.pattern.exact
@@ -70,7 +70,7 @@ def migrate(rules: Rules, profile: Profile, names: Names, exact: bool = False) -
     useful = [name for name in gives if name not in rules.always() and _pays(gives[name], wanted, base)]
     chosen = _cheapest(useful, gives, wanted, base - denied)
     stated = tuple(dict.fromkeys(rule.pattern.text for rule in profile.disallowed))
-    return Migration(
+    return GrantMigration(
         profile=profile.name,
         grants=chosen.grants,
         additional_tools=_shown(chosen.missing),
@@ -82,7 +82,7 @@ def migrate(rules: Rules, profile: Profile, names: Names, exact: bool = False) -
     )
 
 
-def _gives(rules: Rules, name: str, listed: Ids, names: Names) -> Ids:
+def _gives(rules: RuleSet, name: str, listed: Ids, names: CatalogueNames) -> Ids:
     """What a grant gives of what exists, of what it names, and of what the list has."""
     closure = [rules.grant(one) for one in rules.closure(name, rules.grants[name].place)]
     patterns = [pattern for grant in closure for pattern in grant.patterns]

@@ -7,7 +7,7 @@ it. Names are blurred here only to find out what was meant; a decision never is.
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
-from prowess.policy.patterns import Names, Pattern, glob_matches
+from prowess.policy.patterns import CatalogueNames, Pattern, glob_matches
 from prowess.policy.profiles import Profile, Rule
 from prowess.policy.spelling import blurred
 
@@ -16,7 +16,7 @@ CLOSE = 0.85
 NAMED = 3
 
 
-def near_misses(profile: Profile, names: Names) -> Iterator[tuple[str, str, str]]:
+def near_misses(profile: Profile, names: CatalogueNames) -> Iterator[tuple[str, str, str]]:
     """The lists' own words for each rule of a profile that misses, what it misses, and what to write."""
     if not names.capabilities:
         return
@@ -39,7 +39,7 @@ def _told(word: str, text: str, missed: list[str]) -> Iterator[tuple[str, str, s
         yield text, what, remedy if ":" in text else f"{remedy} For a host's own tool write 'host:{text}'"
 
 
-def _unmet(stated: Iterable[Rule], names: Names) -> Iterator[tuple[str, list[Pattern]]]:
+def _unmet(stated: Iterable[Rule], names: CatalogueNames) -> Iterator[tuple[str, list[Pattern]]]:
     """What was written and matches nothing that exists; a host's own tools cannot be looked up."""
     grouped: dict[str, list[Pattern]] = {}
     for rule in stated:
@@ -51,7 +51,7 @@ def _unmet(stated: Iterable[Rule], names: Names) -> Iterator[tuple[str, list[Pat
             yield text, patterns
 
 
-def _missed(text: str, patterns: list[Pattern], names: Names) -> list[str]:
+def _missed(text: str, patterns: list[Pattern], names: CatalogueNames) -> list[str]:
     """What exists and was probably meant."""
     glob = blurred(text)
     found = [id for id in sorted(names.capabilities) if _looks_like(glob, id)]

@@ -211,7 +211,7 @@ def _range(names: list[str], start: str) -> tuple[int, int]:
     return low, bisect_left(names, start + AFTER_ANY, low)
 
 
-class Names:
+class CatalogueNames:
     """The capabilities of one catalogue version, so that a pattern finds what it matches."""
 
     def __init__(self, capabilities: Mapping[str, Capability]) -> None:

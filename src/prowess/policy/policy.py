@@ -12,30 +12,30 @@ from pathlib import Path
 
 from prowess.errors import Denied, NotFound, PolicyError
 from prowess.journal import Clock, Journal, stamp
+from prowess.policy import agent_tokens as token_table
 from prowess.policy import agents as agent_table
 from prowess.policy import approvals as approval_table
-from prowess.policy import standing as standing_tables
-from prowess.policy import tokens as token_table
+from prowess.policy import state as standing_tables
 from prowess.policy.agents import Agent
-from prowess.policy.approvals import Answer, Approval, Question
+from prowess.policy.approvals import Approval, ApprovalAnswer, Question
 from prowess.policy.bindings import Binding, Bindings, name_of
 from prowess.policy.check import findings
-from prowess.policy.definitions import Definitions
+from prowess.policy.definitions import PolicyDefinitions
 from prowess.policy.explain import Explanation
 from prowess.policy.files import SOURCE, Loaded, Stamp, load, stamp_files
 from prowess.policy.grants import INTENSIVE, Limits
 from prowess.policy.mcp import SchemaOf, mcp_tools
-from prowess.policy.moment import Existing, Moment, as_id, declares
-from prowess.policy.resolve import Reach, Resolved
-from prowess.policy.rules import Rules, grant_digest
+from prowess.policy.resolve import AllowedIds, Resolved
+from prowess.policy.ruleset import RuleSet, grant_digest
+from prowess.policy.snapshot import Existing, PolicySnapshot, as_id, declares
 from prowess.policy.spawning import SPAWN, refuse_excess, refuse_too_many
-from prowess.policy.standing import Review, Standing
+from prowess.policy.state import GrantReview, PolicyState
 from prowess.store.database import Database, Transaction
 from prowess.types import Decision, JsonObject, Problem
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class Authorization:
     """The decision at use, and the approval it waits for or rests on."""
 
     decision: Decision
@@ -43,7 +43,7 @@ class Settled:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class UseArguments:
     """What something is to be used with: as a person is shown it, and which arguments they are."""
 
     shown: Mapping[str, str]
@@ -65,21 +65,21 @@ class Policy:
         database: Database,
         clock: Clock,
         files: Sequence[Path] = (),
-        definitions: Sequence[Definitions] = (),
+        definitions: Sequence[PolicyDefinitions] = (),
     ) -> None:
         self._database = database
         self._clock = clock
         self._journal = Journal(database, clock)
         self._files = tuple(files)
         self._definitions = tuple(definitions)
-        self._loaded = Loaded(Rules.base_only("it is not read yet"))
+        self._loaded = Loaded(RuleSet.base_only("it is not read yet"))
         self._stamp: Stamp | None = None
-        self._standing = Standing()
-        self._moment: Moment | None = None
+        self._standing = PolicyState()
+        self._moment: PolicySnapshot | None = None
         self.refresh()
 
     @property
-    def rules(self) -> Rules:
+    def rules(self) -> RuleSet:
         return self._loaded.rules
 
     @property
@@ -115,7 +115,7 @@ class Policy:
         # Only now: where the store cannot be written, whoever comes next tries again.
         self._stamp = seen
 
-    def read_standing(self, transaction: Transaction) -> Standing:
+    def read_standing(self, transaction: Transaction) -> PolicyState:
         """Take in what changed in the store, as this transaction sees it."""
         standing = self._standing
         if standing_tables.read_version(transaction) != standing.version:
@@ -128,7 +128,7 @@ class Policy:
         """Allow, ask or deny; remembered until the policy, the agents or the catalogue change."""
         return self.at(existing).decision(agent, id, authenticated)
 
-    def allowed(self, agent: str, existing: Existing, authenticated: bool = True) -> Reach:
+    def allowed(self, agent: str, existing: Existing, authenticated: bool = True) -> AllowedIds:
         """Every id the agent may use, at once and with approval."""
         return self.at(existing).allowed(agent, authenticated)
 
@@ -156,7 +156,7 @@ class Policy:
 
     def shifts(self, before: Existing, after: Existing) -> tuple[Shift, ...]:
         """What a sync changed for each profile, for the journal."""
-        earlier, later = (Moment(self.rules, self._standing, one) for one in (before, after))
+        earlier, later = (PolicySnapshot(self.rules, self._standing, one) for one in (before, after))
         found = []
         for profile in sorted(self.rules.profiles):
             if not later.why_unusable(profile):
@@ -171,13 +171,13 @@ class Policy:
         moment = self.at(existing)
         return (*findings(self.rules, moment.names), *_agent_problems(moment))
 
-    def at(self, existing: Existing, standing: Standing | None = None) -> Moment:
+    def at(self, existing: Existing, standing: PolicyState | None = None) -> PolicySnapshot:
         """Rules, agents and catalogue as one value, kept while none of them changes."""
         rules, moment = self._loaded.rules, self._moment
         standing = standing or self._standing
         # Compared and not reset: another thread may be making one of what was true a moment ago.
         if moment is None or not moment.is_of(rules, standing, existing):
-            moment = self._moment = Moment(rules, standing, existing)
+            moment = self._moment = PolicySnapshot(rules, standing, existing)
         return moment
 
     # --- at use --------------------------------------------------------------------------------
@@ -189,8 +189,8 @@ class Policy:
         id: str,
         existing: Existing,
         authenticated: bool = True,
-        use: Use | None = None,
-    ) -> Settled:
+        use: UseArguments | None = None,
+    ) -> Authorization:
         """Decide a use for good: with what a person answered, and counted against its limits."""
         moment = self._within(transaction, existing)
         stated = decision = moment.use(agent, as_id(id), authenticated)
@@ -205,14 +205,14 @@ class Policy:
         if taken and approval and not approval_table.use(transaction, approval.id):
             approval = approval_table.ask(transaction, question, self._clock())
             decision = _answered(stated, approval)
-        return Settled(decision, approval)
+        return Authorization(decision, approval)
 
     def give_back(self, transaction: Transaction, approval: str) -> bool:
         """A yes for one use was taken up, and the use has not come about yet."""
         return approval_table.give_back(transaction, approval)
 
     def _counted(
-        self, transaction: Transaction, moment: Moment, agent: str, id: str, decision: Decision
+        self, transaction: Transaction, moment: PolicySnapshot, agent: str, id: str, decision: Decision
     ) -> Decision:
         if not declares(moment.capabilities.get(as_id(id)), "resource_intensive"):
             return decision
@@ -224,7 +224,7 @@ class Policy:
         reason = f"{INTENSIVE} of agent {reached!r} is reached: {limits[reached]} uses an hour"
         return replace(decision, verdict="deny", reason=reason, chain=(*decision.chain, reason))
 
-    def _within(self, transaction: Transaction, existing: Existing) -> Moment:
+    def _within(self, transaction: Transaction, existing: Existing) -> PolicySnapshot:
         """This moment as the transaction sees it: another process may have moved on."""
         moment = self.at(existing)
         if standing_tables.read_version(transaction) == moment.standing.version:
@@ -306,7 +306,7 @@ class Policy:
         self.rules.holding(profile)
 
     def _refuse_non_spawner(
-        self, transaction: Transaction, moment: Moment, parent: str, approval: str
+        self, transaction: Transaction, moment: PolicySnapshot, parent: str, approval: str
     ) -> None:
         decision = moment.decision(parent, SPAWN, True)
         if decision.verdict == "ask" and approval:
@@ -325,28 +325,30 @@ class Policy:
         with self._database.reading() as transaction:
             return approval_table.approvals(transaction, self._clock(), every)
 
-    def answer(self, transaction: Transaction, id: str, said: Answer) -> Approval:
+    def answer(self, transaction: Transaction, id: str, said: ApprovalAnswer) -> Approval:
         return approval_table.answer(transaction, id, said, self._clock())
 
     def expire(self, transaction: Transaction) -> tuple[Approval, ...]:
         """Close what nobody answered in time and what was answered too long ago."""
         return approval_table.expire(transaction, self._clock())
 
-    def review(self, transaction: Transaction, grant: str, by: str, note: str = "") -> Review:
+    def review(self, transaction: Transaction, grant: str, by: str, note: str = "") -> GrantReview:
         """Record that an admin has looked at a grant as it is defined now."""
         if not by:
             raise PolicyError(f"review of {grant}", "nobody is named", "say who reviewed it: --by NAME")
         digest = grant_digest(self.rules.grant(grant))
-        review = Review(grant=grant, digest=digest, by=by, at=stamp(self._clock()), note=note)
+        review = GrantReview(grant=grant, digest=digest, by=by, at=stamp(self._clock()), note=note)
         standing_tables.write_review(transaction, review)
         return review
 
-    def reviews(self) -> tuple[Review, ...]:
+    def reviews(self) -> tuple[GrantReview, ...]:
         with self._database.reading() as transaction:
             return standing_tables.reviews(transaction)
 
 
-def _question(moment: Moment, agent: str, id: str, decision: Decision, use: Use | None = None) -> Question:
+def _question(
+    moment: PolicySnapshot, agent: str, id: str, decision: Decision, use: UseArguments | None = None
+) -> Question:
     id = as_id(id)
     capability = moment.capabilities.get(id)
     return Question(
@@ -372,12 +374,12 @@ def _answered(decision: Decision, approval: Approval | None) -> Decision:
     )
 
 
-def _existing_ids(moment: Moment, profile: str) -> frozenset[str]:
+def _existing_ids(moment: PolicySnapshot, profile: str) -> frozenset[str]:
     found = moment.profile_reach(profile)
     return (found.allow | found.ask) & moment.capabilities.keys()
 
 
-def _agent_problems(moment: Moment) -> tuple[Problem, ...]:
+def _agent_problems(moment: PolicySnapshot) -> tuple[Problem, ...]:
     found = []
     for agent in moment.standing.agents.values():
         why = moment.why_unusable(agent.profile)

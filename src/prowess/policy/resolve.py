@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from prowess.policy.grants import Grant
-from prowess.policy.patterns import EVENT, HOST, Names, Pattern, declared_grant, shown
+from prowess.policy.patterns import EVENT, HOST, CatalogueNames, Pattern, declared_grant, shown
 from prowess.policy.profiles import Rule
-from prowess.policy.rules import Holding, Rules, grant_digest
+from prowess.policy.ruleset import EffectiveGrants, RuleSet, grant_digest
 from prowess.types import Capability, Verdict
 
 UNMENTIONED = "no grant mentions it"
@@ -32,26 +32,28 @@ class Resolved:
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class AllowedIds:
     """The ids a profile allows, and those it allows once a person has said yes."""
 
     allow: frozenset[str]
     ask: frozenset[str]
 
-    def within(self, other: "Reach") -> "Reach":
+    def within(self, other: "AllowedIds") -> "AllowedIds":
         """What both allow; what either of them asks about is asked about."""
         both = (self.allow | self.ask) & (other.allow | other.ask)
         ask = both & (self.ask | other.ask)
-        return Reach(both - ask, ask)
+        return AllowedIds(both - ask, ask)
 
 
-class Judgement(NamedTuple):
+class RuleVerdict(NamedTuple):
     verdict: Verdict
     reason: str
     steps: tuple[str, ...]
 
 
-def resolve(rules: Rules, profile: str, names: Names, reviewed: Set[str] = frozenset()) -> Resolved:
+def resolve(
+    rules: RuleSet, profile: str, names: CatalogueNames, reviewed: Set[str] = frozenset()
+) -> Resolved:
     """Everything a profile allows now, and the names it states that nothing provides yet."""
     holding = rules.holding(profile)
     found = reach(holding, names, rules.host_names, reviewed)
@@ -67,7 +69,9 @@ def resolve(rules: Rules, profile: str, names: Names, reviewed: Set[str] = froze
     )
 
 
-def reach(holding: Holding, names: Names, hosts: Set[str], reviewed: Set[str] = frozenset()) -> Reach:
+def reach(
+    holding: EffectiveGrants, names: CatalogueNames, hosts: Set[str], reviewed: Set[str] = frozenset()
+) -> AllowedIds:
     profile = holding.profile
     waiting = [g for g in holding.grants.values() if awaits_review(g, reviewed)]
     open_grants = [g for g in holding.grants.values() if not awaits_review(g, reviewed)]
@@ -79,10 +83,10 @@ def reach(holding: Holding, names: Names, hosts: Set[str], reviewed: Set[str] = 
     ask = waited_for - allow
     denied = _restricted(profile.disallowed, allow | ask, names) | names.forged
     asked = _restricted(profile.ask, allow | ask, names)
-    return Reach(frozenset(allow - denied - asked), frozenset((ask | (allow & asked)) - denied))
+    return AllowedIds(frozenset(allow - denied - asked), frozenset((ask | (allow & asked)) - denied))
 
 
-def given_ids(grants: Iterable[Grant], names: Names, hosts: Set[str]) -> set[str]:
+def given_ids(grants: Iterable[Grant], names: CatalogueNames, hosts: Set[str]) -> set[str]:
     """Everything these grants give: what their patterns match, state exactly, or handlers joined."""
     patterns: dict[Pattern, None] = {}
     ids: set[str] = set()
@@ -96,7 +100,7 @@ def given_ids(grants: Iterable[Grant], names: Names, hosts: Set[str]) -> set[str
     return ids
 
 
-def _listed(rules: Iterable[Rule], names: Names, hosts: Set[str]) -> set[str]:
+def _listed(rules: Iterable[Rule], names: CatalogueNames, hosts: Set[str]) -> set[str]:
     ids: set[str] = set()
     for rule in rules:
         ids.update(_ids(rule.pattern, names, hosts))
@@ -105,13 +109,13 @@ def _listed(rules: Iterable[Rule], names: Names, hosts: Set[str]) -> set[str]:
     return ids
 
 
-def _ids(pattern: Pattern, names: Names, hosts: Set[str]) -> Iterator[str]:
+def _ids(pattern: Pattern, names: CatalogueNames, hosts: Set[str]) -> Iterator[str]:
     yield from names.matching(pattern)
     if pattern.target in ("host", "everything") and not pattern.exact:
         yield from (HOST + name for name in hosts if pattern.matches(HOST + name))
 
 
-def _matched(patterns: Iterable[Pattern], among: Set[str], names: Names) -> set[str]:
+def _matched(patterns: Iterable[Pattern], among: Set[str], names: CatalogueNames) -> set[str]:
     """Those of some ids that a pattern matches, whether or not anything provides them."""
     found: set[str] = set()
     unprovided = [id for id in among if id not in names.capabilities]
@@ -121,7 +125,7 @@ def _matched(patterns: Iterable[Pattern], among: Set[str], names: Names) -> set[
     return found
 
 
-def _restricted(rules: Iterable[Rule], among: Set[str], names: Names) -> set[str]:
+def _restricted(rules: Iterable[Rule], among: Set[str], names: CatalogueNames) -> set[str]:
     """What rules deny or ask about: a wildcard means names that climb as well."""
     patterns = [rule.pattern for rule in rules]
     odd = [id for id in among if id in names.climbing or id not in names.capabilities]
@@ -135,8 +139,8 @@ def awaits_review(grant: Grant, reviewed: Set[str]) -> bool:
 
 
 def judge(
-    holding: Holding, id: str, capability: Capability | None, reviewed: Set[str] = frozenset()
-) -> Judgement:
+    holding: EffectiveGrants, id: str, capability: Capability | None, reviewed: Set[str] = frozenset()
+) -> RuleVerdict:
     """The verdict on one id, and each step that led there."""
     profile = holding.profile
     start = tuple(f"profile {profile.name!r} extends {base!r}" for base in reversed(profile.lineage[:-1]))
@@ -144,37 +148,37 @@ def judge(
         reason = (
             f"the kind 'host' is kept for a host's own tools, and {capability.source or 'a source'} uses it"
         )
-        return Judgement("deny", reason, start)
+        return RuleVerdict("deny", reason, start)
     denial = _restricting(profile.disallowed, id)
     if denial:
         reason = f"profile {denial.profile!r} disallows {denial.pattern.text!r}"
-        return Judgement("deny", reason, (*start, reason))
+        return RuleVerdict("deny", reason, (*start, reason))
     found = _permission(holding, id, capability, reviewed)
     if found is None:
-        return Judgement("deny", UNMENTIONED, (*start, UNMENTIONED))
+        return RuleVerdict("deny", UNMENTIONED, (*start, UNMENTIONED))
     asked = _restricting(profile.ask, id)
     if found.verdict == "allow" and asked:
         reason = f"profile {asked.profile!r} asks a person about {asked.pattern.text!r}"
-        return Judgement("ask", reason, (*start, *found.steps, reason))
-    return Judgement(found.verdict, found.reason, (*start, *found.steps))
+        return RuleVerdict("ask", reason, (*start, *found.steps, reason))
+    return RuleVerdict(found.verdict, found.reason, (*start, *found.steps))
 
 
 def _permission(
-    holding: Holding, id: str, capability: Capability | None, reviewed: Set[str]
-) -> Judgement | None:
+    holding: EffectiveGrants, id: str, capability: Capability | None, reviewed: Set[str]
+) -> RuleVerdict | None:
     """The best that any grant or list gives: an open grant before one that awaits its review."""
-    waiting: Judgement | None = None
+    waiting: RuleVerdict | None = None
     for grant in holding.grants.values():
         how = mention(grant, id, capability)
         if how and not awaits_review(grant, reviewed):
-            return Judgement("allow", f"grant {grant.name!r} allows it", (*holding.why[grant.name], how))
+            return RuleVerdict("allow", f"grant {grant.name!r} allows it", (*holding.why[grant.name], how))
         if how and waiting is None:
             reason = f"grant {grant.name!r} awaits a security review"
-            waiting = Judgement("ask", reason, (*holding.why[grant.name], how, reason))
+            waiting = RuleVerdict("ask", reason, (*holding.why[grant.name], how, reason))
     listed = _first(holding.profile.additional, id)
     if listed:
         reason = f"profile {listed.profile!r} adds {listed.pattern.text!r}"
-        return Judgement("allow", reason, (reason,))
+        return RuleVerdict("allow", reason, (reason,))
     return waiting
 
 

@@ -4,16 +4,16 @@ from collections.abc import Iterator
 
 from prowess.errors import Denied
 from prowess.policy.grants import CHILDREN, DEPTH, Limits
-from prowess.policy.moment import Moment
 from prowess.policy.patterns import Pattern, shown
-from prowess.policy.rules import Holding
+from prowess.policy.ruleset import EffectiveGrants
+from prowess.policy.snapshot import PolicySnapshot
 from prowess.types import Decision
 
 SPAWN = "event:agent:spawn"
 NAMED = 5
 
 
-def refuse_too_many(moment: Moment, parent: str) -> None:
+def refuse_too_many(moment: PolicySnapshot, parent: str) -> None:
     """Hold the parent to its number of children and to the depth below it."""
     limits = moment.limits(parent)
     children = sum(agent.parent == parent for agent in moment.standing.agents.values())
@@ -23,7 +23,7 @@ def refuse_too_many(moment: Moment, parent: str) -> None:
         raise _refused(moment, parent, f"{DEPTH} is reached: no agent may live below it")
 
 
-def refuse_excess(moment: Moment, parent: str, profile: str) -> None:
+def refuse_excess(moment: PolicySnapshot, parent: str, profile: str) -> None:
     """Refuse a profile that would give a child what its parent does not have."""
     excess = sorted(set(_excess(moment, parent, profile)))
     if excess:
@@ -32,7 +32,7 @@ def refuse_excess(moment: Moment, parent: str, profile: str) -> None:
         raise _refused(moment, parent, reason)
 
 
-def _excess(moment: Moment, parent: str, profile: str) -> Iterator[str]:
+def _excess(moment: PolicySnapshot, parent: str, profile: str) -> Iterator[str]:
     held, wanted = moment.reach(parent), moment.profile_reach(profile)
     base = moment.profile_reach("")
     # What comes with every profile comes with the child too; its parent's denials still bind it.
@@ -48,14 +48,14 @@ def _excess(moment: Moment, parent: str, profile: str) -> Iterator[str]:
     yield from _raised(child.limits, moment.holding(parent).limits)
 
 
-def _wildcards(holding: Holding) -> Iterator[Pattern]:
+def _wildcards(holding: EffectiveGrants) -> Iterator[Pattern]:
     for grant in holding.grants.values():
         if not grant.always_included:
             yield from (pattern for pattern in grant.patterns if not pattern.exact)
     yield from (rule.pattern for rule in holding.profile.additional if not rule.pattern.exact)
 
 
-def _covered(pattern: Pattern, holding: Holding) -> bool:
+def _covered(pattern: Pattern, holding: EffectiveGrants) -> bool:
     given = [one for grant in holding.grants.values() for one in grant.patterns]
     given += [rule.pattern for rule in holding.profile.additional]
     return any(one.covers(pattern) for one in given)
@@ -67,5 +67,5 @@ def _raised(child: Limits, parent: Limits) -> Iterator[str]:
             yield f"{name} {value} (the parent has {parent[name]})"
 
 
-def _refused(moment: Moment, parent: str, reason: str) -> Denied:
+def _refused(moment: PolicySnapshot, parent: str, reason: str) -> Denied:
     return Denied(parent, SPAWN, Decision(verdict="deny", reason=reason, revision=moment.rules.revision))

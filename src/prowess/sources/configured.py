@@ -13,16 +13,16 @@ import msgspec
 
 from prowess.config import Settings, SourceConfig
 from prowess.errors import ConfigError, nearest
-from prowess.sources.cards import Cards
-from prowess.sources.catalogue_files import CatalogueFiles
-from prowess.sources.events import Events
-from prowess.sources.functions import Functions
-from prowess.sources.manifests import Manifests, default_paths
-from prowess.sources.mcp import McpSource
-from prowess.sources.openapi import OpenApiSource
-from prowess.sources.plugins import Plugins
-from prowess.sources.remote_cards import RemoteCards
-from prowess.sources.skills import Skills
+from prowess.sources.files.cards import CardFiles
+from prowess.sources.files.catalogues import CatalogueFiles
+from prowess.sources.files.manifests import Manifests, default_paths
+from prowess.sources.files.plugins import Plugins
+from prowess.sources.files.skills import SkillFolders
+from prowess.sources.mcp.source import McpSource
+from prowess.sources.openapi.source import OpenApiSource
+from prowess.sources.python.events import Events
+from prowess.sources.python.functions import Functions
+from prowess.sources.remote_cards import RemoteCardSource
 from prowess.sources.source import Source
 from prowess.sources.stored_cards import StoredCards
 from prowess.store.opening import open_database
@@ -118,19 +118,23 @@ def _manifests(source: SourceConfig, settings: Settings, environment: Environmen
 
 
 def _skills(source: SourceConfig, settings: Settings, environment: Environment) -> Source:
-    return Skills(name=source.name or "skills", paths=_folder(source, settings), faculties=_faculties(source))
+    return SkillFolders(
+        name=source.name or "skills", paths=_folder(source, settings), faculties=_faculties(source)
+    )
 
 
 def _cards(source: SourceConfig, settings: Settings, environment: Environment) -> Source:
     if source.url:
-        return RemoteCards(
+        return RemoteCardSource(
             name=source.name or "remote-cards",
             url=source.url,
             digest=source.digest,
             faculties=_faculties(source),
             timeout=source.timeout,
         )
-    return Cards(name=source.name or "cards", paths=_folder(source, settings), faculties=_faculties(source))
+    return CardFiles(
+        name=source.name or "cards", paths=_folder(source, settings), faculties=_faculties(source)
+    )
 
 
 def _stored_cards(source: SourceConfig, settings: Settings, environment: Environment) -> Source:
@@ -146,7 +150,9 @@ def workspace_cards(settings: Settings) -> tuple[Source, ...]:
     """A workspace's own cards: only when configured, marked as such, and after all others."""
     if not settings.config.cards.workspace:
         return ()
-    return (Cards(name="workspace-cards", paths=(str(settings.path(WORKSPACE_CARDS)),), origin="workspace"),)
+    return (
+        CardFiles(name="workspace-cards", paths=(str(settings.path(WORKSPACE_CARDS)),), origin="workspace"),
+    )
 
 
 def _catalogue(source: SourceConfig, settings: Settings, environment: Environment) -> Source:

@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit, urlunsplit
 
 from prowess.errors import ConfigError, SourceError
-from prowess.sources.cards import LARGEST, Cards
-from prowess.sources.documents import parse_json
+from prowess.sources.files.cards import LARGEST, CardFiles
 from prowess.sources.source import Known, Progress, silent
-from prowess.types import Draft, Entry, Problem, Provider, Reading
+from prowess.text.documents import parse_json
+from prowess.types import Draft, Problem, Provider, SourceEntry, SourceReading
 
 LARGEST_DOCUMENT = 4 * 1024 * 1024
 MOST_CARDS = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RemoteCards:
+class RemoteCardSource:
     """One document; `digest` is its sha256 in hexadecimal, perhaps after `sha256:`."""
 
     name: str
@@ -51,20 +51,20 @@ class RemoteCards:
     def _pinned(self) -> str:
         return self.digest.lower().removeprefix("sha256:")
 
-    def read(self, known: Known, progress: Progress = silent) -> Reading:
+    def read(self, known: Known, progress: Progress = silent) -> SourceReading:
         progress(0, 1)
         try:
             text = self._fetched()
         except SourceError as error:
-            return Reading(
+            return SourceReading(
                 down=error.what, providers=(self._provider(error.what),), problems=(error.problem(self.name),)
             )
         finally:
             progress(1, 1)
         drafts, problems = self._cards(text)
         # A document with problems is read every time, so that they are reported every time.
-        entry = Entry(self.place, "" if problems else self._pinned, drafts)
-        return Reading(entries=(entry,), providers=(self._provider(),), problems=problems)
+        entry = SourceEntry(self.place, "" if problems else self._pinned, drafts)
+        return SourceReading(entries=(entry,), providers=(self._provider(),), problems=problems)
 
     def _provider(self, down: str = "") -> Provider:
         return Provider(name=self.name, source=self.name, faculties=self.faculties, down=down)
@@ -97,7 +97,7 @@ class RemoteCards:
     def _card(self, place: str, text: str, problems: list[Problem]) -> tuple[Draft, ...]:
         if len(text.encode()) > LARGEST:
             raise SourceError(place, f"is larger than {LARGEST // 1024} KiB", "shorten it or split it")
-        contents = Cards(name=self.name, paths=(), faculties=self.faculties).parse(text, place)
+        contents = CardFiles(name=self.name, paths=(), faculties=self.faculties).parse(text, place)
         problems += contents.problems
         return contents.drafts
 

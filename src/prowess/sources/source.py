@@ -2,13 +2,13 @@
 
 Above: the engine, which reads every source and hands the result to the catalogue.
 Below: files, servers, modules. A source never raises for what it finds there; one bad entry is a
-`Problem`, a source that cannot be read at all is a `Reading` with `down`.
+`Problem`, a source that cannot be read at all is a `SourceReading` with `down`.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from prowess.types import Reading
+from prowess.types import SourceReading
 
 Known = Mapping[str, str]
 """Place -> stamp of every entry whose drafts the catalogue already holds."""
@@ -28,4 +28,4 @@ class Source(Protocol):
     @property
     def kind(self) -> str: ...
 
-    def read(self, known: Known, progress: Progress = silent) -> Reading: ...
+    def read(self, known: Known, progress: Progress = silent) -> SourceReading: ...

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from prowess.errors import NotFound, ProwessError, SourceError
-from prowess.sources.cards import LARGEST, Cards
+from prowess.sources.files.cards import LARGEST, CardFiles
 from prowess.sources.source import Known, Progress, silent
 from prowess.store.database import Database, Transaction
-from prowess.types import Draft, Entry, Problem, Provider, Reading
+from prowess.types import Draft, Problem, Provider, SourceEntry, SourceReading
 
 KIND = "stored-cards"
 
@@ -30,7 +30,7 @@ class StoredCards:
     def kind(self) -> str:
         return KIND
 
-    def read(self, known: Known, progress: Progress = silent) -> Reading:
+    def read(self, known: Known, progress: Progress = silent) -> SourceReading:
         try:
             with self._reading() as transaction:
                 rows = transaction.all(
@@ -39,13 +39,13 @@ class StoredCards:
         except ProwessError as error:
             down = error.message
             problem = Problem(self.name, self.name, down, error.remedy)
-            return Reading(down=down, providers=(self._provider(down),), problems=(problem,))
-        entries: list[Entry] = []
+            return SourceReading(down=down, providers=(self._provider(down),), problems=(problem,))
+        entries: list[SourceEntry] = []
         problems: list[Problem] = []
         for done, (name, text) in enumerate(rows, 1):
             entries.append(self._entry(f"{self.name}/{name}", text, known, problems))
             progress(done, len(rows))
-        return Reading(entries=tuple(entries), providers=(self._provider(),), problems=tuple(problems))
+        return SourceReading(entries=tuple(entries), providers=(self._provider(),), problems=tuple(problems))
 
     @contextmanager
     def _reading(self) -> Iterator[Transaction]:
@@ -59,24 +59,24 @@ class StoredCards:
     def _provider(self, down: str = "") -> Provider:
         return Provider(name=self.name, source=self.name, faculties=self.faculties, down=down)
 
-    def _entry(self, place: str, text: str, known: Known, problems: list[Problem]) -> Entry:
+    def _entry(self, place: str, text: str, known: Known, problems: list[Problem]) -> SourceEntry:
         stamp = sha256(text.encode()).hexdigest()
         if known.get(place) == stamp:
-            return Entry(place, stamp, None)
+            return SourceEntry(place, stamp, None)
         try:
-            contents = Cards(name=self.name, paths=(), faculties=self.faculties).parse(text, place)
+            contents = CardFiles(name=self.name, paths=(), faculties=self.faculties).parse(text, place)
         except SourceError as error:
             problems.append(error.problem(self.name))
-            return Entry(place, "", ())
+            return SourceEntry(place, "", ())
         problems += contents.problems
-        return Entry(place, "" if contents.problems else stamp, contents.drafts)
+        return SourceEntry(place, "" if contents.problems else stamp, contents.drafts)
 
 
 def checked(text: str, place: str) -> Draft:
     """The card in a text; raises `SourceError` with what is wrong with it."""
     if len(text.encode()) > LARGEST:
         raise SourceError(place, f"is larger than {LARGEST // 1024} KiB", "shorten it or split it")
-    (draft,) = Cards(name=KIND, paths=()).parse(text, place).drafts
+    (draft,) = CardFiles(name=KIND, paths=()).parse(text, place).drafts
     return draft
 
 

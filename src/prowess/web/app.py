@@ -17,8 +17,8 @@ from prowess.errors import ProwessError
 from prowess.journal import Clock
 from prowess.opening import now
 from prowess.web import page, signin
-from prowess.web.api.everything import everything
-from prowess.web.dispatch import ROOT, Api, Serves
+from prowess.web.api.table import everything
+from prowess.web.dispatch import ROOT, Api, ApiContext
 from prowess.web.idempotency import Answers
 from prowess.web.openapi import document
 from prowess.web.operations import Table
@@ -36,10 +36,10 @@ from prowess.web.pages import (
     policy,
     quarantine,
 )
-from prowess.web.people import People
 from prowess.web.problems import answer_to, handle
-from prowess.web.protection import HEADERS, LOCAL, Limits, Protection
+from prowess.web.protection import HEADERS, LOCAL, Protection, RequestLimits
 from prowess.web.stream import Streams
+from prowess.web.users import Users
 
 PAGES = (
     overview,
@@ -60,15 +60,15 @@ SMALLEST_COMPRESSED = 1000
 
 def create_app(
     engine: Engine,
-    limits: Limits = LOCAL,
+    limits: RequestLimits = LOCAL,
     clock: Clock = now,
     secure: bool = False,
     streams: Streams | None = None,
 ) -> Starlette:
     """Everything the web face serves; `secure` cookies reach only browsers that speak TLS with us."""
-    people = People(engine.database, engine.journal, clock)
+    people = Users(engine.database, engine.journal, clock)
     table = everything()
-    api = Api(Serves(engine, people, Answers(engine.database, clock), table, streams or Streams()))
+    api = Api(ApiContext(engine, people, Answers(engine.database, clock), table, streams or Streams()))
     app = Starlette(
         routes=[_described(table), Mount(ROOT, api), *signin.ROUTES, *_pages(), *page.FILES],
         middleware=[

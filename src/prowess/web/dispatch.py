@@ -21,12 +21,12 @@ from prowess.errors import ApprovalNeeded, Denied, ProwessError, Refused
 from prowess.journal.entries import WebAsked
 from prowess.store.database import CONNECTIONS
 from prowess.web import identity
+from prowess.web.credentials import quoted
 from prowess.web.idempotency import Answered, Answers, key_in
-from prowess.web.operations import JSON, Asked, Call, Operation, Table, named
-from prowess.web.people import People, Person
+from prowess.web.operations import JSON, Call, Operation, RequestParams, Table, named
 from prowess.web.problems import PROBLEM, answer_to, problem_of
-from prowess.web.quoting import quoted
 from prowess.web.stream import Streams
+from prowess.web.users import Person, Users
 
 logger = logging.getLogger("prowess")
 
@@ -34,18 +34,18 @@ ROOT = "/api/v1"
 
 
 @dataclass(frozen=True, slots=True)
-class Serves:
+class ApiContext:
     """What every call is served with."""
 
     engine: Engine
-    people: People
+    people: Users
     answers: Answers
     table: Table
     streams: Streams
 
 
 class Api:
-    def __init__(self, serves: Serves) -> None:
+    def __init__(self, serves: ApiContext) -> None:
         self._serves = serves
         # More at once would only wait for the store's connections, and make each other late.
         self._quick = CapacityLimiter(CONNECTIONS)
@@ -171,7 +171,7 @@ def _segments(scope: Scope) -> tuple[str, ...]:
     return found
 
 
-def _query(operation: Operation, request: Request) -> Asked | None:
+def _query(operation: Operation, request: Request) -> RequestParams | None:
     pairs = [part.partition("=") for part in request.url.query.split("&") if part]
     given: dict[str, Any] = {}
     for name, _, value in pairs:
@@ -189,7 +189,7 @@ def _query(operation: Operation, request: Request) -> Asked | None:
         raise Refused(422, f"query: {error}", f"see {ROOT}/openapi.json") from None
 
 
-def _body(operation: Operation, request: Request, raw: bytes) -> Asked | None:
+def _body(operation: Operation, request: Request, raw: bytes) -> RequestParams | None:
     if operation.body is None:
         return None
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
@@ -207,7 +207,7 @@ def _body(operation: Operation, request: Request, raw: bytes) -> Asked | None:
     return found
 
 
-def _read(raw: bytes, type: type[Asked]) -> Asked:
+def _read(raw: bytes, type: type[RequestParams]) -> RequestParams:
     try:
         return msgspec.json.decode(raw, type=type)
     except msgspec.ValidationError:

@@ -14,7 +14,7 @@ from starlette.requests import HTTPConnection
 
 from prowess.engine.engine import Engine
 from prowess.errors import Refused
-from prowess.web.people import People, Person, Role
+from prowess.web.users import Person, Role, Users
 
 CALLER = "prowess.caller"
 COOKIE = "prowess_session"
@@ -23,27 +23,27 @@ MASK = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class Requester:
     """Who sent a request, and the session it came with, if it came with one."""
 
     person: Person | None = None
     session: str = ""
 
 
-def recognise(people: People, engine: Engine, bearer: str, session: str) -> Caller:
+def recognise(people: Users, engine: Engine, bearer: str, session: str) -> Requester:
     """Who a token or a cookie proves; a token that proves nobody is not helped by a cookie."""
     if bearer:
         if person := people.person(bearer, "token"):
-            return Caller(person)
+            return Requester(person)
         agent = engine.tokens.holder(bearer)
-        return Caller(Person(agent, "agent")) if agent else Caller()
+        return Requester(Person(agent, "agent")) if agent else Requester()
     if session and (person := people.person(session, "session")):
-        return Caller(person, session)
-    return Caller()
+        return Requester(person, session)
+    return Requester()
 
 
-def caller(request: HTTPConnection) -> Caller:
-    found: Caller = request.scope.get(CALLER) or Caller()
+def caller(request: HTTPConnection) -> Requester:
+    found: Requester = request.scope.get(CALLER) or Requester()
     return found
 
 

@@ -6,7 +6,7 @@ import msgspec
 
 from prowess.web.idempotency import KEY
 from prowess.web.operations import JSON, Operation, Table
-from prowess.web.problems import PROBLEM, TITLES, Problem
+from prowess.web.problems import PROBLEM, TITLES, HttpProblem
 
 REF = "#/components/schemas/{name}"
 
@@ -14,7 +14,7 @@ Schema = dict[str, Any]
 
 
 def document(table: Table, version: str) -> Schema:
-    types = [Problem, *(kind for operation in table.operations for kind in _types(operation))]
+    types = [HttpProblem, *(kind for operation in table.operations for kind in _types(operation))]
     schemas, components = msgspec.json.schema_components(types, ref_template=REF)
     found = iter(schemas)
     problem = next(found)

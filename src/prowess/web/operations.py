@@ -12,8 +12,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 
 from prowess.engine.engine import Engine
-from prowess.web.people import People, Person, Role
+from prowess.types import DEFAULT_AGENT
 from prowess.web.stream import Streams
+from prowess.web.users import Person, Role, Users
 
 JSON = "application/json"
 Method: TypeAlias = Literal["GET", "POST", "PUT", "DELETE"]
@@ -27,8 +28,14 @@ Limit = Annotated[int, msgspec.Meta(ge=1, le=500)]
 Fraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RequestParams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a request says, in its query or its body: nothing that is not known."""
+
+
+class AgentQuery(RequestParams, frozen=True, kw_only=True):
+    """Which agent something is asked about."""
+
+    agent: Name = DEFAULT_AGENT
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -42,7 +49,7 @@ class Call:
     """One request, read and allowed."""
 
     engine: Engine
-    people: People
+    people: Users
     person: Person
     path: Mapping[str, str]
     query: Any = None
@@ -72,8 +79,8 @@ class Operation:
     """The least a person must be."""
     agents: bool = False
     """Whether the agent in the path may do it with its own token."""
-    query: type[Asked] | None = None
-    body: type[Asked] | None = None
+    query: type[RequestParams] | None = None
+    body: type[RequestParams] | None = None
     status: int = 200
     media: str = JSON
     """Anything but JSON is a stream: `run` then returns an iterator of bytes."""

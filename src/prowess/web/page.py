@@ -20,7 +20,7 @@ from starlette.types import Scope
 
 from prowess.engine.engine import Engine
 from prowess.web import identity
-from prowess.web.plain import plain
+from prowess.web.redact import plain
 
 HOME = Path(__file__).parent
 

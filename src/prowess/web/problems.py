@@ -45,7 +45,7 @@ TITLES = {
 }
 
 
-class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class HttpProblem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What happened, to what, and what to do next (RFC 9457)."""
 
     type: str
@@ -57,10 +57,10 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The question that waits for a person, where that is what is missing."""
 
 
-def problem_of(error: Exception) -> Problem:
+def problem_of(error: Exception) -> HttpProblem:
     if isinstance(error, ProwessError):
         status = error.status if isinstance(error, Refused) else STATUS.get(type(error), CONFLICT)
-        return Problem(
+        return HttpProblem(
             type=f"urn:prowess:{_kebab(type(error).__name__)}",
             title=TITLES.get(status, "It went wrong"),
             status=status,
@@ -70,9 +70,9 @@ def problem_of(error: Exception) -> Problem:
         )
     if isinstance(error, HTTPException):
         title = TITLES.get(error.status_code, "It went wrong")
-        return Problem(type="about:blank", title=title, status=error.status_code)
+        return HttpProblem(type="about:blank", title=title, status=error.status_code)
     # What an unforeseen failure says may hold anything, a secret too: it goes to the log, not outside.
-    return Problem(type="about:blank", title="The server failed", status=500, remedy="see its log")
+    return HttpProblem(type="about:blank", title="The server failed", status=500, remedy="see its log")
 
 
 def answer_to(request: Request, error: Exception, more: Mapping[str, str] | None = None) -> Response:

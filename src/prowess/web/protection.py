@@ -14,12 +14,12 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request, cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from prowess.door import LOOPBACK, Rate, allowed_origins, is_among
 from prowess.engine.engine import Engine
 from prowess.errors import Refused
-from prowess.web.identity import CALLER, COOKIE, SECURE_COOKIE, Caller, is_csrf, recognise
-from prowess.web.people import People
+from prowess.listen import LOOPBACK, Rate, allowed_origins, is_among
+from prowess.web.identity import CALLER, COOKIE, SECURE_COOKIE, Requester, is_csrf, recognise
 from prowess.web.problems import answer_to
+from prowess.web.users import Users
 
 THIS_MACHINE = ("127.", "localhost", "[::1]", "::1")
 SAFE = ("GET", "HEAD", "OPTIONS")
@@ -42,7 +42,7 @@ FORM = "application/x-www-form-urlencoded"
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RequestLimits:
     hosts: Sequence[str]
     body: int = 1_000_000
     """The most bytes a request may bring."""
@@ -52,11 +52,11 @@ class Limits:
     """How long a body may take to arrive."""
 
 
-LOCAL = Limits(LOOPBACK)
+LOCAL = RequestLimits(LOOPBACK)
 
 
 class Protection:
-    def __init__(self, app: ASGIApp, engine: Engine, people: People, limits: Limits) -> None:
+    def __init__(self, app: ASGIApp, engine: Engine, people: Users, limits: RequestLimits) -> None:
         self._app = app
         self._engine = engine
         self._people = people
@@ -110,15 +110,15 @@ class Protection:
                     return bytes(body)
         raise Refused(408, f"the body did not arrive in {self._limits.seconds:g} seconds", "send it again")
 
-    async def _caller(self, scope: Scope, headers: Headers) -> Caller:
+    async def _caller(self, scope: Scope, headers: Headers) -> Requester:
         kind, _, token = headers.get("authorization", "").partition(" ")
         bearer = token.strip() if kind.lower() == "bearer" else ""
         session = _session(headers)
         if scope["path"].startswith(OPEN) or not (bearer or session):
-            return Caller()
+            return Requester()
         return await to_thread.run_sync(recognise, self._people, self._engine, bearer, session)
 
-    def _check_origin(self, method: str, headers: Headers, caller: Caller, body: bytes) -> None:
+    def _check_origin(self, method: str, headers: Headers, caller: Requester, body: bytes) -> None:
         """A write must come from our own pages; one that a cookie vouches for must prove it."""
         if method in SAFE:
             return

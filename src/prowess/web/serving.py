@@ -10,28 +10,28 @@ import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from prowess.config import WebConfig
-from prowess.door import Bind, allowed_hosts
 from prowess.errors import ConfigError
-from prowess.web.people import People
-from prowess.web.protection import Limits
+from prowess.listen import Bind, allowed_hosts
+from prowess.web.protection import RequestLimits
+from prowess.web.users import Users
 
 SECONDS_TO_FINISH = 1
 """How long a request that is being answered may go on when the server is told to stop."""
 BACKLOG = 2048
 
 
-def limits_of(config: WebConfig, bind: Bind) -> Limits:
-    return Limits(allowed_hosts(bind, config.hosts), config.max_body_bytes, config.rate)
+def limits_of(config: WebConfig, bind: Bind) -> RequestLimits:
+    return RequestLimits(allowed_hosts(bind, config.hosts), config.max_body_bytes, config.rate)
 
 
-def refuse_strangers(people: People, bind: Bind) -> None:
+def refuse_strangers(people: Users, bind: Bind) -> None:
     """Beyond this machine nobody is served who brings no token, so there must be one to bring."""
     if not bind.is_loopback and not people.any_valid():
         what = f"{bind.host} can be reached by others, and nobody has a token"
         raise ConfigError("--host", what, "run first: prowess token add NAME --role admin")
 
 
-def login_link(people: People, bind: Bind, name: str) -> str:
+def login_link(people: Users, bind: Bind, name: str) -> str:
     """An address that signs its reader in once, as admin of this server."""
     return f"{bind.address}/login?link={people.issue(name, 'admin', 'link').text}"
 

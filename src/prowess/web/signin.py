@@ -7,9 +7,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from prowess.door import LOOPBACK, is_among
+from prowess.listen import LOOPBACK, is_among
 from prowess.web import identity, page
-from prowess.web.people import LASTS, People
+from prowess.web.users import LASTS, Users
 
 NOT_VALID = "This is not valid, or not any more."
 
@@ -31,7 +31,7 @@ async def sign_in(request: Request) -> Response:
 
 def sign_out(request: Request) -> Response:
     person = identity.person(request)
-    people: People = request.app.state.people
+    people: Users = request.app.state.people
     if identity.caller(request).session:  # a token is revoked by whoever may, not by leaving
         people.end(person.pass_id, person.name)
     answer = RedirectResponse("/login", 303)
@@ -40,7 +40,7 @@ def sign_out(request: Request) -> Response:
 
 
 def _signed_in(request: Request, text: str, goal: str) -> Response:
-    people: People = request.app.state.people
+    people: Users = request.app.state.people
     issued = people.sign_in(text)
     if issued is None:
         return _form(request, goal, NOT_VALID, 403)

@@ -23,7 +23,7 @@ from anyio import to_thread
 from prowess.errors import NotFound, Refused
 from prowess.journal import Journal
 from prowess.types import Head, JournalEntry
-from prowess.web.quoting import quoted
+from prowess.web.credentials import quoted
 
 BATCH = 500
 SECONDS_BETWEEN_LOOKS = 0.25
@@ -87,7 +87,7 @@ class Streams:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class JournalFilter:
     agent: str | None = None
     type: str = "*"
 
@@ -97,11 +97,11 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Follower:
+class JournalFollower:
     """Somebody who listens, and from where on."""
 
     journal: Journal
-    wanted: Wanted
+    wanted: JournalFilter
     start: Counts
     may_go_on: Callable[[], bool]
     """Whether the reader's pass is still good."""
@@ -127,7 +127,7 @@ class Follower:
                 await anyio.sleep(min(SECONDS_BETWEEN_LOOKS, end))
 
 
-def lines(journal: Journal, wanted: Wanted) -> Iterator[bytes]:
+def lines(journal: Journal, wanted: JournalFilter) -> Iterator[bytes]:
     """Every entry there is now, each chain in its order; to the letter, as its hash covers it."""
     until = {head.chain: head.count for head in journal.heads()}
     seen: Counts = {}

@@ -5,30 +5,26 @@ from typing import Annotated
 
 import msgspec
 
-from prowess.context.cards import Card
-from prowess.engine.card_rules import Rollout
-from prowess.journal import Place
-from prowess.types import DEFAULT_AGENT, JsonObject
-from prowess.web.operations import Asked, Call, Done, Limit, Name, Operation
+from prowess.cards.card import Card
+from prowess.cards.rules import Rollout
+from prowess.journal import JournalPosition
+from prowess.types import JsonObject
+from prowess.web.operations import AgentQuery, Call, Done, Limit, Name, Operation, RequestParams
 from prowess.web.paging import Page, cursor_of, key_of
 
 
-class ForAgent(Asked, frozen=True, kw_only=True):
-    agent: Name = DEFAULT_AGENT
-
-
-class Recent(Asked, frozen=True, kw_only=True):
+class Recent(RequestParams, frozen=True, kw_only=True):
     cursor: str = ""
     limit: Limit = 20
 
 
-class Review(Asked, frozen=True, kw_only=True):
+class ReviewCard(RequestParams, frozen=True, kw_only=True):
     card: Name
     right: bool
     """Whether it was rightly shown, or rightly left out."""
 
 
-class Kept(Asked, frozen=True, kw_only=True):
+class StoredCardText(RequestParams, frozen=True, kw_only=True):
     text: Annotated[str, msgspec.Meta(min_length=1, max_length=50_000)]
     """A card as a file of it would be written."""
 
@@ -50,7 +46,7 @@ def cards(call: Call) -> tuple[Card, ...]:
 
 def recent(call: Call) -> Page[JsonObject]:
     q: Recent = call.query
-    before = key_of(q.cursor, Place) if q.cursor else None
+    before = key_of(q.cursor, JournalPosition) if q.cursor else None
     found = call.engine.cards.recent(q.limit + 1, before)[::-1]
     shown = found[: q.limit]
     last = shown[-1] if len(found) > q.limit else None
@@ -89,13 +85,13 @@ def drop(call: Call) -> Done:
 
 
 OPERATIONS = (
-    Operation(id="cards.list", quotes=True, method="GET", path="/cards", run=cards, query=ForAgent,
+    Operation(id="cards.list", quotes=True, method="GET", path="/cards", run=cards, query=AgentQuery,
               answer=tuple[Card, ...], does="Every card an agent may get, also those the guard rejects"),
     Operation(id="cards.recent", quotes=True,
               method="GET", path="/cards/selections", run=recent, query=Recent,
               answer=Page[JsonObject], does="What was selected for a turn and why, the newest first"),
     Operation(id="cards.review", method="POST", path="/cards/selections/{selection}/review", run=review,
-              body=Review, answer=Done, role="operator", signed=True,
+              body=ReviewCard, answer=Done, role="operator", signed=True,
               does="Say whether it was right that a turn got a card, or did not"),
     Operation(id="cards.report", slow=True, method="GET", path="/cards/report", run=report, answer=JsonObject,
               does="How often, how much, how long, how right"),
@@ -106,7 +102,7 @@ OPERATIONS = (
     Operation(id="cards.fit", slow=True,
               method="POST", path="/cards/fit", run=fit, answer=Fitted, role="operator",
               does="Refit the scorer from what people said"),
-    Operation(id="cards.keep", method="POST", path="/cards/kept", run=keep, body=Kept, answer=Named,
+    Operation(id="cards.keep", method="POST", path="/cards/kept", run=keep, body=StoredCardText, answer=Named,
               status=201, role="operator", does="Keep a card in the store"),
     Operation(id="cards.drop", method="DELETE", path="/cards/kept/{name}", run=drop, answer=Done,
               role="operator", does="Take a card out of the store"),

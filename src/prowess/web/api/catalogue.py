@@ -7,15 +7,15 @@ import msgspec
 
 from prowess.catalogue.catalogue import Version
 from prowess.discovery.graph import Edge
-from prowess.discovery.lint import Finding
+from prowess.discovery.lint import LintFinding
 from prowess.errors import NotFound
 from prowess.types import Capability, Problem, Provider, SyncReport
 from prowess.web.api.values import CapabilityShown, CapabilityWhole, shown, whole
-from prowess.web.operations import Asked, Call, Limit, Name, Note, Operation
+from prowess.web.operations import Call, Limit, Name, Note, Operation, RequestParams
 from prowess.web.paging import Page, page
 
 
-class Wanted(Asked, frozen=True, kw_only=True):
+class CapabilitiesQuery(RequestParams, frozen=True, kw_only=True):
     kind: str = ""
     provider: str = ""
     category: str = ""
@@ -29,18 +29,18 @@ class Wanted(Asked, frozen=True, kw_only=True):
     limit: Limit = 50
 
 
-class ForAgent(Asked, frozen=True, kw_only=True):
+class ProvidersQuery(RequestParams, frozen=True, kw_only=True):
     agent: str = ""
 
 
-class Switch(Asked, frozen=True, kw_only=True):
+class Switch(RequestParams, frozen=True, kw_only=True):
     on: bool
     agent: Annotated[str, msgspec.Meta(max_length=200)] = ""
     """Only for this agent; for everybody otherwise."""
     reason: Note = ""
 
 
-class Sources(Asked, frozen=True, kw_only=True):
+class SyncRequest(RequestParams, frozen=True, kw_only=True):
     sources: Annotated[tuple[Name, ...], msgspec.Meta(max_length=200)] = ()
     """Read only these; all of them otherwise."""
 
@@ -67,13 +67,13 @@ class Doctor(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def listed(call: Call) -> Page[CapabilityShown]:
-    q: Wanted = call.query
+    q: CapabilitiesQuery = call.query
     found = (c for c in call.engine.capabilities(q.agent or None, q.kind) if _is_wanted(c, q))
     chosen = page(found, lambda c: c.id, q.cursor, q.limit)
     return Page(tuple(shown(c) for c in chosen.items), chosen.next)
 
 
-def _is_wanted(capability: Capability, q: Wanted) -> bool:
+def _is_wanted(capability: Capability, q: CapabilitiesQuery) -> bool:
     said = q.text.lower()
     return (
         (not q.provider or capability.provider == q.provider)
@@ -123,7 +123,7 @@ def sources(call: Call) -> tuple[SourceShown, ...]:
     return tuple(SourceShown(source.name, source.kind) for source in call.engine.sources)
 
 
-def lint(call: Call) -> tuple[Finding, ...]:
+def lint(call: Call) -> tuple[LintFinding, ...]:
     return call.engine.lint()
 
 
@@ -147,7 +147,7 @@ def doctor(call: Call) -> Doctor:
 
 OPERATIONS = (
     Operation(id="capabilities.list", quotes=True,
-              method="GET", path="/capabilities", run=listed, query=Wanted,
+              method="GET", path="/capabilities", run=listed, query=CapabilitiesQuery,
               answer=Page[CapabilityShown], does="What exists, in order of id"),
     Operation(id="capabilities.show", quotes=True, method="GET", path="/capabilities/{id}", run=one,
               answer=CapabilityWhole, does="One capability, whole"),
@@ -157,7 +157,7 @@ OPERATIONS = (
     Operation(id="capabilities.related", method="GET", path="/capabilities/{id}/related", run=related,
               answer=tuple[Edge, ...], does="What a capability is related to, the strongest first"),
     Operation(id="providers.list", quotes=True,
-              method="GET", path="/providers", run=providers, query=ForAgent,
+              method="GET", path="/providers", run=providers, query=ProvidersQuery,
               answer=tuple[Provider, ...], does="Who brings capabilities, and whether they are on"),
     Operation(id="providers.switch", quotes=True,
               method="PUT", path="/providers/{name}", run=switch, body=Switch,
@@ -165,10 +165,10 @@ OPERATIONS = (
     Operation(id="sources.list", method="GET", path="/sources", run=sources,
               answer=tuple[SourceShown, ...], does="Where capabilities are read from"),
     Operation(id="sync", slow=True, quotes=True,
-              method="POST", path="/sync", run=sync, body=Sources, answer=SyncReport, role="operator",
+              method="POST", path="/sync", run=sync, body=SyncRequest, answer=SyncReport, role="operator",
               does="Make the catalogue hold what the sources offer now"),
     Operation(id="lint", slow=True, quotes=True,
-              method="GET", path="/lint", run=lint, answer=tuple[Finding, ...],
+              method="GET", path="/lint", run=lint, answer=tuple[LintFinding, ...],
               does="What keeps the catalogue from being found in"),
     Operation(id="stats", method="GET", path="/stats", run=stats, answer=Stats,
               does="How much there is"),

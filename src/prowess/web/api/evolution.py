@@ -7,13 +7,23 @@ import msgspec
 
 from prowess.errors import NotFound
 from prowess.evolution.encoding import generation_data
-from prowess.evolution.history import Difference
+from prowess.evolution.history import GenerationDifference
 from prowess.evolution.params import MOST, Params
 from prowess.evolution.records import Evaluation, Generation, Grace
 from prowess.evolution.scores import HIGHEST_LEVEL, Scores, parse_scores
 from prowess.evolution.snapshot import snapshot_of
-from prowess.types import DEFAULT_AGENT, JsonObject
-from prowess.web.operations import Asked, Call, Done, Fraction, Name, Note, Number, Operation
+from prowess.types import JsonObject
+from prowess.web.operations import (
+    AgentQuery,
+    Call,
+    Done,
+    Fraction,
+    Name,
+    Note,
+    Number,
+    Operation,
+    RequestParams,
+)
 
 Names = Annotated[tuple[Name, ...], msgspec.Meta(max_length=10_000)]
 Positive = Annotated[float, msgspec.Meta(ge=0, le=MOST)]
@@ -21,24 +31,20 @@ Level = Annotated[int, msgspec.Meta(ge=0, le=HIGHEST_LEVEL)]
 LevelName = Literal["L0", "L1", "L2", "L3", "L4", "L5"]
 
 
-class ForAgent(Asked, frozen=True, kw_only=True):
-    agent: Name = DEFAULT_AGENT
-
-
-class Generations(ForAgent, frozen=True, kw_only=True):
+class GenerationsQuery(AgentQuery, frozen=True, kw_only=True):
     limit: Annotated[int, msgspec.Meta(ge=1, le=500)] = 50
 
 
-class Log(ForAgent, frozen=True, kw_only=True):
+class Log(AgentQuery, frozen=True, kw_only=True):
     limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
 
 
-class Between(ForAgent, frozen=True, kw_only=True):
+class Between(AgentQuery, frozen=True, kw_only=True):
     before: Number
     after: Number
 
 
-class ScoresAsked(Asked, frozen=True, kw_only=True):
+class ScoresAsked(RequestParams, frozen=True, kw_only=True):
     cognitive: Fraction
     behavioral: Fraction
     safety: Fraction
@@ -47,20 +53,20 @@ class ScoresAsked(Asked, frozen=True, kw_only=True):
     meta_learning: Fraction
 
 
-class SnapshotAsked(Asked, frozen=True, kw_only=True):
+class SnapshotAsked(RequestParams, frozen=True, kw_only=True):
     active_providers: Names = ()
     provider_faculties: Mapping[Name, Names] = {}
     tools: Names = ()
 
 
-class Evaluate(Asked, frozen=True, kw_only=True):
+class Evaluate(RequestParams, frozen=True, kw_only=True):
     scores: ScoresAsked | None = None
     """As the journal has them, when they are not given."""
     snapshot: SnapshotAsked | None = None
     """Of what is active now, when it is not given."""
 
 
-class WeightsAsked(Asked, frozen=True, kw_only=True, omit_defaults=True):
+class WeightsAsked(RequestParams, frozen=True, kw_only=True, omit_defaults=True):
     cognitive: Fraction | msgspec.UnsetType = msgspec.UNSET
     behavioral: Fraction | msgspec.UnsetType = msgspec.UNSET
     safety: Fraction | msgspec.UnsetType = msgspec.UNSET
@@ -68,7 +74,7 @@ class WeightsAsked(Asked, frozen=True, kw_only=True, omit_defaults=True):
     meta_learning: Fraction | msgspec.UnsetType = msgspec.UNSET
 
 
-class ParamsAsked(Asked, frozen=True, kw_only=True):
+class ParamsAsked(RequestParams, frozen=True, kw_only=True):
     """The parameters to change; the others stay."""
 
     alpha: Fraction | msgspec.UnsetType = msgspec.UNSET
@@ -86,11 +92,11 @@ class ParamsAsked(Asked, frozen=True, kw_only=True):
     weights: WeightsAsked | msgspec.UnsetType = msgspec.UNSET
 
 
-class Back(Asked, frozen=True, kw_only=True):
+class Back(RequestParams, frozen=True, kw_only=True):
     generation: Number
 
 
-class Order(Asked, frozen=True, kw_only=True):
+class Order(RequestParams, frozen=True, kw_only=True):
     trigger: Name
     reason: Note
     agent: Name
@@ -202,7 +208,7 @@ def rollbacks(call: Call) -> tuple[GenerationShown, ...]:
     return tuple(map(_shown, call.engine.evolution.rollbacks(call.query.agent, call.query.limit)))
 
 
-def difference(call: Call) -> Difference:
+def difference(call: Call) -> GenerationDifference:
     q: Between = call.query
     return call.engine.evolution.difference(q.agent, q.before, q.after)
 
@@ -279,35 +285,36 @@ def _evaluated(evaluation: Evaluation) -> Evaluated:
 OPERATIONS = (
     Operation(id="evolution.agents", method="GET", path="/evolution/agents", run=agents,
               answer=tuple[str, ...], does="Everyone who was ever evaluated"),
-    Operation(id="evolution.status", method="GET", path="/evolution/status", run=status, query=ForAgent,
+    Operation(id="evolution.status", method="GET", path="/evolution/status", run=status, query=AgentQuery,
               answer=StatusShown, does="Where an agent stands"),
     Operation(id="evolution.generations", method="GET", path="/evolution/generations", run=generations,
-              query=Generations, answer=tuple[GenerationShown, ...], does="The generations, oldest first"),
+              query=GenerationsQuery, answer=tuple[GenerationShown, ...],
+              does="The generations, oldest first"),
     Operation(id="evolution.generation", method="GET", path="/evolution/generations/{number}",
-              run=generation, query=ForAgent, answer=GenerationShown, does="One generation, whole"),
+              run=generation, query=AgentQuery, answer=GenerationShown, does="One generation, whole"),
     Operation(id="evolution.difference", method="GET", path="/evolution/difference", run=difference,
-              query=Between, answer=Difference, does="What lies between two generations"),
+              query=Between, answer=GenerationDifference, does="What lies between two generations"),
     Operation(id="evolution.fitness", method="GET", path="/evolution/fitness", run=fitness, query=Log,
               answer=tuple[FitnessShown, ...], does="Each evaluation, oldest first"),
     Operation(id="evolution.rollbacks", method="GET", path="/evolution/rollbacks", run=rollbacks,
-              query=Generations, answer=tuple[GenerationShown, ...],
+              query=GenerationsQuery, answer=tuple[GenerationShown, ...],
               does="The generations that rollbacks made"),
-    Operation(id="evolution.params", method="GET", path="/evolution/params", run=params, query=ForAgent,
+    Operation(id="evolution.params", method="GET", path="/evolution/params", run=params, query=AgentQuery,
               answer=Params, does="The parameters that decide about transitions"),
     Operation(id="evolution.set_params", method="PUT", path="/evolution/params", run=set_params,
-              query=ForAgent, body=ParamsAsked, answer=Params, role="admin", signed=True,
+              query=AgentQuery, body=ParamsAsked, answer=Params, role="admin", signed=True,
               does="Change some parameters"),
     Operation(id="evolution.evaluate", method="POST", path="/evolution/evaluate", run=evaluate,
-              query=ForAgent, body=Evaluate, answer=Evaluated, role="operator", does="Evaluate an agent"),
-    Operation(id="evolution.trigger", method="POST", path="/evolution/trigger", run=trigger, query=ForAgent,
+              query=AgentQuery, body=Evaluate, answer=Evaluated, role="operator", does="Evaluate an agent"),
+    Operation(id="evolution.trigger", method="POST", path="/evolution/trigger", run=trigger, query=AgentQuery,
               body=Order, answer=Evaluated, role="operator",
               does="A transition that a system outside asks for"),
     Operation(id="evolution.rollback", method="POST", path="/evolution/rollback", run=rollback,
-              query=ForAgent, body=Back, answer=Evaluated, role="operator", signed=True,
+              query=AgentQuery, body=Back, answer=Evaluated, role="operator", signed=True,
               does="Bring a generation back"),
-    Operation(id="evolution.resume", method="POST", path="/evolution/resume", run=resume, query=ForAgent,
+    Operation(id="evolution.resume", method="POST", path="/evolution/resume", run=resume, query=AgentQuery,
               answer=Done, role="operator", signed=True, does="Let a stopped agent run again"),
-    Operation(id="evolution.repair", method="POST", path="/evolution/repair", run=repair, query=ForAgent,
+    Operation(id="evolution.repair", method="POST", path="/evolution/repair", run=repair, query=AgentQuery,
               answer=RepairedShown, role="admin", signed=True,
               does="Put in order what cannot be read of an agent's evolution"),
 )  # fmt: skip

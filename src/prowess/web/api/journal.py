@@ -7,16 +7,16 @@ from typing import Annotated
 import msgspec
 
 from prowess.errors import JournalBroken
-from prowess.journal import Place
+from prowess.journal import JournalPosition
 from prowess.types import Head, JournalEntry, Trace
-from prowess.web.operations import Asked, Call, Limit, Name, Number, Operation
+from prowess.web.operations import Call, Limit, Name, Number, Operation, RequestParams
 from prowess.web.paging import Page, cursor_of, key_of
-from prowess.web.stream import Follower, Wanted, counts_at, lines
+from prowess.web.stream import JournalFilter, JournalFollower, counts_at, lines
 
 Type = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 
 
-class Which(Asked, frozen=True, kw_only=True):
+class Which(RequestParams, frozen=True, kw_only=True):
     agent: str | None = None
     """Only this agent's chain; empty for what concerns no agent."""
     type: Type = "*"
@@ -33,12 +33,12 @@ class Listening(Which, frozen=True, kw_only=True):
     """Begin here, where Last-Event-ID cannot be sent; `start` is the beginning."""
 
 
-class Traced(Asked, frozen=True, kw_only=True):
+class Traced(RequestParams, frozen=True, kw_only=True):
     id: Name
     """An offer, or a search through the gateway."""
 
 
-class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ExportedHead(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A head that was exported earlier."""
 
     chain: Annotated[str, msgspec.Meta(max_length=200)]
@@ -46,8 +46,8 @@ class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hash: Name
 
 
-class Verify(Asked, frozen=True, kw_only=True):
-    heads: Annotated[tuple[Kept, ...], msgspec.Meta(max_length=1_000)] = ()
+class Verify(RequestParams, frozen=True, kw_only=True):
+    heads: Annotated[tuple[ExportedHead, ...], msgspec.Meta(max_length=1_000)] = ()
 
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,7 +60,7 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
 
 def entries(call: Call) -> Page[JournalEntry]:
     q: Entries = call.query
-    before = key_of(q.cursor, Place) if q.cursor else None
+    before = key_of(q.cursor, JournalPosition) if q.cursor else None
     found = call.engine.journal.latest(q.limit + 1, q.agent, q.type, before)[::-1]
     shown = found[: q.limit]
     last = shown[-1] if len(found) > q.limit else None
@@ -85,7 +85,7 @@ def verify(call: Call) -> Verified:
 
 
 def export(call: Call) -> Iterator[bytes]:
-    return lines(call.engine.journal, Wanted(call.query.agent, call.query.type))
+    return lines(call.engine.journal, JournalFilter(call.query.agent, call.query.type))
 
 
 def stream(call: Call) -> AsyncIterator[bytes]:
@@ -98,7 +98,9 @@ def stream(call: Call) -> AsyncIterator[bytes]:
         start = counts_at(place) if place else {head.chain: head.count for head in journal.heads()}
     may_go_on = partial(call.people.is_valid, call.person.pass_id)
     ticket = call.streams.admit(call.person.pass_id or call.person.name)
-    return Follower(journal, Wanted(q.agent, q.type), start, may_go_on).events(call.streams, ticket)
+    return JournalFollower(journal, JournalFilter(q.agent, q.type), start, may_go_on).events(
+        call.streams, ticket
+    )
 
 
 OPERATIONS = (

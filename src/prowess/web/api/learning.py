@@ -4,39 +4,39 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from prowess.engine.usage import Closing, UsageLine
-from prowess.learning.curriculum import Gap
+from prowess.learning.gaps import Gap
 from prowess.learning.ledger import SkillLedger
+from prowess.learning.lessons import Skill
 from prowess.learning.promotion import Gated, SuiteResult
-from prowess.learning.skills import Skill
-from prowess.web.operations import Asked, Call, Limit, Name, Note, Operation, Text
+from prowess.learning.usage import Closing, UsageLine
+from prowess.web.operations import Call, Limit, Name, Note, Operation, RequestParams, Text
 from prowess.web.paging import Page, numbered
 
 Status = Literal["", "proposed", "stable", "deprecated", "retired"]
 
 
-class Skills(Asked, frozen=True, kw_only=True):
+class SkillsQuery(RequestParams, frozen=True, kw_only=True):
     status: Status = ""
     cursor: str = ""
     limit: Limit = 50
 
 
-class Gaps(Asked, frozen=True, kw_only=True):
+class Gaps(RequestParams, frozen=True, kw_only=True):
     closed: bool = False
     """Also those that are closed."""
     cursor: str = ""
     limit: Limit = 20
 
 
-class Reason(Asked, frozen=True, kw_only=True):
+class Reason(RequestParams, frozen=True, kw_only=True):
     reason: Note = ""
 
 
-class Chosen(Asked, frozen=True, kw_only=True):
+class GateSkills(RequestParams, frozen=True, kw_only=True):
     skills: Annotated[tuple[Name, ...], msgspec.Meta(min_length=1, max_length=200)]
 
 
-class Proposed(Asked, frozen=True, kw_only=True):
+class Proposed(RequestParams, frozen=True, kw_only=True):
     method: Name
     spans: Annotated[
         tuple[Annotated[Text, msgspec.Meta(min_length=1)], ...], msgspec.Meta(min_length=1, max_length=100)
@@ -49,7 +49,7 @@ class SkillWhole(msgspec.Struct, frozen=True):
     """Everything its gates ever measured, oldest first."""
 
 
-class Learnt(msgspec.Struct, frozen=True):
+class LearnAnswer(msgspec.Struct, frozen=True):
     on: bool
     skills: int
     gaps: int
@@ -60,13 +60,13 @@ class GapShown(msgspec.Struct, frozen=True):
     closing: Closing
 
 
-def learn(call: Call) -> Learnt:
+def learn(call: Call) -> LearnAnswer:
     learnt = call.engine.learning.learn(by=call.by)
-    return Learnt(call.engine.learning.on, len(learnt.skills), len(learnt.gaps))
+    return LearnAnswer(call.engine.learning.on, len(learnt.skills), len(learnt.gaps))
 
 
 def skills(call: Call) -> Page[Skill]:
-    q: Skills = call.query
+    q: SkillsQuery = call.query
     return numbered(call.engine.learning.skills(q.status), q.cursor, q.limit)
 
 
@@ -126,20 +126,21 @@ def _shown(call: Call, gap: Gap) -> GapShown:
 
 
 OPERATIONS = (
-    Operation(id="learning.learn", slow=True, method="POST", path="/learning/learn", run=learn, answer=Learnt,
+    Operation(id="learning.learn", slow=True, method="POST", path="/learning/learn", run=learn,
+              answer=LearnAnswer,
               role="operator", does="Turn what happened since the last time into skills and gaps"),
     Operation(id="learning.usage", slow=True, method="GET", path="/learning/usage", run=usage,
               answer=tuple[UsageLine, ...], does="What each provider and skill costs, and what use was made"),
     Operation(id="learning.ledger", quotes=True, method="GET", path="/learning/ledger/{offer}", run=ledger,
               answer=SkillLedger, does="What one request demonstrated"),
     Operation(id="skills.list", quotes=True,
-              method="GET", path="/skills", run=skills, query=Skills, answer=Page[Skill],
+              method="GET", path="/skills", run=skills, query=SkillsQuery, answer=Page[Skill],
               does="Every skill, the one seen last first"),
     Operation(id="skills.propose", method="POST", path="/skills", run=propose, body=Proposed, answer=Skill,
               status=201, role="operator", signed=True, does="Suggest a skill"),
     Operation(id="skills.show", quotes=True, method="GET", path="/skills/{id}", run=skill, answer=SkillWhole,
               does="One skill, with everything its gates measured"),
-    Operation(id="skills.gate", slow=True, method="POST", path="/skills/gate", run=gate, body=Chosen,
+    Operation(id="skills.gate", slow=True, method="POST", path="/skills/gate", run=gate, body=GateSkills,
               answer=tuple[Gated, ...], role="operator", signed=True, does="Run the gates of some skills"),
     Operation(id="skills.promote_all", method="POST", path="/skills/promote", run=promote_all,
               answer=tuple[Skill, ...], role="operator",

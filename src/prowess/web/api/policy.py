@@ -8,25 +8,25 @@ import msgspec
 
 from prowess.engine.engine import Engine
 from prowess.policy.agents import Agent
-from prowess.policy.approvals import Answer, Approval, Scope
+from prowess.policy.approvals import Approval, ApprovalAnswer, Scope
 from prowess.policy.grants import Grant
 from prowess.policy.profiles import Profile, Rule
 from prowess.policy.resolve import Resolved
-from prowess.policy.rules import Rules
-from prowess.web.operations import Asked, Call, Done, Name, Note, Operation
+from prowess.policy.ruleset import RuleSet
+from prowess.web.operations import Call, Done, Name, Note, Operation, RequestParams
 
 AgentName = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.@-]{0,99}$")]
 Minutes = Annotated[int, msgspec.Meta(ge=1, le=525_600)]
 
 
-class Binding(Asked, frozen=True, kw_only=True):
+class BindAgent(RequestParams, frozen=True, kw_only=True):
     name: AgentName
     profile: Name
     parent: Annotated[str, msgspec.Meta(max_length=200)] = ""
     """The agent it descends from and never exceeds."""
 
 
-class Why(Asked, frozen=True, kw_only=True):
+class Why(RequestParams, frozen=True, kw_only=True):
     agent: Name
     id: Name
     request: Annotated[str, msgspec.Meta(max_length=10_000)] = ""
@@ -38,12 +38,12 @@ class Steps(msgspec.Struct, frozen=True):
     steps: tuple[str, ...]
 
 
-class Every(Asked, frozen=True, kw_only=True):
+class Every(RequestParams, frozen=True, kw_only=True):
     every: bool = False
     """Also those that are answered or expired."""
 
 
-class Said(Asked, frozen=True, kw_only=True):
+class AnswerApproval(RequestParams, frozen=True, kw_only=True):
     yes: bool
     note: Note = ""
     minutes: Minutes = 60
@@ -52,7 +52,7 @@ class Said(Asked, frozen=True, kw_only=True):
     """One use with the arguments shown, any number of uses with them (repeat), or any arguments."""
 
 
-class Review(Asked, frozen=True, kw_only=True):
+class ReviewGrant(RequestParams, frozen=True, kw_only=True):
     note: Note = ""
 
 
@@ -94,7 +94,7 @@ def agents(call: Call) -> tuple[Agent, ...]:
 
 
 def bind(call: Call) -> Agent:
-    said: Binding = call.body
+    said: BindAgent = call.body
     if said.parent:
         return call.engine.spawn(said.parent, said.name, said.profile)
     return call.engine.bind(said.name, said.profile)
@@ -138,13 +138,13 @@ def approvals(call: Call) -> tuple[Approval, ...]:
 
 
 def answer(call: Call) -> Approval:
-    said: Said = call.body
+    said: AnswerApproval = call.body
     holds = timedelta(minutes=said.minutes)
-    answer = Answer(yes=said.yes, by=call.by, note=said.note, holds=holds, scope=said.scope)
+    answer = ApprovalAnswer(yes=said.yes, by=call.by, note=said.note, holds=holds, scope=said.scope)
     return call.engine.answer(call.path["id"], answer)
 
 
-def _rules(engine: Engine) -> Rules:
+def _rules(engine: Engine) -> RuleSet:
     engine.policy.refresh()
     return engine.policy.rules
 
@@ -187,7 +187,7 @@ def _grant(grant: Grant) -> GrantShown:
 OPERATIONS = (
     Operation(id="agents.list", method="GET", path="/agents", run=agents, answer=tuple[Agent, ...],
               does="Names bound to profiles"),
-    Operation(id="agents.add", method="POST", path="/agents", run=bind, body=Binding, answer=Agent,
+    Operation(id="agents.add", method="POST", path="/agents", run=bind, body=BindAgent, answer=Agent,
               status=201, role="admin", does="Bind a name to a profile, perhaps below a parent"),
     Operation(id="agents.remove", method="DELETE", path="/agents/{agent}", run=retire, answer=Gone,
               role="admin", does="Retire an agent and every agent below it"),
@@ -202,11 +202,12 @@ OPERATIONS = (
     Operation(id="grants.show", method="GET", path="/policy/grants/{name}", run=grant, answer=GrantShown,
               does="One grant with everything it extends"),
     Operation(id="grants.review", method="POST", path="/policy/grants/{name}/review", run=review,
-              body=Review, answer=Done, role="admin", signed=True,
+              body=ReviewGrant, answer=Done, role="admin", signed=True,
               does="An admin has looked at a grant as it is defined now"),
     Operation(id="approvals.list", quotes=True,
               method="GET", path="/approvals", run=approvals, query=Every,
               answer=tuple[Approval, ...], does="The questions that wait for a person"),
-    Operation(id="approvals.answer", method="POST", path="/approvals/{id}/answer", run=answer, body=Said,
+    Operation(id="approvals.answer", method="POST", path="/approvals/{id}/answer", run=answer,
+              body=AnswerApproval,
               answer=Approval, role="operator", signed=True, does="Answer a question"),
 )  # fmt: skip

@@ -4,46 +4,47 @@ from typing import Annotated
 
 import msgspec
 
-from prowess.types import Held
-from prowess.web.operations import Asked, Call, Operation
+from prowess.types import HeldCapability
+from prowess.web.operations import Call, Operation, RequestParams
 
 
-class Looked(Asked, frozen=True, kw_only=True):
+class QuarantineDecision(RequestParams, frozen=True, kw_only=True):
     digest: Annotated[str, msgspec.Meta(max_length=200)] = ""
     """The content that was looked at; another one is not decided about."""
 
 
-class Difference(msgspec.Struct, frozen=True):
+class TextDifference(msgspec.Struct, frozen=True):
     id: str
     difference: tuple[str, ...]
 
 
-def held(call: Call) -> tuple[Held, ...]:
+def held(call: Call) -> tuple[HeldCapability, ...]:
     return call.engine.quarantined()
 
 
-def difference(call: Call) -> Difference:
-    return Difference(call.path["id"], call.engine.difference(call.path["id"]))
+def difference(call: Call) -> TextDifference:
+    return TextDifference(call.path["id"], call.engine.difference(call.path["id"]))
 
 
-def approve(call: Call) -> Held:
+def approve(call: Call) -> HeldCapability:
     return call.engine.approve(call.path["id"], call.by, call.body.digest)
 
 
-def reject(call: Call) -> Held:
+def reject(call: Call) -> HeldCapability:
     return call.engine.reject(call.path["id"], call.by, call.body.digest)
 
 
 OPERATIONS = (
     Operation(id="quarantine.list", quotes=True,
-              method="GET", path="/quarantine", run=held, answer=tuple[Held, ...],
+              method="GET", path="/quarantine", run=held, answer=tuple[HeldCapability, ...],
               does="Everything that is held back, and why"),
     Operation(id="quarantine.show", quotes=True, method="GET", path="/quarantine/{id}", run=difference,
-              answer=Difference, does="How a capability differs from what was approved last"),
+              answer=TextDifference, does="How a capability differs from what was approved last"),
     Operation(id="quarantine.approve", method="POST", path="/quarantine/{id}/approve", run=approve,
-              body=Looked, answer=Held, role="operator", signed=True,
+              body=QuarantineDecision, answer=HeldCapability, role="operator", signed=True,
               does="Let a capability go, with exactly the content it has now"),
-    Operation(id="quarantine.reject", method="POST", path="/quarantine/{id}/reject", run=reject, body=Looked,
-              answer=Held, role="operator", signed=True,
+    Operation(id="quarantine.reject", method="POST", path="/quarantine/{id}/reject", run=reject,
+              body=QuarantineDecision,
+              answer=HeldCapability, role="operator", signed=True,
               does="Keep a capability out until its content changes"),
 )  # fmt: skip

@@ -11,10 +11,10 @@ from typing import Annotated, Any
 
 import msgspec
 
-from prowess.context.clean import clean_capability, clean_detail
-from prowess.context.injection import Injection
-from prowess.context.sanitise import admit
+from prowess.cards.injection import Injection
 from prowess.errors import NotFound, Refused
+from prowess.guard.clean import clean_capability, clean_detail
+from prowess.guard.sanitise import admit
 from prowess.types import (
     Capability,
     Decision,
@@ -29,7 +29,18 @@ from prowess.types import (
     Turn,
 )
 from prowess.web.api.values import CapabilityShown, CapabilityWhole, shown, whole
-from prowess.web.operations import Asked, Call, Count, Done, Fraction, Limit, Name, Note, Operation, Text
+from prowess.web.operations import (
+    Call,
+    Count,
+    Done,
+    Fraction,
+    Limit,
+    Name,
+    Note,
+    Operation,
+    RequestParams,
+    Text,
+)
 from prowess.web.paging import Page, page
 
 Few = Annotated[int, msgspec.Meta(ge=0, le=100)]
@@ -37,18 +48,18 @@ ADDRESSES = ("uri", "uri_template", "mime_type")
 Milliseconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
 
 
-class Seen(Asked, frozen=True, kw_only=True):
+class VisibleQuery(RequestParams, frozen=True, kw_only=True):
     kind: str = ""
     cursor: str = ""
     limit: Limit = 50
 
 
-class Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class MessageText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     role: Name
     text: Text
 
 
-class Request(Asked, frozen=True, kw_only=True):
+class Request(RequestParams, frozen=True, kw_only=True):
     request: Text
     kind: Name | None = None
     category: Annotated[str, msgspec.Meta(max_length=200)] | None = None
@@ -56,11 +67,11 @@ class Request(Asked, frozen=True, kw_only=True):
     min_relevance: Fraction | None = None
 
 
-class TurnAsked(Asked, frozen=True, kw_only=True):
+class TurnAsked(RequestParams, frozen=True, kw_only=True):
     """What came in: a request, or the messages it is the last of."""
 
     request: Text = ""
-    messages: Annotated[tuple[Said, ...], msgspec.Meta(max_length=200)] = ()
+    messages: Annotated[tuple[MessageText, ...], msgspec.Meta(max_length=200)] = ()
     session_type: Name = "main"
     budget: Count | None = None
     language: Annotated[str, msgspec.Meta(max_length=40)] = ""
@@ -81,14 +92,14 @@ class InjectAsked(TurnAsked, frozen=True, kw_only=True):
     session: Annotated[str, msgspec.Meta(max_length=200)] = ""
 
 
-class Use(Asked, frozen=True, kw_only=True):
+class UseRequest(RequestParams, frozen=True, kw_only=True):
     capability: Name
     authenticated: bool = True
     arguments: JsonObject | None = None
     """What it is to be used with: a person who is asked sees it, and a yes holds for it."""
 
 
-class OutcomeAsked(Asked, frozen=True, kw_only=True):
+class OutcomeAsked(RequestParams, frozen=True, kw_only=True):
     offer: Name
     capability: Name
     ok: bool
@@ -97,7 +108,7 @@ class OutcomeAsked(Asked, frozen=True, kw_only=True):
     key: Annotated[str, msgspec.Meta(max_length=200)] = ""
 
 
-class Discovery(Asked, frozen=True, kw_only=True):
+class Discovery(RequestParams, frozen=True, kw_only=True):
     query: Text
     kind: Name = "any"
     category: Annotated[str, msgspec.Meta(max_length=200)] = ""
@@ -113,13 +124,13 @@ class Cost(msgspec.Struct, frozen=True):
     """What it would cost to show a model everything the agent may use."""
 
 
-class Tools(msgspec.Struct, frozen=True):
+class OfferTools(msgspec.Struct, frozen=True):
     offer: str
     tools: tuple[JsonObject, ...]
 
 
 def seen(call: Call) -> Page[CapabilityShown]:
-    q: Seen = call.query
+    q: VisibleQuery = call.query
     known = call.engine.capabilities(call.path["agent"], q.kind)
     readable = [c for c in known if not _is_rejected(call, c)]
     found = page(readable, lambda c: c.id, q.cursor, q.limit)
@@ -182,9 +193,9 @@ def offer(call: Call) -> Offer:
     return replace(made, left_out=LeftOut()) if call.is_agent else made
 
 
-def tools(call: Call) -> Tools:
+def tools(call: Call) -> OfferTools:
     made = offer(call)
-    return Tools(made.id, call.engine.tools(made))
+    return OfferTools(made.id, call.engine.tools(made))
 
 
 def discover(call: Call) -> JsonObject:
@@ -198,7 +209,7 @@ def inject(call: Call) -> Injection:
 
 
 def check(call: Call) -> Decision:
-    q: Use = call.body
+    q: UseRequest = call.body
     decision = call.engine.check(call.path["agent"], q.capability, q.authenticated, q.arguments)
     return replace(decision, reason="allowed", chain=()) if call.is_agent else decision
 
@@ -244,7 +255,7 @@ def _chosen(**settings: object) -> dict[str, Any]:
 OPERATIONS = (
     Operation(id="agent.capabilities", quotes=True,
               method="GET", path="/agents/{agent}/capabilities", run=seen,
-              query=Seen, answer=Page[CapabilityShown], agents=True, does="What an agent may use"),
+              query=VisibleQuery, answer=Page[CapabilityShown], agents=True, does="What an agent may use"),
     Operation(id="agent.capability", quotes=True,
               method="GET", path="/agents/{agent}/capabilities/{id}", run=one,
               answer=CapabilityWhole, agents=True, does="One capability that an agent may use"),
@@ -254,7 +265,7 @@ OPERATIONS = (
               answer=Offer, role="operator", agents=True,
               does="One turn: what a model sees, within budgets; recorded"),
     Operation(id="agent.tools", method="POST", path="/agents/{agent}/tools", run=tools, body=OfferAsked,
-              answer=Tools, role="operator", agents=True,
+              answer=OfferTools, role="operator", agents=True,
               does="The tools of an offer, as a model takes them"),
     Operation(id="agent.discover", method="POST", path="/agents/{agent}/discover", run=discover,
               body=Discovery, answer=Discovered, agents=True, reads=True,
@@ -262,7 +273,7 @@ OPERATIONS = (
     Operation(id="agent.inject", method="POST", path="/agents/{agent}/inject", run=inject, body=InjectAsked,
               answer=Injection, role="operator", agents=True,
               does="The files an agent starts with, with the cards this turn needs"),
-    Operation(id="agent.check", method="POST", path="/agents/{agent}/check", run=check, body=Use,
+    Operation(id="agent.check", method="POST", path="/agents/{agent}/check", run=check, body=UseRequest,
               answer=Decision, role="operator", agents=True, does="Policy at use; refused unless allowed"),
     Operation(id="agent.record", method="POST", path="/agents/{agent}/outcomes", run=record,
               body=OutcomeAsked, answer=Done, status=201, role="operator", agents=True,

@@ -8,11 +8,11 @@ from starlette.routing import Route
 
 from prowess.engine.engine import Engine
 from prowess.errors import Refused
-from prowess.policy.approvals import Answer, Scope, State
+from prowess.policy.approvals import ApprovalAnswer, Scope, State
 from prowess.web import identity, page
 from prowess.web.pages.form import Fields, address, form, note, said
-from prowess.web.pages.paged import paged
-from prowess.web.people import Person
+from prowess.web.pages.pagination import paged
+from prowess.web.users import Person
 
 HOLDS = {
     "1 hour": timedelta(hours=1),
@@ -63,7 +63,7 @@ def answer(engine: Engine, person: Person, fields: Fields) -> str:
         raise Refused(422, "the answer says neither yes nor no, or not how far it goes", "use the form")
     answered = engine.answer(
         fields.get("id", ""),
-        Answer(yes=said_yes, by=person.name, note=note(fields), holds=holds, scope=scope),
+        ApprovalAnswer(yes=said_yes, by=person.name, note=note(fields), holds=holds, scope=scope),
     )
     return address("/approvals", done=answered.state, what=f"{answered.agent}, {answered.capability}")
 

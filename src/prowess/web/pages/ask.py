@@ -12,11 +12,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from prowess.cards.injection import HEADING as CARDS_HEAD
 from prowess.config import DiscoveryConfig
-from prowess.context.injection import HEADING as CARDS_HEAD
-from prowess.context.tiers import TIER0_HEAD, TIER1_HEAD, TIER2_HEAD
 from prowess.engine.engine import Engine
 from prowess.engine.preview import Preview, Previewed
+from prowess.prompt.tiers import TIER0_HEAD, TIER1_HEAD, TIER2_HEAD
 from prowess.types import DEFAULT_AGENT, Message, Turn
 from prowess.web import identity, page
 
@@ -24,7 +24,7 @@ LONGEST_REQUEST = 4000
 SIDES = ("a", "b")
 
 
-class Setting(NamedTuple):
+class SettingField(NamedTuple):
     """One number that can be changed for a try."""
 
     key: str
@@ -34,14 +34,14 @@ class Setting(NamedTuple):
 
 
 SETTINGS = (
-    Setting("budget", "Whole budget", 200_000),
-    Setting("tier0_token_budget", "Tier 0 budget", 50_000),
-    Setting("tier1_token_budget", "Tier 1 budget", 50_000),
-    Setting("tier2_token_budget", "Tier 2 budget", 200_000),
-    Setting("tier1_top_k", "Hits at most", 100),
-    Setting("tier2_top_k", "Whole pages at most", 50),
-    Setting("tier1_min_relevance", "Threshold", 1, False),
-    Setting("graph_boost_factor", "Boost by the graph", 1, False),
+    SettingField("budget", "Whole budget", 200_000),
+    SettingField("tier0_token_budget", "Tier 0 budget", 50_000),
+    SettingField("tier1_token_budget", "Tier 1 budget", 50_000),
+    SettingField("tier2_token_budget", "Tier 2 budget", 200_000),
+    SettingField("tier1_top_k", "Hits at most", 100),
+    SettingField("tier2_top_k", "Whole pages at most", 50),
+    SettingField("tier1_min_relevance", "Threshold", 1, False),
+    SettingField("graph_boost_factor", "Boost by the graph", 1, False),
 )
 
 
@@ -54,7 +54,7 @@ class Bar(NamedTuple):
     colour: str
 
 
-class Piece(NamedTuple):
+class PromptPiece(NamedTuple):
     """A part of the text a model sees."""
 
     name: str
@@ -63,7 +63,7 @@ class Piece(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class AskForm:
     """One way of asking, as the form says it."""
 
     name: str
@@ -73,7 +73,7 @@ class Side:
     mistakes: tuple[str, ...]
 
     @classmethod
-    def of(cls, query: QueryParams, name: str) -> "Side":
+    def of(cls, query: QueryParams, name: str) -> "AskForm":
         said = {one.key: query.get(f"{name}_{one.key}", "").strip() for one in SETTINGS}
         settings, mistakes = {}, []
         for one in SETTINGS:
@@ -92,13 +92,13 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PreviewResult:
     """What came of one way of asking."""
 
-    side: Side
+    side: AskForm
     previewed: Previewed
     bars: tuple[Bar, ...]
-    pieces: tuple[Piece, ...]
+    pieces: tuple[PromptPiece, ...]
     only_here: frozenset[str] = frozenset()
     """The hits that the other way of asking did not find."""
 
@@ -109,7 +109,7 @@ def asked(request: Request) -> Response:
     query = request.query_params
     text = query.get("request", "")[:LONGEST_REQUEST].strip()
     is_compared = bool(query.get("compare"))
-    sides = [Side.of(query, name) for name in (SIDES if is_compared else SIDES[:1])]
+    sides = [AskForm.of(query, name) for name in (SIDES if is_compared else SIDES[:1])]
     usable = not any(side.mistakes for side in sides)
     answers = _beside([_answer(engine, side, text) for side in sides]) if text and usable else []
     why = query.get("why", "").strip()
@@ -136,34 +136,34 @@ def why(request: Request) -> Response:
     engine: Engine = request.app.state.engine
     query = request.query_params
     id, text = query.get("id", ""), query.get("request", "")[:LONGEST_REQUEST]
-    steps = _steps(engine, Side.of(query, "a"), id, text)
+    steps = _steps(engine, AskForm.of(query, "a"), id, text)
     template = "why_part.html" if page.wants_part(request) else "why.html"
     return page.render(request, template, title="Why", id=id, text=text, steps=steps)
 
 
-def _answer(engine: Engine, side: Side, text: str) -> Answer:
+def _answer(engine: Engine, side: AskForm, text: str) -> PreviewResult:
     settings = dict(side.settings)
     budget = settings.pop("budget", None)
     turn = Turn(messages=(Message("user", text),), budget=None if budget is None else int(budget))
     previewed = _preview(engine, side).offer(turn, settings)
-    return Answer(side, previewed, _bars(previewed, turn.budget), pieces(str(previewed.offer.text)))
+    return PreviewResult(side, previewed, _bars(previewed, turn.budget), pieces(str(previewed.offer.text)))
 
 
-def _preview(engine: Engine, side: Side) -> Preview:
+def _preview(engine: Engine, side: AskForm) -> Preview:
     kind, _, name = side.who.partition(":")
     return engine.preview(profile=name) if kind == "profile" else engine.preview(agent=name)
 
 
-def _steps(engine: Engine, side: Side, id: str, text: str) -> tuple[str, ...]:
+def _steps(engine: Engine, side: AskForm, id: str, text: str) -> tuple[str, ...]:
     return _preview(engine, side).explain(id, text)
 
 
-def _beside(answers: Sequence[Answer]) -> list[Answer]:
+def _beside(answers: Sequence[PreviewResult]) -> list[PreviewResult]:
     found = [frozenset(hit.id for hit in one.previewed.offer.hits) for one in answers]
     if len(answers) < 2:
         return list(answers)
     return [
-        Answer(one.side, one.previewed, one.bars, one.pieces, found[at] - found[1 - at])
+        PreviewResult(one.side, one.previewed, one.bars, one.pieces, found[at] - found[1 - at])
         for at, one in enumerate(answers)
     ]
 
@@ -181,7 +181,7 @@ def _bars(previewed: Previewed, budget: int | None) -> tuple[Bar, ...]:
     return (*parts, Bar("Together", tokens.total, budget, "c5"))
 
 
-def pieces(text: str) -> tuple[Piece, ...]:
+def pieces(text: str) -> tuple[PromptPiece, ...]:
     """The text cut where its tiers begin; a blank line joins the pieces again."""
     heads = ((TIER0_HEAD, "Tier 0", "c0"), (TIER1_HEAD, "Tier 1", "c1"), (TIER2_HEAD, "Tier 2", "c2"),
              (CARDS_HEAD, "Cards", "c3"))  # fmt: skip
@@ -194,12 +194,12 @@ def pieces(text: str) -> tuple[Piece, ...]:
             after = at
     ends = [*(at for at, _, _ in starts[1:]), len(text)][: len(starts)]
     return tuple(
-        Piece(name, colour, text[at:end].removesuffix("\n\n"))
+        PromptPiece(name, colour, text[at:end].removesuffix("\n\n"))
         for (at, name, colour), end in zip(starts, ends, strict=True)
     )
 
 
-def _number(text: str, setting: Setting) -> float | None:
+def _number(text: str, setting: SettingField) -> float | None:
     try:
         value = int(text) if setting.is_whole else float(text)
     except ValueError:

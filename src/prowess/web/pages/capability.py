@@ -15,7 +15,7 @@ from prowess.errors import NotFound
 from prowess.types import JsonObject
 from prowess.web import identity, page
 from prowess.web.pages.catalogue import state
-from prowess.web.plain import marked, plain
+from prowess.web.redact import marked, plain
 
 VERDICTS = {"allow": "good", "ask": "warn", "deny": "bad"}
 RELATIONS = {
@@ -48,7 +48,7 @@ class Right:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class UseSummary:
     """What came of it in the latest entries of the journal."""
 
     offered: int
@@ -138,7 +138,7 @@ def _rights(engine: Engine, id: str) -> list[Right]:
     return found
 
 
-def _use(engine: Engine, id: str) -> Use:
+def _use(engine: Engine, id: str) -> UseSummary:
     offers = engine.journal.latest(LOOKED_THROUGH, type="offer")
     offered = sum(any(hit["id"] == id for hit in entry.data.get("hits", ())) for entry in offers)
     outcomes = [
@@ -148,7 +148,7 @@ def _use(engine: Engine, id: str) -> Use:
     ]
     times = sorted(data["milliseconds"] for data in outcomes if data.get("milliseconds") is not None)
     worked = sum(bool(data.get("ok")) for data in outcomes)
-    return Use(offered, len(outcomes), worked, times[len(times) // 2] if times else None)
+    return UseSummary(offered, len(outcomes), worked, times[len(times) // 2] if times else None)
 
 
 def _versions(request: Request, history: Sequence[Version]) -> dict[str, Any]:

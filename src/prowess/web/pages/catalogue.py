@@ -13,7 +13,7 @@ from prowess.catalogue.view import View
 from prowess.engine.engine import Engine
 from prowess.types import Capability
 from prowess.web import identity, page
-from prowess.web.pages.paged import paged
+from prowess.web.pages.pagination import paged
 
 State = Literal["available", "unavailable", "held", "off"]
 TONES: Mapping[State, str] = {"available": "good", "unavailable": "warn", "held": "bad", "off": ""}
@@ -21,7 +21,7 @@ LONGEST_QUERY = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CatalogueRow:
     capability: Capability
     state: State
     why: str
@@ -32,7 +32,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class CatalogueFilter:
     """What somebody filters by; empty means anything."""
 
     words: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class Wanted:
     state: str = ""
 
     @classmethod
-    def of(cls, request: Request) -> "Wanted":
+    def of(cls, request: Request) -> "CatalogueFilter":
         said = request.query_params
         words = tuple(said.get("q", "")[:LONGEST_QUERY].casefold().split())
         return cls(words, *(said.get(name, "") for name in ("kind", "provider", "category", "state")))
@@ -74,7 +74,7 @@ class Wanted:
 def listed(request: Request) -> Response:
     identity.person(request)
     engine: Engine = request.app.state.engine
-    view, wanted = engine.view(), Wanted.of(request)
+    view, wanted = engine.view(), CatalogueFilter.of(request)
     state_of = _states(view)
     found = [c for c in view.capabilities.values() if wanted.admits(c)]
     if wanted.state in get_args(State):
@@ -86,7 +86,7 @@ def listed(request: Request) -> Response:
         "wanted": wanted,
         "q": request.query_params.get("q", "")[:LONGEST_QUERY],
         "rows": rows,
-        "shown": [Row(c, state_of(c), _why(view, c)) for c in rows.rows],
+        "shown": [CatalogueRow(c, state_of(c), _why(view, c)) for c in rows.rows],
         "total": len(view.capabilities),
         "is_part": page.wants_part(request),
     }
@@ -95,9 +95,9 @@ def listed(request: Request) -> Response:
     return page.render(request, "catalogue.html", **values, choices=choices(view), states=get_args(State))
 
 
-def state(view: View, capability: Capability) -> Row:
+def state(view: View, capability: Capability) -> CatalogueRow:
     """One capability with the state it is in for everybody."""
-    return Row(capability, _states(view)(capability), _why(view, capability))
+    return CatalogueRow(capability, _states(view)(capability), _why(view, capability))
 
 
 def _states(view: View) -> Callable[[Capability], State]:

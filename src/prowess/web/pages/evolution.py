@@ -19,8 +19,8 @@ from prowess.types import JournalEntry
 from prowess.web import identity, page
 from prowess.web.pages import generation
 from prowess.web.pages.form import Fields, address, form, said
-from prowess.web.pages.paged import paged
-from prowess.web.people import Person
+from prowess.web.pages.pagination import paged
+from prowess.web.users import Person
 
 EVALUATIONS = 500
 GENERATIONS = 500

@@ -11,8 +11,8 @@ from starlette.routing import Route
 from prowess.engine.engine import Engine
 from prowess.errors import ProwessError, Refused
 from prowess.web import identity, page
-from prowess.web.people import Person, Role
 from prowess.web.problems import problem_of
+from prowess.web.users import Person, Role
 
 Fields = Mapping[str, str]
 LONGEST_NOTE = 500

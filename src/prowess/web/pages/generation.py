@@ -12,7 +12,7 @@ from prowess.evolution.records import MOST_ROLLBACKS, Generation
 from prowess.evolution.scores import AXES, Scores
 from prowess.web import identity, page
 from prowess.web.pages.form import Fields, address, form
-from prowess.web.people import Person
+from prowess.web.users import Person
 
 TONES = {
     "SafetyBreach": "bad",

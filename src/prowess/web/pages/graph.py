@@ -15,10 +15,10 @@ from prowess.engine.engine import Engine
 from prowess.types import Capability
 from prowess.web import identity, page
 from prowess.web.pages.capability import RELATIONS
-from prowess.web.pages.catalogue import Wanted, choices
-from prowess.web.pages.paged import paged
-from prowess.web.plain import plain
+from prowess.web.pages.catalogue import CatalogueFilter, choices
+from prowess.web.pages.pagination import paged
 from prowess.web.plot import plot
+from prowess.web.redact import plain
 
 if TYPE_CHECKING:
     from prowess.discovery.graph import Edge
@@ -34,10 +34,10 @@ COLOURS = {"DEPENDS_ON": "c4", "COMPOSED_WITH": "c3", "TAGGED_WITH": "c1", "SAME
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class GraphFocus:
     """What somebody wants to look at, and what of it there is."""
 
-    wanted: Wanted
+    wanted: CatalogueFilter
     around: str
     hops: int
     types: tuple[str, ...]
@@ -109,8 +109,8 @@ def data(request: Request) -> Response:
     return Response(msgspec.json.encode(picture), media_type="application/json")
 
 
-def _looked(request: Request, engine: Engine) -> Looked:
-    said, view, wanted = request.query_params, engine.view(), Wanted.of(request)
+def _looked(request: Request, engine: Engine) -> GraphFocus:
+    said, view, wanted = request.query_params, engine.view(), CatalogueFilter.of(request)
     types = tuple(one for one in RELATIONS if one in said.getlist("type")) or tuple(RELATIONS)
     around, hops = said.get("around", ""), HOPS.get(said.get("hops", ""), 1)
     group = said.get("group", "")
@@ -119,7 +119,7 @@ def _looked(request: Request, engine: Engine) -> Looked:
         fitting = [view.capabilities[id] for id in ids]
     else:
         fitting = _best_connected(engine, [c for c in view.capabilities.values() if wanted.admits(c)])
-    return Looked(
+    return GraphFocus(
         wanted=wanted, around=around, hops=hops, types=types, group=group if group in GROUPS else GROUPS[0],
         fitting=len(fitting), nodes=tuple(fitting[:MOST_NODES]),
     )  # fmt: skip
@@ -152,7 +152,7 @@ def _related(engine: Engine, id: str, types: Iterable[str], members: set[str]) -
     return list(islice(edges, MOST_LISTED))
 
 
-def _picture(engine: Engine, looked: Looked) -> Picture:
+def _picture(engine: Engine, looked: GraphFocus) -> Picture:
     edges = [e for e in engine.relations([one.id for one in looked.nodes]) if e.type in looked.types]
     strongest = sorted(edges, key=lambda edge: -edge.weight)[:MOST_EDGES]
     members: dict[str, list[str]] = {}

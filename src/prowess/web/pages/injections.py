@@ -9,13 +9,13 @@ from starlette.routing import Route
 
 from prowess.engine.engine import Engine
 from prowess.errors import Refused
-from prowess.journal import Place
-from prowess.learning.redaction import redacted
+from prowess.journal import JournalPosition
+from prowess.text.redaction import redacted
 from prowess.types import JsonObject
 from prowess.web import identity, page
 from prowess.web.pages.form import Fields, address, form, said
-from prowess.web.pages.paged import before, newest, older
-from prowess.web.people import Person
+from prowess.web.pages.pagination import before, newest, older
+from prowess.web.users import Person
 
 SIZE = 25
 MODES = {
@@ -67,8 +67,8 @@ def review(engine: Engine, person: Person, fields: Fields) -> str:
     return address("/injections", before=fields.get("before", ""), done="reviewed", what=card)
 
 
-def _place(turn: JsonObject) -> Place:
-    return Place(turn["at"], turn["agent"], turn["number"])
+def _place(turn: JsonObject) -> JournalPosition:
+    return JournalPosition(turn["at"], turn["agent"], turn["number"])
 
 
 def _shown(turn: JsonObject) -> JsonObject:

@@ -9,12 +9,12 @@ from starlette.routing import Route
 
 from prowess.engine.engine import Engine
 from prowess.errors import JournalBroken
-from prowess.journal import Journal, Place, read
-from prowess.learning.redaction import redacted
+from prowess.journal import Journal, JournalPosition, read
+from prowess.text.redaction import redacted
 from prowess.types import Head, JournalEntry, Json
 from prowess.web import identity, page
-from prowess.web.pages.paged import before, newest, older
-from prowess.web.plain import plain
+from prowess.web.pages.pagination import before, newest, older
+from prowess.web.redact import plain
 
 SIZE = 50
 ANYBODY = "*"
@@ -50,7 +50,7 @@ PLUMBING = {
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class JournalLine:
     entry: JournalEntry
     brief: str
     data: Json
@@ -133,13 +133,13 @@ def verification(journal: Journal) -> Verification:
         return Verification(heads=journal.heads(), broken=broken)
 
 
-def _place(entry: JournalEntry) -> Place:
-    return Place(entry.at, entry.chain, entry.number)
+def _place(entry: JournalEntry) -> JournalPosition:
+    return JournalPosition(entry.at, entry.chain, entry.number)
 
 
-def _line(entry: JournalEntry) -> Line:
+def _line(entry: JournalEntry) -> JournalLine:
     data = _safe(entry.data)
-    return Line(entry, _brief(data), data, read(entry).trace)
+    return JournalLine(entry, _brief(data), data, read(entry).trace)
 
 
 def _safe(data: Json, key: str = "") -> Json:

@@ -21,7 +21,7 @@ LATEST = 8
 OFFERS_COUNTED = 500
 
 
-class Window(NamedTuple):
+class ChartWindow(NamedTuple):
     """How far a chart looks back, and how much time one point of it stands for."""
 
     name: str
@@ -30,9 +30,9 @@ class Window(NamedTuple):
 
 
 WINDOWS = {
-    "day": Window("24 hours", timedelta(days=1), HOUR),
-    "week": Window("7 days", timedelta(days=7), 6 * HOUR),
-    "month": Window("30 days", timedelta(days=30), 24 * HOUR),
+    "day": ChartWindow("24 hours", timedelta(days=1), HOUR),
+    "week": ChartWindow("7 days", timedelta(days=7), 6 * HOUR),
+    "month": ChartWindow("30 days", timedelta(days=30), 24 * HOUR),
 }
 
 
@@ -132,7 +132,7 @@ def _providers(view: View) -> list[ProviderLine]:
     return sorted(lines, key=lambda line: (order[line.state[0]], -line.total, line.provider.name))
 
 
-def _activity(engine: Engine, window: Window, now: datetime) -> dict[str, Any]:
+def _activity(engine: Engine, window: ChartWindow, now: datetime) -> dict[str, Any]:
     """How much happened in each step of the window, also where nothing did."""
     step = int(window.step.total_seconds())
     last = int(now.timestamp()) // step * step

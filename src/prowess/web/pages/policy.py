@@ -10,18 +10,18 @@ from starlette.routing import Route
 from prowess.engine.engine import Engine
 from prowess.errors import NotFound, Outdated, ProwessError
 from prowess.policy.explain import way_out
-from prowess.policy.given import Given, given
+from prowess.policy.grant_report import Given, given
 from prowess.policy.grants import UNSTATED
-from prowess.policy.moment import Moment
 from prowess.policy.patterns import HOST
 from prowess.policy.resolve import UNMENTIONED, awaits_review
-from prowess.policy.rules import NOBODY, Rules, grant_digest
-from prowess.policy.standing import Review
+from prowess.policy.ruleset import NOBODY, RuleSet, grant_digest
+from prowess.policy.snapshot import PolicySnapshot
+from prowess.policy.state import GrantReview
 from prowess.types import Decision
 from prowess.web import identity, page
 from prowess.web.pages.form import Fields, address, form, note, said
-from prowess.web.pages.paged import paged
-from prowess.web.people import Person
+from prowess.web.pages.pagination import paged
+from prowess.web.users import Person
 
 MOST_COLUMNS = 6
 """How many profiles stand side by side unless more are chosen."""
@@ -30,7 +30,7 @@ DONE = {"reviewed": "Grant {} is reviewed as it is defined now. If its definitio
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MatrixRow:
     """One capability, and what each profile says about it."""
 
     id: str
@@ -51,7 +51,7 @@ class GrantLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class GrantHolding:
     """How a profile comes to hold a grant, or why it does not although it asks for it."""
 
     profile: str
@@ -171,18 +171,18 @@ def review(engine: Engine, person: Person, fields: Fields) -> str:
 # --- what the pages show ---------------------------------------------------------------------
 
 
-def _moment(engine: Engine) -> Moment:
+def _moment(engine: Engine) -> PolicySnapshot:
     view = engine.view()
     engine.policy.refresh()
     return engine.policy.at(view)
 
 
-def _ids(moment: Moment) -> list[str]:
+def _ids(moment: PolicySnapshot) -> list[str]:
     """Everything a policy speaks of: what exists, and the tools of hosts that its rules name."""
     return [*moment.capabilities, *sorted(HOST + name for name in moment.rules.host_names)]
 
 
-def _matching(moment: Moment, query: str, kind: str) -> Sequence[str]:
+def _matching(moment: PolicySnapshot, query: str, kind: str) -> Sequence[str]:
     words = query.lower().split()
 
     def fits(id: str) -> bool:
@@ -193,14 +193,16 @@ def _matching(moment: Moment, query: str, kind: str) -> Sequence[str]:
     return [id for id in _ids(moment) if fits(id)]
 
 
-def _line(engine: Engine, moment: Moment, id: str, columns: Sequence[str]) -> Line:
+def _line(engine: Engine, moment: PolicySnapshot, id: str, columns: Sequence[str]) -> MatrixRow:
     capability = moment.capabilities.get(id)
     view = engine.view()
     state = "held back" if id in view.quarantined else ""
     if capability and view.off(capability.provider, ""):
         state = "switched off"
     cells = tuple(moment.profile_decision(profile, id) for profile in columns)
-    return Line(id, capability.description if capability else "A tool of the host program.", state, cells)
+    return MatrixRow(
+        id, capability.description if capability else "A tool of the host program.", state, cells
+    )
 
 
 def _bound(engine: Engine) -> dict[str, tuple[str, ...]]:
@@ -211,7 +213,7 @@ def _bound(engine: Engine) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _holders(moment: Moment) -> dict[str, tuple[str, ...]]:
+def _holders(moment: PolicySnapshot) -> dict[str, tuple[str, ...]]:
     """Grant -> the profiles that hold it."""
     found: dict[str, tuple[str, ...]] = {}
     for profile in sorted(moment.rules.profiles):
@@ -220,7 +222,7 @@ def _holders(moment: Moment) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _held_grants(rules: Rules, profile: str) -> Sequence[str]:
+def _held_grants(rules: RuleSet, profile: str) -> Sequence[str]:
     try:
         return tuple(rules.holding(profile).grants)
     except ProwessError:
@@ -228,7 +230,7 @@ def _held_grants(rules: Rules, profile: str) -> Sequence[str]:
 
 
 def _grant_line(
-    moment: Moment, name: str, holders: dict[str, tuple[str, ...]], reviews: dict[str, Review]
+    moment: PolicySnapshot, name: str, holders: dict[str, tuple[str, ...]], reviews: dict[str, GrantReview]
 ) -> GrantLine:
     own = moment.rules.grants[name]
     try:
@@ -250,18 +252,18 @@ def _grant_line(
     )
 
 
-def _given(moment: Moment, name: str) -> Given:
+def _given(moment: PolicySnapshot, name: str) -> Given:
     return given(moment.rules, name, moment.names)
 
 
-def _held(moment: Moment, name: str) -> tuple[Held, ...]:
+def _held(moment: PolicySnapshot, name: str) -> tuple[GrantHolding, ...]:
     found = []
     for profile in sorted(moment.rules.profiles):
         if moment.why_unusable(profile):
             continue
         holding = moment.rules.holding(profile)
         if name in holding.why or name in holding.dropped:
-            found.append(Held(profile, holding.why.get(name, ()), holding.dropped.get(name, "")))
+            found.append(GrantHolding(profile, holding.why.get(name, ()), holding.dropped.get(name, "")))
     return tuple(found)
 
 

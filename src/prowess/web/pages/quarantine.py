@@ -10,17 +10,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from prowess.context.secrets import secrets
-from prowess.context.unseen import visible
 from prowess.engine.engine import Engine
-from prowess.engine.guarding import Judged
 from prowess.errors import NotFound
-from prowess.types import Held
+from prowess.guard.scan import Judged
+from prowess.text.invisible import visible
+from prowess.text.secrets import secrets
+from prowess.types import HeldCapability
 from prowess.web import identity, page
 from prowess.web.pages.form import Fields, address, form, said
-from prowess.web.pages.paged import paged
-from prowess.web.people import Person
-from prowess.web.plain import marked
+from prowess.web.pages.pagination import paged
+from prowess.web.redact import marked
+from prowess.web.users import Person
 
 AROUND = 60
 """How much of a text is shown on each side of what the guard found."""
@@ -32,7 +32,7 @@ DONE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FindingInContext:
     """One finding of the guard, with the words around it."""
 
     where: str
@@ -70,19 +70,19 @@ def shown(request: Request) -> Response:
     )
 
 
-def _held(engine: Engine, id: str) -> Held:
+def _held(engine: Engine, id: str) -> HeldCapability:
     held = engine.view().quarantined
     if id not in held:
         raise NotFound("quarantined capability", id, held, "see the list of what is held back")
     return held[id]
 
 
-def _found(one: Judged) -> Iterator[Found]:
+def _found(one: Judged) -> Iterator[FindingInContext]:
     text = _masked(one.text)
     for finding in one.judgement.findings:
         at = finding.place
         end = min(len(text), at + AROUND)
-        yield Found(
+        yield FindingInContext(
             where=one.channel.replace("_", " "),
             severity=finding.severity,
             tone=TONES[finding.severity],

@@ -1,0 +1,377 @@
+"""Just-in-time cards in a turn: from what the agent may see to files with one more in them.
+
+Above: the engine. Below: `context`, which scores, selects and places; `card_history`, which remembers.
+Awareness fails open: whatever goes wrong here is recorded, and the agent starts with the files it had.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from prowess.cards.card import Card, Guard, card_of
+from prowess.cards.fitting import Labelled, agreement, fit
+from prowess.cards.guard import shipped_guard
+from prowess.cards.history import CardHistory, InjectionRate
+from prowess.cards.injection import (
+    BootstrapFile,
+    Files,
+    Injection,
+    as_files,
+    audit_text,
+    baseline_warnings,
+    fitted,
+    place,
+    told,
+)
+from prowess.cards.reference import read_reference
+from prowess.cards.relevance import Embedder, Meanings, Relevance, logistic
+from prowess.cards.report import card_report
+from prowess.cards.rules import (
+    FEWEST_TURNS,
+    Rollout,
+    check_names,
+    recent,
+    rollout,
+    rules_for,
+    variant_of,
+    why_held_back,
+)
+from prowess.cards.scorers import Scorer, Scoring, keyword, one_by_one
+from prowess.cards.selection import Selection, nearest, select
+from prowess.cards.texts import baseline, capability_list
+from prowess.cards.weights import WITH_MEANING, WORDS_ALONE, CardWeights
+from prowess.config import CardsConfig
+from prowess.engine.options import new_id
+from prowess.engine.turn_log import owned
+from prowess.engine.world import World, Worlds
+from prowess.errors import EncoderUnavailable, ProwessError
+from prowess.guard.scan import card_parts
+from prowess.journal import Clock, JournalPosition
+from prowess.journal.entries import CardsFailed, CardsSelected
+from prowess.store.database import Transaction
+from prowess.token_counts import Counter
+from prowess.types import DEFAULT_AGENT, Capability, Detail, JournalEntry, JsonObject, Message, Turn
+
+logger = logging.getLogger("prowess")
+
+NEAREST = 20
+FEWEST_LABELS = 10
+RELEVANCE = "relevance"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CardDependencies:
+    """What cards take from the engine and from user code."""
+
+    clock: Clock
+    counter: Counter
+    worlds: Worlds
+    """Where what people ask about cards outside of a turn is read."""
+    detail_of: Callable[[str], Detail]
+    embed: Callable[[], Embedder | None] = lambda: None
+    """Opens the encoder, at the first selection."""
+    guard: Guard = field(default_factory=shipped_guard)
+    scorers: Mapping[str, Scorer] = field(default_factory=dict)
+    session_type_of: Callable[[str], str] | None = None
+    messages_of: Callable[[str, int], Sequence[Message]] | None = None
+    """Session, how many -> the last messages, where the caller hands over none."""
+    ids: Callable[[], str] = new_id
+    timer: Callable[[], float] = time.perf_counter
+    root: Path = field(default_factory=Path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Deck:
+    """The cards of one agent, ready to be scored, and what they were made from."""
+
+    made_from: Mapping[str, Capability]
+    cards: tuple[Card, ...]
+    weights: CardWeights | None
+    relevance: Relevance
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The cards of a turn, and what is recorded of them; nothing is written before somebody records it."""
+
+    injection: Injection
+    entry: CardsSelected | None = None
+    failure: str = ""
+
+
+class CardService:
+    def __init__(self, history: CardHistory, config: CardsConfig, ways: CardDependencies) -> None:
+        scorers: dict[str, Scorer | None] = {RELEVANCE: None, "keyword": keyword, **ways.scorers}
+        check_names(config, scorers)
+        self._history = history
+        self.config = config
+        self._ways = ways
+        self._scorers = scorers
+        self._nothing = Injection(files=())
+        self._meanings: Meanings | None = None
+        self._made: dict[tuple[str, str], Card] = {}
+        self._decks: dict[tuple[str, bool], _Deck] = {}
+
+    # --- a turn --------------------------------------------------------------------------------
+
+    def inject(self, files: Files, turn: Turn, session: str = "") -> Injection:
+        """The files with the cards this turn needs; the same files when it needs none. Recorded."""
+        given = as_files(files)
+        if not self.config.enabled:
+            return Injection(files=given)
+        selected = self.select(turn, self._ways.worlds.now(turn.agent), session, given)
+        with self._history.database.writing() as transaction:
+            self.record(transaction, selected, turn)
+        return replace(selected.injection, files=place(given, selected.injection.text))
+
+    def select(
+        self, turn: Turn, world: World, session: str = "", files: Sequence[BootstrapFile] = (), id: str = ""
+    ) -> Selected:
+        """What `inject` would place, recorded nowhere; `id` names the turn, such as the id of its offer."""
+        if not self.config.enabled:
+            return Selected(Injection(files=tuple(files)))
+        try:
+            return self._selected(
+                self._completed(turn, session),
+                world,
+                session,
+                files,
+                id or owned(self._ways.ids(), turn.agent),
+            )
+        except Exception as failure:  # a broken card system never stops an agent from starting
+            logger.warning("cards could not be selected: %s", failure)
+            warnings = (f"cards could not be selected: {failure}",)
+            return Selected(
+                Injection(files=tuple(files), warnings=warnings),
+                failure=f"{type(failure).__name__}: {failure}",
+            )
+
+    def record(self, transaction: Transaction, selected: Selected, turn: Turn) -> None:
+        """Write down what came of a selection, and count it."""
+        if selected.failure:
+            failed = CardsFailed(request=turn.text, error=selected.failure)
+            self._history.journal.append(transaction, failed, turn.agent)
+        elif selected.entry is not None:
+            is_counted = selected.injection.mode != "monitor"
+            self._history.write(transaction, selected.entry, turn.agent, is_counted)
+
+    def _selected(
+        self, turn: Turn, world: World, session: str, files: Sequence[BootstrapFile], id: str
+    ) -> Selected:
+        start = self._ways.timer()
+        deck = self._deck(turn, world)
+        if not deck.cards:
+            warnings = baseline_warnings(files) if files else ()
+            return Selected(replace(self._nothing, files=tuple(files), id=id, warnings=warnings))
+        rules = rules_for(self.config, turn)
+        read = recent(turn, self.config.messages)
+        variant = variant_of(self.config, read, session)
+        errors: list[str] = []
+        scoring = self._scoring(variant, deck, lambda card, why: errors.append(f"{card}: {why}"))
+        chosen = select(deck.cards, read, scoring, rules, turn.at or self._ways.clock())
+        selection, text = fitted(chosen, rules.budget, self._ways.counter.count)
+        held_back = why_held_back(self.config, turn, self._is_stopped(world.cards))
+        placed = told(selection, text, held_back)
+        injection = replace(
+            placed,
+            id=id,
+            files=tuple(files),
+            warnings=(*baseline_warnings(files), *errors),
+            file_tokens=self._ways.counter.count(placed.text),
+            mode=self.config.mode,
+            variant=variant,
+            milliseconds=round((self._ways.timer() - start) * 1000, 3),
+        )
+        features = deck.relevance.evidence(read) if variant == RELEVANCE else {}
+        if audit := audit_text(injection, self.config.log_level):
+            logger.info("%s", audit)
+        return Selected(injection, _selection_entry(injection, turn, selection, errors, features))
+
+    def _completed(self, turn: Turn, session: str) -> Turn:
+        """The turn with the messages and the session type that user code knows."""
+        ways = self._ways
+        if not turn.messages and ways.messages_of is not None:
+            turn = replace(turn, messages=tuple(ways.messages_of(session, self.config.messages)))
+        if session and ways.session_type_of is not None:
+            turn = replace(turn, session_type=ways.session_type_of(session))
+        return turn
+
+    def _scoring(self, variant: str, deck: _Deck, failed: Callable[[str, str], None]) -> Scoring:
+        scorer = self._scorers[variant]
+        return deck.relevance if scorer is None else one_by_one(scorer, failed)
+
+    def _is_stopped(self, rate: InjectionRate) -> bool:
+        return rate.is_stopped(self.config.auto_disable_threshold, FEWEST_TURNS)
+
+    def having(self, **settings: Any) -> "CardService":
+        """The same cards with other keys of [cards], for one call."""
+        if not settings:
+            return self
+        other = CardService(self._history, msgspec.structs.replace(self.config, **settings), self._ways)
+        other._meanings, other._made, other._decks = self._opened_meanings(), self._made, self._decks
+        return other
+
+    # --- the deck ------------------------------------------------------------------------------
+
+    def cards(self, agent: str = DEFAULT_AGENT) -> tuple[Card, ...]:
+        """Every card this agent may see, also those the guard rejects, with why."""
+        return self._deck(Turn(messages=(), agent=agent), self._ways.worlds.now(agent)).cards
+
+    def _deck(self, turn: Turn, world: World) -> _Deck:
+        key = (turn.agent, turn.authenticated)
+        visible, weights = world.visible(*key).capabilities, world.cards.weights
+        held = self._decks.get(key)
+        if held is None or held.made_from is not visible or held.weights != weights:
+            cards = tuple(self._card(one) for one in visible.values() if self._is_usable(one))
+            relevance = Relevance(cards, self._opened_meanings(), weights)
+            held = self._decks[key] = _Deck(visible, cards, weights, relevance)
+        return held
+
+    def _is_usable(self, capability: Capability) -> bool:
+        from_workspace = capability.metadata.get("origin") == "workspace"
+        known = capability.kind == "card" and "triggers" in capability.metadata
+        return known and capability.available and (self.config.workspace or not from_workspace)
+
+    def _card(self, capability: Capability) -> Card:
+        key = (capability.id, capability.digest)
+        if key not in self._made:
+            content = self._ways.detail_of(capability.id).content or ""
+            self._made[key] = card_of(capability, content, self._ways.guard, self._ways.counter.count)
+        return self._made[key]
+
+    def rejected(self, capability: Capability) -> tuple[str, ...]:
+        """Why the guard lets no turn have this card; nothing where it does."""
+        if "triggers" in capability.metadata:
+            return self._card(capability).rejected
+        # It is in no deck, but can be read.
+        content = self._ways.detail_of(capability.id).content or ""
+        texts = card_parts(capability, content).values()
+        return tuple(reason for text in texts if text for reason in self._ways.guard(text).reasons)
+
+    def _opened_meanings(self) -> Meanings:
+        if self._meanings is None:
+            try:
+                self._meanings = Meanings(self._ways.embed())
+            except EncoderUnavailable as unavailable:
+                logger.warning("cards go by words alone: %s", unavailable)
+                self._meanings = Meanings(None)
+        return self._meanings
+
+    # --- what people read and say --------------------------------------------------------------
+
+    def list_capabilities(self, detail: str = "summary", agent: str = DEFAULT_AGENT) -> str:
+        """Answer a call of `list_capabilities`."""
+        return capability_list(self.cards(agent), detail)
+
+    def baseline(self, agent: str = DEFAULT_AGENT) -> str:
+        return baseline(self.cards(agent))
+
+    def read_reference(self, path: str = "") -> str:
+        """Answer a call of `read_reference`: the deep reference, which is never loaded by itself."""
+        return read_reference(self._ways.root, self.config.reference, path, self._ways.guard)
+
+    def report(self) -> dict[str, Any]:
+        """How often, how much, how long, how right; everything, by card and by variant."""
+        history = self._history
+        rate = history.rate(self.config.auto_disable_window_hours)
+        found = card_report(history.selections(), history.outcomes(), history.reviews())
+        failures = len(history.journal.latest(1000, type="cards.failed"))
+        return {**found, "failures": failures, "stopped": self._is_stopped(rate)}
+
+    def recent(self, limit: int = 20, before: JournalPosition | None = None) -> tuple[JsonObject, ...]:
+        """The last selections (older than a place), the newest last, with what people said about them."""
+        reviews = self._history.reviews()
+        return tuple(_with_reviews(entry, reviews) for entry in self._history.selections(limit, before))
+
+    def review(self, selection: str, card: str, right: bool, by: str = "a person") -> None:
+        """Say whether it was right that a turn got this card, or that it did not."""
+        data = self._history.selection(selection)
+        id = card if card.startswith("card:") else f"card:{card}"
+        was_shown = id in {one["id"] for one in (*data["injected"], *data["held"])}
+        self._history.review(data["selection"], id, relevant=was_shown == right, by=by)
+
+    def fit(self) -> JsonObject:
+        """Refit `relevance` from what people said; only ever when a person asks."""
+        labels = self._labels()
+        if len(labels) < FEWEST_LABELS:
+            raise ProwessError(
+                f"{len(labels)} labels are too few to fit on; {FEWEST_LABELS} are the least",
+                "say more: prowess cards review SELECTION CARD --right|--wrong",
+            )
+        before = self._history.rate(self.config.auto_disable_window_hours).weights or WITH_MEANING
+        has_meaning = any(label.features[2] for label in labels)
+        weights = fit(labels, WITH_MEANING if has_meaning else WORDS_ALONE)
+        self._history.keep_weights(weights, len(labels))
+        agreed = {name: _agreement(labels, w) for name, w in (("before", before), ("after", weights))}
+        return {"labels": len(labels), "weights": asdict(weights), **agreed}
+
+    def _labels(self) -> list[Labelled]:
+        reviews = self._history.reviews()
+        found: list[Labelled] = []
+        for entry in self._history.selections():
+            for card, features in entry.data["features"].items():
+                relevant = reviews.get((entry.data["selection"], card))
+                if relevant is not None:
+                    found.append(Labelled(tuple(features), relevant))
+        return found
+
+    def keep(self, text: str) -> str:
+        """Keep a card in the store, where sources of type stored-cards find it; returns its name."""
+        return self._history.keep_card(text)
+
+    def drop(self, name: str) -> None:
+        """Take a card out of the store again."""
+        self._history.drop_card(name)
+
+    def resume(self, by: str = "a person") -> None:
+        """Let cards be injected again after the kill switch, before the rate has fallen by itself."""
+        self._history.resume(by)
+
+    def rollout(self) -> Rollout:
+        """How cards are let out now, and where the kill switch stands."""
+        rate = self._history.rate(self.config.auto_disable_window_hours)
+        return rollout(self.config, rate.turns, rate.injecting, self._is_stopped(rate))
+
+
+def _selection_entry(
+    injection: Injection, turn: Turn, selection: Selection, errors: Sequence[str],
+    features: Mapping[str, tuple[float, ...]],
+) -> CardsSelected:  # fmt: skip
+    skipped = list(nearest(selection, NEAREST))
+    named = [one.id for one in (*injection.injected, *injection.held)] + [one.id for one in skipped]
+    return CardsSelected(
+        selection=injection.id,
+        request=turn.text,
+        session_type=turn.session_type,
+        injected=[asdict(one) for one in injection.injected],
+        held=[asdict(one) for one in injection.held],
+        held_back=injection.held_back,
+        tokens=injection.tokens_used,
+        truncated=injection.truncated,
+        skipped=[{"id": s.id, "reason": s.reason, "score": round(s.score, 4)} for s in skipped],
+        errors=list(errors),
+        warnings=list(injection.warnings),
+        mode=injection.mode,
+        variant=injection.variant,
+        milliseconds=injection.milliseconds,
+        features={id: list(features[id]) for id in named if id in features},
+    )
+
+
+def _with_reviews(entry: JournalEntry, reviews: Mapping[tuple[str, str], bool]) -> JsonObject:
+    id = entry.data["selection"]
+    said = {card: relevant for (selection, card), relevant in reviews.items() if selection == id}
+    place = {"at": entry.at, "agent": entry.chain, "number": entry.number}
+    return {**entry.data, **place, "relevant": said}
+
+
+def _agreement(labels: Sequence[Labelled], weights: CardWeights) -> float:
+    import numpy as np  # loaded by now; a top-level import would cost those who never select
+
+    scores = logistic(np.array([label.features for label in labels]), weights)
+    return round(agreement([(float(s), label.relevant) for s, label in zip(scores, labels, strict=True)]), 4)

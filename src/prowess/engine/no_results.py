@@ -1,0 +1,63 @@
+"""Why a search found nothing: told to the person who searched, never to a model."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from prowess.engine.engine import Engine
+from prowess.engine.search import options
+from prowess.errors import nearest
+from prowess.prompt.exclusions import Absence
+from prowess.types import Capability
+
+MOST_NAMED = 3
+
+
+def why_nothing(engine: Engine, request: str, agent: str, settings: Mapping[str, Any]) -> str:
+    """The cause that comes first on the way from the catalogue to a hit, and what to do about it."""
+    everything = engine.view().capabilities
+    if not everything:
+        return "nothing is in the catalogue; run: prowess sync"
+    chosen = engine.settings(settings)
+    return (
+        _unbound(engine, agent)
+        or _unknown("kind", "" if chosen.kind == "any" else chosen.kind, everything)
+        or _unknown("category", chosen.category, everything)
+        or _unknown("provider", chosen.provider, everything)
+        or _kept_back(engine, request, agent, settings)
+        or "nothing fits; say it in other words, or see: prowess list"
+    )
+
+
+def _unbound(engine: Engine, agent: str) -> str:
+    known = [one.name for one in engine.agents()]
+    if agent in known:
+        return ""
+    if not known:
+        return "no agent is bound to a profile, so agents have only base; see: prowess doctor"
+    close = nearest(agent, known)
+    remedy = f"did you mean {close!r}?" if close else "see: prowess agent list"
+    return f"no agent named {agent!r} is bound to a profile, so it has only base; {remedy}"
+
+
+def _unknown(what: str, wanted: str, everything: Mapping[str, Capability]) -> str:
+    known = sorted({str(getattr(one, what)) for one in everything.values()})
+    if not wanted or wanted in known:
+        return ""
+    close = nearest(wanted, known)
+    remedy = f"did you mean {close!r}?" if close else f"there are: {', '.join(known)}"
+    return f"nothing is of {what} {wanted!r}; {remedy}"
+
+
+def _kept_back(engine: Engine, request: str, agent: str, settings: Mapping[str, Any]) -> str:
+    """What would be found if it were allowed, on, looked at and available."""
+    world = engine.world(agent)
+    view, visible = world.view, world.visible(agent)
+    hidden = Absence.of(view, visible, agent).hidden
+    wide = options(engine.settings({**settings, "only_available": False}))
+    hits = engine.search(world).hits(request, view.capabilities, wide)
+    why = [(hit.id, hidden.get(hit.id) or "; ".join(view.capabilities[hit.id].unavailable)) for hit in hits]
+    named = [f"{id} ({reason})" for id, reason in why if reason]
+    see = f"see: prowess why {agent} ID"
+    if named:
+        return f"what fits cannot be used by {agent}: {', '.join(named[:MOST_NAMED])}; {see}"
+    return "" if visible.capabilities else f"{agent} may use nothing of what exists; {see}"

@@ -1,0 +1,40 @@
+"""How an engine works: the values that configuration and arguments decide."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from prowess.config import CardsConfig, DiscoveryConfig, JournalConfig, LearningConfig
+from prowess.types import Trust
+
+if TYPE_CHECKING:
+    from prowess.discovery.ranking import Embed
+
+    OpenEmbedder = Callable[[], tuple[str, Embed]]
+
+
+def new_id() -> str:
+    return uuid4().hex
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineOptions:
+    discovery: DiscoveryConfig = field(default_factory=DiscoveryConfig)
+    presets: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    trust: Mapping[str, Trust] = field(default_factory=dict)
+    owner: str = ""
+    """Which configuration the sources are of, where several share a store."""
+    definitions: Mapping[str, str] = field(default_factory=dict)
+    """How each source is defined there, as a digest; two configurations that define one alike share it."""
+    policy_files: tuple[Path, ...] = ()
+    embedder: "OpenEmbedder | None" = None
+    exact_tokens: bool = True
+    ids: Callable[[], str] = new_id
+    cards: CardsConfig = field(default_factory=CardsConfig)
+    card_ways: Mapping[str, Any] = field(default_factory=dict)
+    """Further fields of `CardWays` that user code sets: scorers, session_type_of, messages_of, guard."""
+    journal: JournalConfig = field(default_factory=JournalConfig)
+    learning: LearningConfig = field(default_factory=LearningConfig)
+    root: Path = field(default_factory=Path)

@@ -1,0 +1,108 @@
+"""Search as the engine uses it: one index that follows the worlds, and what `[discovery]` says of a search.
+
+Above: the turn. Below: discovery. Vectors that are missing are made beside the turn that noticed; until
+they are there, words serve.
+"""
+
+import sys
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from dataclasses import replace
+from threading import Thread, main_thread
+
+from prowess.config import DiscoveryConfig
+from prowess.discovery.embedding import Embedding
+from prowess.discovery.index import Index
+from prowess.discovery.ranking import Options, ParsedRequest
+from prowess.discovery.search import Search
+from prowess.engine.world import World, Worlds
+from prowess.errors import StoreError
+from prowess.sources.source import silent
+from prowess.types import Hit
+
+
+class Searching:
+    def __init__(self, index: Index, worlds: Worlds) -> None:
+        self.index = index
+        self._worlds = worlds
+
+    def at(self, world: World) -> Search:
+        """What to search in this world."""
+        followed = self.index.follow(world.view.capabilities, world.lessons)
+        if followed.may_lack_vectors and not self.index.is_encoded(world.view.version):
+            # Not a daemon: one that is ended inside the encoder's native code takes the whole process down.
+            Thread(target=self._make_vectors_beside, daemon=False, name="prowess-vectors").start()
+        return followed.search
+
+    def embedding(self) -> Embedding:
+        """The one that search uses, so that no model is loaded twice."""
+        failure = self.index.embedding.tried()
+        if failure is not None:
+            raise failure
+        return self.index.embedding
+
+    def make_vectors(self, progress: Callable[[int, int], None] = silent) -> None:
+        """Make what the newest world lacks; nothing is opened where it lacks nothing."""
+        make_vectors(self.index, self._worlds.now(), progress)
+
+    def _make_vectors_beside(self) -> None:
+        with suppress(StoreError):  # closed meanwhile; whoever searches next goes on
+            self.make_vectors(_while_the_program_runs)
+
+
+def make_vectors(index: Index, world: World, progress: Callable[[int, int], None] = silent) -> None:
+    if world.lessons:  # they are taught by vectors that may have been made for other lessons
+        index.follow(world.view.capabilities, world.lessons)
+    if not index.is_encoded(world.view.version):
+        index.follow(world.view.capabilities, world.lessons)
+        index.encode(world.view.version, progress)
+
+
+def fitting(
+    search: Search, read: ParsedRequest, allowed: Collection[str], settings: DiscoveryConfig
+) -> tuple[Hit, ...]:
+    """What fits a request for an offer: cards come by another way, and take nobody's place."""
+    return search.hits(read, allowed, replace(options(settings), without_kind="card"))
+
+
+def ranking(
+    search: Search, request: str, allowed: Collection[str], depth: int, split: bool, settings: DiscoveryConfig
+) -> list[str]:
+    """The ids that fit best, without threshold and abstention."""
+    # What is available changes from one machine and moment to the next; how well search ranks must not.
+    everything = replace(
+        options(settings), top_k=depth, min_relevance=0.0, abstain=False, split=split, only_available=False
+    )
+    return [hit.id for hit in search.hits(request, allowed, everything)][:depth]
+
+
+def nearest(
+    search: Search,
+    request: str | ParsedRequest,
+    among: Collection[str],
+    count: int,
+    with_reasons: bool = True,
+) -> tuple[Hit, ...]:
+    """What comes closest to a request whether it fits or not: for people, never for models."""
+    chosen = Options(top_k=count, min_relevance=0.0, use_graph=False, with_reasons=with_reasons)
+    return search.hits(request, among, chosen)
+
+
+def options(settings: DiscoveryConfig) -> Options:
+    return Options(
+        top_k=settings.tier1_top_k,
+        min_relevance=settings.tier1_min_relevance,
+        kind="" if settings.kind == "any" else settings.kind,
+        category=settings.category,
+        provider=settings.provider,
+        only_available=settings.only_available,
+        exclude=tuple(settings.exclude),
+        use_graph=settings.use_graph_reranking,
+        boost=settings.graph_boost_factor,
+    )
+
+
+def _while_the_program_runs(done: int, total: int) -> None:
+    """What was made is kept; the rest is made when somebody searches again."""
+    if not main_thread().is_alive():
+        sys.exit()  # ends this thread alone

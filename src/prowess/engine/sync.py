@@ -1,0 +1,102 @@
+"""Sync: the sources are read, judged and written into the catalogue, and everybody is told what changed.
+
+Above: the engine. Below: the sources, and the intake, which judges before it writes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from prowess.catalogue import findings as flagged
+from prowess.catalogue.catalogue import Catalogue
+from prowess.catalogue.claims import collisions
+from prowess.catalogue.findings import Judge
+from prowess.catalogue.intake import Intake
+from prowess.catalogue.merge import Arrival
+from prowess.engine.world import SourceSet, Worlds
+from prowess.errors import NotFound
+from prowess.journal import Clock, Journal
+from prowess.journal.entries import PolicyShifted
+from prowess.policy.policy import Policy
+from prowess.sources.read_all import SyncProgress, read_all
+from prowess.sources.source import Source
+from prowess.store.database import Database
+from prowess.types import Problem, SyncReport
+
+if TYPE_CHECKING:
+    from prowess.guard.classifier import Classifier
+
+
+class OpenedGuard:
+    """The classifier, opened when there is something to judge: it brings numpy."""
+
+    @cached_property
+    def classifier(self) -> "Classifier | None":
+        from prowess.guard.classifier import Classifier
+
+        return Classifier.open()
+
+    @cached_property
+    def _judge(self) -> Judge:
+        return flagged.guard(self.classifier)
+
+    def judge(self) -> Judge:
+        return self._judge
+
+    def speaks_to_the_model(self, result: str) -> bool:
+        """Whether the result of a call holds text that looks like instructions."""
+        from prowess.guard.prefilter import speaks_to_the_model
+
+        return speaks_to_the_model(result, self.classifier)
+
+    def close(self) -> None:
+        self.__dict__.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class Sync:
+    """One way into the catalogue, whoever asks for it."""
+
+    database: Database
+    journal: Journal
+    catalogue: Catalogue
+    policy: Policy
+    worlds: Worlds
+    guard: OpenedGuard
+    clock: Clock
+
+    def run(self, sources: SourceSet, names: Sequence[str], progress: SyncProgress) -> SyncReport:
+        """Read the sources, or some of them, and make the catalogue hold exactly what they offer."""
+        before = self.worlds.now()
+        chosen = [_named(name, sources.current) for name in names] or sources.current
+        readings = read_all(chosen, self.catalogue.known(sources.definitions), progress)
+        trust = {source.name: sources.trust_of(source) for source in sources.current}
+        arrival = Arrival.of(readings, trust, sources.owner, sources.definitions)
+        intake = Intake(self.database, self.catalogue, self.journal, self.clock, self.guard.judge)
+        changes = intake.take_in(arrival)
+        after = self.worlds.now()
+        for shift in self.policy.shifts(before.view, after.view) if changes else ():
+            entry = PolicyShifted(profile=shift.profile, gained=shift.gained, lost=shift.lost)
+            self.journal.record(entry)
+        return SyncReport(
+            changes=changes,
+            problems=(
+                *self._problems(names),
+                *collisions(after.view),
+                *flagged.standing(self.journal, after.view),
+            ),
+            version=after.view.version,
+            total=len(after.view.capabilities),
+        )
+
+    def _problems(self, names: Sequence[str]) -> tuple[Problem, ...]:
+        found = [p for p in self.catalogue.problems() if not names or p.source in names]
+        return (*found, *flagged.broken_guard())
+
+
+def _named(name: str, sources: Sequence[Source]) -> Source:
+    for source in sources:
+        if source.name == name:
+            return source
+    raise NotFound("source", name, [s.name for s in sources], "see: prowess sources")

@@ -1,0 +1,100 @@
+"""Calling Python: the functions and event handlers of the modules that prowess.toml names.
+
+What is synchronous runs in a worker thread; a call that is given up leaves its thread to finish alone.
+"""
+
+import inspect
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any
+
+import msgspec
+from anyio import CapacityLimiter, to_thread
+
+from prowess.errors import SourceError
+from prowess.gateway.results import Answer, failed, said
+from prowess.sources.python.events import Events
+from prowess.sources.python.functions import Functions
+from prowess.sources.python.modules import entry_of, load_module, place_of
+from prowess.types import Capability
+
+Function = Callable[..., object]
+
+
+async def call_function(
+    source: Functions | Events, capability: Capability, arguments: Mapping[str, Any], threads: CapacityLimiter
+) -> Answer:
+    function = _function(source, capability)
+    bound = _payload if isinstance(source, Events) else _by_name
+    try:
+        call = bound(function, arguments)
+        if inspect.iscoroutinefunction(inspect.unwrap(function)):
+            return told(await call())  # type: ignore[misc]
+        return told(await to_thread.run_sync(call, abandon_on_cancel=True, limiter=threads))
+    except Exception as error:  # the author's code may raise anything; the caller is told what
+        return failed(f"{capability.id} failed: {type(error).__name__}: {error}")
+
+
+def told(value: object) -> Answer:
+    """What a function returned, as an answer."""
+    if isinstance(value, str):
+        return said(value)
+    try:
+        plain = msgspec.to_builtins(value, str_keys=True)
+        text = msgspec.json.encode(plain).decode()
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
+        return said(str(value))
+    answer = said(text)
+    return {**answer, "structuredContent": plain} if isinstance(plain, dict) else answer
+
+
+def _function(source: Functions | Events, capability: Capability) -> Function:
+    ref = capability.source_ref
+    given = source.functions if isinstance(source, Functions) else source.handlers
+    found: Iterable[object] = [*given, *(vars(load_module(source.module)).values() if source.module else ())]
+    for one in found:
+        if callable(one) and entry_of(one) == ref.entry and place_of(one, source.name) == ref.place:
+            return one
+    raise SourceError(ref.place, f"{ref.entry} is not there any more", "sync again")
+
+
+def _by_name(function: Function, arguments: Mapping[str, Any]) -> Callable[[], object]:
+    hints = _hints(function)
+    positional, named = [], {}
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            known = inspect.signature(function).parameters
+            named.update({name: value for name, value in arguments.items() if name not in known})
+        elif parameter.name in arguments:
+            value = _typed(arguments[parameter.name], hints.get(parameter.name))
+            if parameter.kind is parameter.POSITIONAL_ONLY:
+                positional.append(value)
+            else:
+                named[parameter.name] = value
+    return partial(function, *positional, **named)
+
+
+def _payload(handler: Function, arguments: Mapping[str, Any]) -> Callable[[], object]:
+    parameters = list(inspect.signature(handler).parameters.values())
+    if not parameters:
+        return handler
+    return partial(handler, _typed(dict(arguments), _hints(handler).get(parameters[0].name)))
+
+
+def _hints(function: Function) -> Mapping[str, Any]:
+    try:
+        target = function if inspect.isroutine(function) else type(function).__call__
+        return typing.get_type_hints(target, include_extras=True)
+    except Exception:  # resolving a hint runs the author's expressions
+        return {}
+
+
+def _typed(value: object, hint: Any) -> object:
+    """A value as the type the function asks for, where that type can be made from JSON."""
+    if hint is None:
+        return value
+    try:
+        return msgspec.convert(value, hint)
+    except (TypeError, NotImplementedError):
+        return value

@@ -1,0 +1,202 @@
+"""What a model is told about capabilities: found, described, listed, and why something is missing.
+
+Everything here speaks only of what the caller may use. What others wrote passes the sanitiser.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from prowess.catalogue.view import View
+from prowess.engine.engine import Engine
+from prowess.gateway.caller import Caller
+from prowess.guard.sanitise import admit
+from prowess.types import Capability, Hit, JsonObject
+
+Way = Literal["call_read_only", "call_with_effects", "pinned", "resource", "prompt"]
+READ: Way = "call_read_only"
+EFFECTS: Way = "call_with_effects"
+LONGEST_SCHEMA = 1500
+LONGEST_SUMMARY = 300
+MOST_LISTED = 100
+MOST_NAMED = 3
+HITS = 5
+DATA = ("default", "const", "enum", "examples", "required")
+"""Keys of a schema whose values are not schemas."""
+
+TEXT_KINDS = ("skill", "card")
+UPSTREAM_KINDS = ("prompt", "resource")
+CALLED_SOURCES = ("mcp", "functions", "events", "openapi")
+
+REJECTED = "is not shown: the guard rejects this card. A person can see why: prowess cards check"
+
+
+def unknown(id: str) -> str:
+    """The one answer for what does not exist and for what the caller may not know of."""
+    return f"There is no capability {id[:200]!r} here. discover_capabilities finds what there is."
+
+
+def is_rejected(engine: Engine, capability: Capability) -> bool:
+    """Whether it is a card that no turn would be given either."""
+    return capability.kind == "card" and bool(engine.cards.rejected(capability))
+
+
+def callable_here(capability: Capability) -> bool:
+    """Whether the gateway itself can carry a call out; else the host must."""
+    return capability.kind in TEXT_KINDS or capability.source_ref.kind in CALLED_SOURCES
+
+
+def found(engine: Engine, caller: Caller, query: str, kind: str, limit: int) -> JsonObject:
+    """Answer a search: each hit with why it is there and enough to call it."""
+    visible = engine.visible(caller.agent, caller.authenticated)
+    settings = {"kind": kind or "any", "only_available": False, "tier1_top_k": limit}
+    hits = [
+        hit
+        for hit in engine.find(query, caller.agent, **settings)
+        if hit.id in visible.capabilities and not is_rejected(engine, visible.capabilities[hit.id])
+    ]
+    answer: dict[str, Any] = {"capabilities": [_hit(engine, visible, hit) for hit in hits]}
+    down = _never_read(engine, caller)
+    if down:
+        answer["servers_down"] = down
+    held = _held_back(engine, caller, query)
+    if held:
+        answer["waiting_for_a_person"] = held
+    if not hits:
+        answer["note"] = _nothing(visible)
+    return answer
+
+
+def _hit(engine: Engine, visible: View, hit: Hit) -> JsonObject:
+    capability = visible.capabilities[hit.id]
+    about: dict[str, Any] = {
+        "id": capability.id,
+        "description": clean(capability.description[:LONGEST_SUMMARY]),
+        "why": clean("; ".join(one for one in hit.reasons if _speakable(one, engine.view(), visible))),
+        "use": use(capability),
+    }
+    schema = engine.detail(capability.id).input_schema
+    if schema is not None:
+        shown = clean_schema(schema)
+        if len(json.dumps(shown)) <= LONGEST_SCHEMA:
+            about["arguments"] = shown
+        else:
+            about["parameters"] = capability.parameters
+            about["schema"] = "describe_capability has it"
+    if capability.unavailable:
+        about["unavailable"] = [clean(reason) for reason in capability.unavailable]
+    return about
+
+
+def _speakable(reason: str, everything: View, visible: View) -> bool:
+    """Whether a reason names only what the caller may know of."""
+    words = [word.strip(",;()") for word in reason.split()]
+    return all(word in visible.capabilities for word in words if word in everything.capabilities)
+
+
+def use(capability: Capability) -> str:
+    """The tool that calls it."""
+    if not callable_here(capability):
+        return "the host program must act; it cannot be called here"
+    return EFFECTS if capability.has_side_effects else READ
+
+
+def _nothing(visible: View) -> str:
+    down = [c for c in visible.capabilities.values() if c.unavailable]
+    reasons = Counter(reason for c in down for reason in c.unavailable).most_common(MOST_NAMED)
+    missing = "".join(f" Unavailable now: {count} ({clean(reason)})." for reason, count in reasons)
+    return f"Nothing here fits that, of {len(visible.capabilities)}. Say it in other words.{missing}"
+
+
+def _never_read(engine: Engine, caller: Caller) -> Sequence[JsonObject]:
+    """Servers of which nothing is known because they could not be reached, to those who may use them."""
+    view = engine.view()
+    known = {capability.provider for capability in view.capabilities.values()}
+    return [
+        {"server": provider.name, "why": clean(provider.down[:LONGEST_SUMMARY])}
+        for provider in view.providers.values()
+        if provider.down
+        and provider.name not in known
+        and not view.off(provider.name, caller.agent)
+        # Whoever may not use it must not learn that it exists.
+        and engine.policy.decide(caller.agent, f"tool:{provider.name}/any", view).verdict != "deny"
+    ][:MOST_NAMED]
+
+
+def _held_back(engine: Engine, caller: Caller, query: str) -> Sequence[JsonObject]:
+    """What was probably meant and waits for a person, by name alone: its text is what nobody has seen."""
+    words = set(re.findall(r"\w{3,}", query.lower()))
+    view = engine.view()
+    held = [one for one in engine.quarantined() if one.id in view.capabilities]
+    if not held:
+        return ()
+    reach = engine.policy.allowed(caller.agent, view, caller.authenticated)
+    names = [
+        one
+        for one in held
+        if one.id in reach.allow | reach.ask and words & set(re.findall(r"[a-z0-9]{3,}", one.id.lower()))
+    ]
+    # No command: whoever can run one must not be told how to let something in.
+    return [{"id": one.id, "why": "a person has to look at it first"} for one in names[:MOST_NAMED]]
+
+
+def described(engine: Engine, capability: Capability) -> JsonObject:
+    """Everything about one capability that a caller needs."""
+    detail = engine.detail(capability.id)
+    about: dict[str, Any] = {
+        "id": capability.id,
+        "name": clean(capability.display_name),
+        "provider": capability.provider,
+        "description": clean(capability.description),
+        "use": use(capability),
+        "arguments": clean_schema(detail.input_schema or {"type": "object"}),
+    }
+    if detail.output_schema is not None:
+        about["returns"] = clean_schema(detail.output_schema)
+    if capability.required_tools:
+        about["requires"] = [clean(name) for name in capability.required_tools]
+    if capability.unavailable:
+        about["unavailable"] = [clean(reason) for reason in capability.unavailable]
+    return about
+
+
+def listed(engine: Engine, caller: Caller, kind: str, provider: str, start: str) -> JsonObject:
+    """The catalogue by provider; or the ids of one kind or provider, a page at a time."""
+    visible = engine.visible(caller.agent, caller.authenticated).capabilities
+    if not kind and not provider:
+        counts = Counter((c.provider or c.source, c.kind) for c in visible.values())
+        rows = [{"provider": p, "kind": k, "count": n} for (p, k), n in sorted(counts.items())]
+        return {"total": len(visible), "providers": rows}
+    matching = [
+        id
+        for id, c in visible.items()
+        if id > start and kind in ("", "any", c.kind) and provider in ("", c.provider or c.source)
+    ]
+    page = matching[:MOST_LISTED]
+    more = {"next": page[-1]} if len(matching) > len(page) else {}
+    return {"ids": page, **more}
+
+
+def clean(text: str) -> str:
+    """A text that others wrote, past the sanitiser."""
+    return str(admit(text, "tool_description"))
+
+
+def clean_schema(schema: JsonObject) -> dict[str, Any]:
+    """A schema whose texts passed the sanitiser, without the titles that generators repeat names in."""
+    return {
+        key: _clean(value, key not in DATA)
+        for key, value in schema.items()
+        if key != "title" or not isinstance(value, str)
+    }
+
+
+def _clean(value: Any, is_schema: bool) -> Any:
+    """Whatever it stands under, a text can be read by the model; honest ones come out as they went in."""
+    if isinstance(value, Mapping):
+        return clean_schema(value) if is_schema else {key: _clean(one, False) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean(one, is_schema) for one in value]
+    return str(admit(value, "schema_field")) if isinstance(value, str) else value

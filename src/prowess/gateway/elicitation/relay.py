@@ -1,0 +1,106 @@
+"""A call in which the server asks back, for every pairing of revisions.
+
+Server and client each ask and answer either by requests of their own (the older revisions) or by results
+and new calls (the newest). Where both do it in the newest way nothing is kept here.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from mcp_types import ErrorData, InputRequest, InputResponses, Request
+from pydantic import TypeAdapter, ValidationError
+
+from prowess.errors import SourceError
+from prowess.gateway.client import Client
+from prowess.gateway.elicitation.client import Brought, ClientAudience, cannot, passed_state, signed
+from prowess.gateway.elicitation.upstream import Audience
+from prowess.gateway.suspended_calls import Parking
+from prowess.gateway.upstream import Upstream
+
+MOST_ROUNDS = 10
+"""How often a server may ask before it has answered."""
+
+QUESTION: TypeAdapter[InputRequest] = TypeAdapter(InputRequest)
+
+Make = Callable[[Brought], Request[Any, Any]]
+"""The request, with what a client brought back for it."""
+
+
+class Dialogue:
+    def __init__(self, parking: Parking) -> None:
+        self._parking = parking
+
+    async def hold(self, upstream: Upstream, id: str, make: Make, client: Client) -> dict[str, Any]:
+        """Ask a server; returns its answer, or what the client must bring an answer to."""
+        audience = client.audience
+        if audience is None:
+            return _answered(upstream, await upstream.ask(make(Brought()), client.progress))
+        if not audience.by_return:
+            return await self._driven(upstream, make, client, audience)
+        if audience.brought.handle:
+            return await self._parking.resume(client, id, audience.brought.handle)
+        if audience.answers and not upstream.asks_by_return:
+            return await self._parking.begin(
+                client,
+                id,
+                lambda parked: upstream.ask(
+                    make(Brought()), parked.report if client.progress else None, parked
+                ),
+            )
+        result = await upstream.ask(make(audience.brought.for_server), client.progress, audience)
+        return _passed_on(upstream, result, audience) if _asks(result) else result
+
+    async def _driven(
+        self, upstream: Upstream, make: Make, client: Client, audience: Audience
+    ) -> dict[str, Any]:
+        """Put what a server of the newest revision asks to a client of an older one."""
+        brought = Brought()
+        for _ in range(MOST_ROUNDS):
+            result = await upstream.ask(make(brought), client.progress, audience)
+            if not _asks(result):
+                return result
+            responses: InputResponses = {}
+            for key, question in _questions(upstream, result).items():
+                reply = await audience.answer(question, upstream.source.name)
+                if isinstance(reply, ErrorData):
+                    raise _unanswered(upstream, reply)
+                responses[key] = reply
+            brought = Brought(responses or None, result.get("requestState") or "")
+        raise SourceError(upstream.source.name, f"asked {MOST_ROUNDS} times and never answered", "")
+
+
+def _asks(result: dict[str, Any]) -> bool:
+    return result.get("resultType") == "input_required"
+
+
+def _answered(upstream: Upstream, result: dict[str, Any]) -> dict[str, Any]:
+    if _asks(result):
+        raise SourceError(upstream.source.name, "asks for more, and nobody can be asked", "")
+    return result
+
+
+def _passed_on(upstream: Upstream, result: dict[str, Any], audience: ClientAudience) -> dict[str, Any]:
+    questions = _questions(upstream, result)
+    for question in questions.values():
+        if not audience.can(question):
+            raise _unanswered(upstream, cannot(question))
+    shown = {
+        key: signed(question, upstream.source.name).model_dump(by_alias=True, mode="json", exclude_none=True)
+        for key, question in questions.items()
+    }
+    asked = {"inputRequests": shown} if shown else {}
+    return {**result, **asked, "requestState": passed_state(result.get("requestState"))}
+
+
+def _questions(upstream: Upstream, result: dict[str, Any]) -> dict[str, InputRequest]:
+    try:
+        asked = dict(result.get("inputRequests") or {})
+        return {key: QUESTION.validate_python(value) for key, value in asked.items()}
+    except (ValidationError, ValueError) as error:
+        what = "what the server asks does not follow the protocol"
+        raise SourceError(upstream.source.name, what, "") from error
+
+
+def _unanswered(upstream: Upstream, refusal: ErrorData) -> SourceError:
+    what = f"asks something that was not answered: {refusal.message[:300]}"
+    return SourceError(upstream.source.name, what, "use a client that can, or another capability")

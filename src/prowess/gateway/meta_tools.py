@@ -1,0 +1,186 @@
+"""The tools, resources and prompts of the gateway itself, each answered by what lies behind it."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import uuid4
+
+from anyio import to_thread
+from mcp_types import CallToolRequestParams
+
+from prowess.catalogue.view import View
+from prowess.engine.engine import Engine
+from prowess.engine.turn_log import redacted_values
+from prowess.errors import NotFound, ProwessError, SourceError
+from prowess.gateway.caller import Caller
+from prowess.gateway.calls import CallRequest, Execute, first_text
+from prowess.gateway.client import Client
+from prowess.gateway.descriptions import (
+    EFFECTS,
+    HITS,
+    READ,
+    REJECTED,
+    TEXT_KINDS,
+    clean,
+    described,
+    found,
+    is_rejected,
+    listed,
+    unknown,
+)
+from prowess.gateway.gateway import Gateway
+from prowess.gateway.resources import MARKDOWN, prompt_names, resource_named
+from prowess.gateway.results import REFERENCE, Answer, data, failed, said
+from prowess.gateway.tools import META_NAMES, pinned
+from prowess.journal import canonical
+from prowess.journal.entries import Searched
+from prowess.journal.payloads import Payload
+from prowess.types import Capability, JsonObject
+
+MOST_HITS = 20
+TEXTS = tuple(f"{kind}:" for kind in TEXT_KINDS)
+
+Given = Mapping[str, Any]
+
+
+class MetaTools:
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+
+    @property
+    def _engine(self) -> Engine:
+        return self._gateway.engine
+
+    async def tool(self, params: CallToolRequestParams, client: Client) -> Answer:
+        """Answer a tool call, whichever of our tools it is for."""
+        given = params.arguments or {}
+        way = next((one for one in (READ, EFFECTS) if one == params.name), None)
+        if way:
+            wish = CallRequest(_text(given, "id"), given.get("arguments"), way)
+            return await self._gateway.calls.call(wish, client)
+        if params.name == "read_reference" and _text(given, "reference").startswith(TEXTS):
+            return await self._gateway.calls.call(CallRequest(_text(given, "reference"), {}, READ), client)
+        if params.name in META_NAMES:
+            try:
+                return await to_thread.run_sync(self._told, params.name, given, client.caller)
+            except ProwessError as error:
+                return failed(str(error))
+        names = await to_thread.run_sync(pinned, self._engine, client.caller)
+        if params.name not in names:
+            return failed(unknown(params.name))
+        return await self._gateway.calls.call(CallRequest(names[params.name], given, "pinned"), client)
+
+    # --- what is only told: in a worker thread ---------------------------------------------------
+
+    def _told(self, name: str, given: Given, caller: Caller) -> Answer:
+        match name:
+            case "discover_capabilities":
+                return self._discover(given, caller)
+            case "describe_capability":
+                capability = self._visible(caller).capabilities.get(_text(given, "id"))
+                if capability is None:
+                    return failed(unknown(_text(given, "id")))
+                if is_rejected(self._engine, capability):
+                    return failed(f"{capability.id} {REJECTED}")
+                return data(described(self._engine, capability))
+            case "list_capabilities":
+                parts = (_text(given, "kind"), _text(given, "provider"), _text(given, "after"))
+                return data(listed(self._engine, caller, *parts))
+        return self._reference(_text(given, "reference"), given.get("offset"), caller)
+
+    def _discover(self, given: Given, caller: Caller) -> Answer:
+        query = _text(given, "query")
+        if not query.strip():
+            return failed('query is missing: say in plain words what should be done, {"query": "..."}')
+        limit = given.get("limit")
+        wanted = limit if isinstance(limit, int) and 1 <= limit <= MOST_HITS else HITS
+        answer = found(self._engine, caller, query, _text(given, "kind"), wanted)
+        hits = [one["id"] for one in answer["capabilities"]]
+        asked = self._gateway.routes.redacted(query[:1000], self._engine.view().secret_names)
+        search = uuid4().hex
+        kept = self._kept(answer)
+        shown = kept[0].digest if kept else ""
+        entry = Searched(query=asked, hits=hits, search=search, shown=shown)
+        self._engine.payloads.record(self._engine.journal, [entry], caller.agent, kept)
+        self._gateway.calls.searches.showed(search, caller.agent, hits)
+        return data(answer)
+
+    def _kept(self, answer: JsonObject) -> list[Payload]:
+        if not self._engine.payloads.on:
+            return []
+        return [Payload.of(canonical(redacted_values(answer, self._engine.hiding())))]
+
+    def _reference(self, reference: str, offset: object, caller: Caller) -> Answer:
+        start = offset if isinstance(offset, int) else 0
+        most = self._gateway.config.max_result_characters
+        if reference.startswith(REFERENCE):
+            piece = self._gateway.remainders.read(caller.agent, reference, start, most)
+            if piece is None:
+                return failed(f"There is no {reference[:80]!r} any more; call again.")
+            end = piece.offset + len(piece.text)
+            more = f"\n[{end} of {piece.total} characters; go on at offset {end}]" if piece.rest else ""
+            # What stood inside a line may be the beginning of one here.
+            text = clean(piece.text) if self._gateway.config.neutralise_results else piece.text
+            return said(text + more)
+        return self._document(reference)
+
+    def _document(self, path: str) -> Answer:
+        """The deep reference, from the places that [cards] names; what stands in the way is for people."""
+        try:
+            return said(self._engine.cards.read_reference(path))
+        except ProwessError:
+            return failed(f"There is no reference {path[:80]!r} to read here.")
+
+    def _visible(self, caller: Caller) -> View:
+        return self._engine.visible(caller.agent, caller.authenticated)
+
+    # --- resources and prompts -----------------------------------------------------------------
+
+    async def resource(self, uri: str, client: Client) -> dict[str, Any]:
+        capability = await to_thread.run_sync(self._resource_named, uri, client.caller)
+        # What is not there, or not for this caller, is refused and remembered like everything else.
+        id = capability.id if capability else ""
+
+        async def do(capability: Capability, arguments: Given) -> Answer:
+            if capability.kind in TEXT_KINDS:
+                text = await self._gateway.routes.text(capability)
+                return {"contents": [{"uri": uri, "mimeType": MARKDOWN, "text": text}]}
+            place = str(capability.metadata.get("uri") or uri)
+            return await self._gateway.routes.resource(capability, place, client)
+
+        return await self._used(CallRequest(id, {"uri": uri}, "resource"), client, do, _no("resource", uri))
+
+    def _resource_named(self, uri: str, caller: Caller) -> Capability | None:
+        return resource_named(self._engine.view(), self._visible(caller), uri)
+
+    async def prompt(self, name: str, arguments: Mapping[str, str], client: Client) -> dict[str, Any]:
+        visible = await to_thread.run_sync(self._visible, client.caller)
+        capability = prompt_names(visible).get(name)
+        if capability is None:
+            raise _no("prompt", name)
+
+        async def do(capability: Capability, arguments: Given) -> Answer:
+            if capability.kind in TEXT_KINDS:
+                text = await self._gateway.routes.text(capability)
+                return {"messages": [{"role": "user", "content": {"type": "text", "text": text}}]}
+            return await self._gateway.routes.prompt(capability, arguments, client)
+
+        return await self._used(
+            CallRequest(capability.id, arguments, "prompt"), client, do, _no("prompt", name)
+        )
+
+    async def _used(self, wish: CallRequest, client: Client, do: Execute, missing: NotFound) -> Answer:
+        answer = await self._gateway.calls.call(wish, client, do)
+        if answer.get("isError"):
+            text = first_text(answer)
+            raise missing if text == unknown(wish.id) else SourceError(wish.id, text, "")
+        return answer
+
+
+def _no(what: str, name: str) -> NotFound:
+    """The one answer for what does not exist and for what the caller may not know of."""
+    return NotFound(what, name[:200])
+
+
+def _text(given: Given, key: str) -> str:
+    value = given.get(key)
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,79 @@
+"""Weigh what a text says: which families of patterns it shows, where, and whether it only quotes them.
+
+Above stands judge in sanitise; below are patterns, in English and in other languages.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from prowess.guard.patterns import AttackPattern, english, foreign
+from prowess.guard.quotations import QuotedSpans
+
+NEAR = 500
+"""Signals this many characters apart still speak of one thing."""
+MOST = 20
+"""How many places of one pattern are looked at."""
+
+
+IN_CODE = frozenset({"secrets", "execution", "shell", "sink"})
+"""Families whose signs are commands, so that standing in code excuses nothing."""
+
+
+ABOUT = re.compile(
+    r"\b(?:attempt(?:s|ing|ed)?|tr(?:ies|ying)|designed|aim(?:s|ing|ed)?|seeks?|intended|attack(?:s|ers?)?"
+    r"|adversar\w+|payloads?|injections?|jailbreaks?|detect(?:s|ing|ion)?|scan(?:s|ning)?|such as"
+    r"|e\.g\.|phrases?|strings?|probes?|vulnerab\w+|malicious)"
+    r"(?:[ ,:\"'`]+[\w-]+){0,3}[ ,:\"'`(]*$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    family: str
+    weight: int
+    reason: str
+    place: int
+    shown: bool
+    """Whether it stands in code or a quotation: shown rather than said."""
+
+
+def signals(plain: str, latin: str, shown: QuotedSpans) -> tuple[Signal, ...]:
+    """Every signal of a folded text, in order of place."""
+    found = list(_matches(english(), latin, shown))
+    for language in foreign():
+        if language.needed.search(plain):
+            found += _matches(language.patterns, plain, shown)
+    return tuple(sorted(found, key=lambda signal: signal.place))
+
+
+def _matches(known: Iterable[AttackPattern], text: str, shown: QuotedSpans) -> Iterator[Signal]:
+    for pattern in known:
+        for match in islice(pattern.expression.finditer(text), MOST):
+            spans = shown.quotations if pattern.family in IN_CODE else shown.all
+            excused = spans.hold(match.start(), match.end())
+            weight = pattern.weight - _described(text, match.start())
+            yield Signal(pattern.family, weight, pattern.reason, match.start(), excused)
+
+
+def _described(text: str, place: int) -> bool:
+    """Whether the words before speak about an attack, as documentation does."""
+    return bool(ABOUT.search(text, max(0, place - 60), place))
+
+
+def heaviest(found: Iterable[Signal]) -> tuple[int, tuple[Signal, ...]]:
+    """The most weight any stretch of the text carries, each family counted once, and what carries it."""
+    best: tuple[int, tuple[Signal, ...]] = (0, ())
+    held: list[Signal] = []
+    for signal in found:
+        held = [other for other in held if other.place > signal.place - NEAR] + [signal]
+        families: dict[str, Signal] = {}
+        for other in held:
+            known = families.get(other.family)
+            if known is None or other.weight > known.weight:
+                families[other.family] = other
+        weight = sum(one.weight for one in families.values())
+        if weight > best[0]:
+            best = weight, tuple(families.values())
+    return best

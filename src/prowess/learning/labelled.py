@@ -1,0 +1,171 @@
+"""Which requests may judge which skills, and which skill answers for a request that was lost. Pure.
+
+Above: the gates, which replay requests. Below: values. Skills that teach one method by the same agents
+stand or fall together: they are one claim, and what one agent claims is not vouched for by another's.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from prowess.learning.lessons import Skill
+from prowess.learning.paraphrases import alike, normalised
+from prowess.learning.use_store import Demonstration
+
+FEWEST_JUDGES = 2
+NEIGHBOURS = 5
+HARDLY_NEARER = 0.1
+SAME_THING = 0.8
+"""Two requests this near in meaning ask for the same thing."""
+
+Near = Callable[[str, Sequence[str]], Sequence[float]]
+"""How near one request is to each of several, as cosines."""
+Same = Callable[[str, float], Sequence[tuple[int, float]]]
+"""Which judges, by number, are at least so near to a request, each with its cosine."""
+
+Nearest = Callable[[str, int], Sequence[tuple[int, float]]]
+"""The judges, by number, that come nearest to a request, so many, each with its cosine."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledRequest:
+    """A request with what is known to be right for it, and by whom; no agent for a labelled set."""
+
+    request: str
+    expected: tuple[str, ...]
+    agent: str
+    told_by: str
+    """The agent whose use says so; empty where people labelled it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SkillGroup:
+    """Skills that say of one method, by the same agents, what it answers."""
+
+    method: str
+    agents: tuple[str, ...]
+    skills: tuple[Skill, ...]
+
+    @property
+    def wanted(self) -> frozenset[str]:
+        return frozenset(self.skills[0].steps or (self.method,))
+
+    @property
+    def examples(self) -> tuple[str, ...]:
+        return tuple(span for skill in self.skills for span in skill.examples)
+
+
+def divided(skill: Skill, seen: Sequence[Demonstration], others_only: bool) -> Skill:
+    """The skill as some of its requests teach it, so that the others are left to judge it.
+
+    Where others must judge, every other agent that showed it teaches; else all but every third request does.
+    Too few of them stay as they are: then only requests from elsewhere can judge.
+    """
+    if not others_only:
+        share = 2 if len(skill.spans) < 3 * FEWEST_JUDGES else 3
+        left = [span for n, span in enumerate(skill.spans) if n % share != 1]
+        return replace(skill, spans=tuple(left)) if len(skill.spans) - len(left) >= FEWEST_JUDGES else skill
+    shown: dict[str, set[str]] = {}
+    for each in seen:
+        if each.ok:
+            shown.setdefault(each.agent, set()).add(normalised(each.span))
+    teachers = sorted(shown, key=lambda agent: (-len(shown[agent]), agent))[::2]
+    taught = set().union(*(shown[agent] for agent in teachers))
+    if len(set().union(*shown.values()) - taught) < FEWEST_JUDGES:
+        return skill
+    spans = tuple(span for span in skill.spans if normalised(span) in taught)
+    return replace(skill, spans=spans, agents=tuple(sorted(teachers)))
+
+
+def claims_of(skills: Iterable[Skill]) -> tuple[SkillGroup, ...]:
+    groups: dict[tuple[str, tuple[str, ...]], list[Skill]] = {}
+    for skill in skills:
+        groups.setdefault((skill.method, skill.agents), []).append(skill)
+    return tuple(SkillGroup(method, agents, tuple(held)) for (method, agents), held in groups.items())
+
+
+def uncontested(skills: Iterable[Skill], judges: Sequence[LabelledRequest], same: Same) -> tuple[Skill, ...]:
+    """Skills with the requests that teach: none that something else was said to answer, whoever said so.
+
+    Saying it in other words does not help: what others asked in nearly the same meaning counts as well,
+    unless a request that the method is known to answer is as near.
+    """
+    told: dict[str, list[LabelledRequest]] = {}
+    for judge in judges:
+        if judge.told_by:
+            told.setdefault(normalised(judge.request), []).append(judge)
+
+    def teaches(skill: Skill, span: str) -> bool:
+        if not all(_about(skill, judge) for judge in told.get(normalised(span), ())):
+            return False
+        near = [(judges[n], nearness) for n, nearness in same(span, SAME_THING)]
+        others = [(j, nearness) for j, nearness in near if not j.told_by or j.told_by not in skill.agents]
+        mine = max((nearness for judge, nearness in others if _about(skill, judge)), default=0.0)
+        return mine >= max((nearness for judge, nearness in others if not _about(skill, judge)), default=0.0)
+
+    return tuple(
+        replace(skill, examples=tuple(span for span in skill.spans if teaches(skill, span)))
+        for skill in skills
+    )
+
+
+def confirmed_by_others(skill: Skill, judges: Sequence[LabelledRequest], nearest: Nearest) -> bool:
+    """Whether, for most of its requests, hardly any request of others is nearer than one that is about it."""
+    known = {normalised(span) for span in skill.examples}
+
+    def vouched(span: str) -> bool:
+        near = [(judges[number], nearness) for number, nearness in nearest(span, NEIGHBOURS)]
+        others = [(j, nearness) for j, nearness in near if not j.told_by or j.told_by not in skill.agents]
+        strange = [(j, nearness) for j, nearness in others if normalised(j.request) not in known]
+        best = max((nearness for _, nearness in strange), default=0.0)
+        return any(_about(skill, judge) and nearness > best - HARDLY_NEARER for judge, nearness in strange)
+
+    return 2 * sum(vouched(span) for span in skill.examples) > len(skill.examples)
+
+
+def _about(skill: Skill, judge: LabelledRequest) -> bool:
+    return skill.method in judge.expected or (bool(skill.steps) and judge.expected == skill.steps)
+
+
+def may_judge(
+    claim: SkillGroup, learned_from: frozenset[str], others_only: bool
+) -> Callable[[LabelledRequest], bool]:
+    """Which requests may judge a claim: not learned from, not taught by, and about the same thing."""
+
+    def judges(judge: LabelledRequest) -> bool:
+        if others_only and judge.told_by and judge.told_by in claim.agents:
+            return False
+        if claim.wanted <= set(judge.expected):
+            return normalised(judge.request) not in learned_from
+        # What others had answered otherwise speaks against a skill that claims the same words.
+        return bool(judge.told_by) and any(alike(judge.request, span) for span in claim.examples)
+
+    return judges
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A request that worked before and does not now, with both rankings."""
+
+    judge: LabelledRequest
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+def to_blame(lost: Lost, running: Mapping[str, Skill], near: Near, most: int = 1) -> set[str]:
+    """The skills whose method passed what was right, so many of them, the nearest first."""
+    expected, now = lost.judge.expected, lost.after
+    last = max((now.index(id) if id in now else len(now)) for id in expected)
+    above = [s for s in running.values() if s.method in now[:last] and s.method not in expected]
+    passed = [skill for skill in above if not _stood_above(skill, lost)]
+    # Examples may also draw a capability away from what it answered before.
+    own = [skill for skill in running.values() if skill.method in expected]
+    # What is close to the first is offered with it; where the first is less sure, so are the others.
+    carried = [skill for skill in running.values() if _stood_above(skill, lost)]
+    suspects = passed or own or above or carried or list(running.values())
+    nearness = {s.id: max(near(lost.judge.request, s.examples), default=0.0) for s in suspects}
+    return set(sorted(nearness, key=lambda id: (-nearness[id], id))[:most])
+
+
+def _stood_above(skill: Skill, lost: Lost) -> bool:
+    right = [lost.before.index(id) for id in lost.judge.expected if id in lost.before]
+    return skill.method in lost.before and bool(right) and lost.before.index(skill.method) < min(right)

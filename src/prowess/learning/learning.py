@@ -1,0 +1,349 @@
+"""What should be kept, and what can still not be done: skills and gaps, gated and decided.
+
+Above: the engine and the faces. Below: the parts of learning. Every change is one transaction with its
+entry in the journal; nothing is promoted by itself.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from msgspec.structs import replace as replace_fields
+
+from prowess.config import LearningConfig
+from prowess.errors import LearningError, NotFound
+from prowess.journal import Journal, canonical, stamp
+from prowess.journal.between_turns import (
+    GapClosed,
+    LearningOrdered,
+    LedgerCounted,
+    LedgerWritten,
+    SkillDeprecated,
+    SkillGated,
+    SkillPromoted,
+    SkillProposed,
+    SkillRetired,
+    SuiteSaid,
+)
+from prowess.learning import gaps as curriculum
+from prowess.learning import gates
+from prowess.learning import lessons as skills
+from prowess.learning import use_store as memory
+from prowess.learning.gaps import Gap, ranked
+from prowess.learning.gating import GateContext, Progress, gate
+from prowess.learning.ids import stable_id
+from prowess.learning.ingest import LearningReport, count_due, give_up, ingest, ledger_of, together
+from prowess.learning.labelled import FEWEST_JUDGES, LabelledRequest, divided
+from prowess.learning.ledger import SkillLedger, SkillStatus, ledger_events
+from prowess.learning.lessons import Skill
+from prowess.learning.paraphrases import normalised
+from prowess.learning.promotion import Gated, SuiteResult, read_proposal
+from prowess.learning.trial import Trials
+from prowess.metrics import read_set, sampled
+from prowess.sources.source import silent
+from prowess.store.database import Database, Transaction, paced
+from prowess.text.redaction import redacted
+from prowess.types import DEFAULT_AGENT, Head
+
+ABANDONED_AFTER = timedelta(hours=1)
+PORTION = 200
+COUNTED_AT_ONCE = 10
+"""How many entries of the journal, and how many skills and gaps, one transaction deals with."""
+MOST_JUDGES = 2000
+MOST_LABELLED = 5000
+DECIDED = {"stable": SkillPromoted, "deprecated": SkillDeprecated, "retired": SkillRetired}
+GATE_COMMAND = "prowess skills gate {}"
+
+
+def located(config: LearningConfig, root: Path) -> LearningConfig:
+    """The same, with the folder of the benchmark as seen from `root`."""
+    return replace_fields(config, benchmark=str(root / config.benchmark) if config.benchmark else "")
+
+
+class Learning:
+    def __init__(
+        self, database: Database, journal: Journal, config: LearningConfig, clock: Callable[[], datetime],
+        trials: Trials,
+    ) -> None:  # fmt: skip
+        self._database = database
+        self._journal = journal
+        self._config = config
+        self._clock = clock
+        self._trials = trials
+
+    @property
+    def on(self) -> bool:
+        return self._config.mode == "accumulate"
+
+    def learn(self, by: str = "") -> LearningReport:
+        """Read what happened since the last time; nothing at all while learning is off."""
+        if not self.on:
+            return LearningReport()
+        before = stamp(self._clock() - ABANDONED_AFTER)
+        if by:
+            self._journal.record(LearningOrdered(by=by))
+        until = self._journal.heads()  # what learning itself writes down is for the next time
+        return together(paced(self._portions(until, before)))
+
+    def _portions(self, until: Sequence[Head], before: str) -> Iterator[LearningReport]:
+        """One short transaction each, so that others may write in between; interrupted, the next goes on."""
+        while (learnt := self._read_portion(until)) is not None:
+            yield learnt
+        given_up = 1
+        while given_up:
+            with self._learning() as transaction:
+                given_up, ledgers = give_up(transaction, before, PORTION)
+                learnt = self._noted(transaction, ledgers)
+            yield learnt
+        counted: LearningReport | None = LearningReport()
+        while counted is not None:
+            with self._learning() as transaction:
+                counted = count_due(transaction, COUNTED_AT_ONCE)
+            yield counted or LearningReport()
+
+    def _read_portion(self, until: Sequence[Head]) -> LearningReport | None:
+        """Take in the next entries of the journal; they are read before anything is locked."""
+        with self._database.reading() as transaction:
+            seen = memory.heads(transaction)
+        entries = self._journal.portion(seen, until, PORTION)
+        if not entries:
+            return None
+        with self._learning() as transaction:
+            if memory.heads(transaction) != seen:
+                return LearningReport()  # another process has just learnt from them
+            return self._noted(transaction, ingest(transaction, entries))
+
+    @contextmanager
+    def _learning(self) -> Iterator[Transaction]:
+        with self._database.writing() as transaction:
+            memory.lock(transaction)
+            yield transaction
+
+    def _noted(self, transaction: Transaction, ledgers: Sequence[SkillLedger]) -> LearningReport:
+        for ledger in ledgers:
+            written, counted = ledger_events(ledger)
+            self._journal.append(transaction, LedgerWritten(id=written.id, payload=written.payload))
+            self._journal.append(transaction, LedgerCounted(id=counted.id, payload=counted.payload))
+        return LearningReport(tuple(ledgers))
+
+    def ledger(self, offer: str) -> SkillLedger:
+        """What one request demonstrated."""
+        self._needs_to_be_on()
+        with self._database.reading() as transaction:
+            found = ledger_of(transaction, offer)
+        if found is None:
+            raise NotFound("remembered offer", offer, (), "learn first: prowess skills learn")
+        return found
+
+    # --- looking -----------------------------------------------------------------------------
+
+    def skills(self, status: str = "") -> tuple[Skill, ...]:
+        with self._database.reading() as transaction:
+            return skills.every(transaction, status)
+
+    def skill(self, id: str) -> Skill:
+        with self._database.reading() as transaction:
+            return skills.get(transaction, id)
+
+    def results(self, id: str) -> tuple[SuiteResult, ...]:
+        """Everything the gates of a skill ever measured, oldest first."""
+        with self._database.reading() as transaction:
+            return gates.of_skill(transaction, skills.get(transaction, id).id)
+
+    def gaps(self, closed: bool = False) -> tuple[Gap, ...]:
+        """What was needed and not answered, the most worth closing first."""
+        with self._database.reading() as transaction:
+            return ranked(curriculum.every(transaction, closed), self._clock())
+
+    def gap(self, id: str) -> Gap:
+        with self._database.reading() as transaction:
+            return curriculum.get(transaction, id)
+
+    def close_gap(self, id: str, by: str) -> Gap:
+        """A person says that a gap needs nothing more; met again, it opens again."""
+        with self._database.writing() as transaction:
+            gap = curriculum.get(transaction, id)
+            closed = replace(gap, closed_by=by, closed_at=stamp(self._clock()))
+            curriculum.keep(transaction, closed)
+            self._journal.append(transaction, GapClosed(gap=gap.id, by=by))
+        return closed
+
+    # --- gates -------------------------------------------------------------------------------
+
+    def propose(self, document: bytes, place: str, by: str) -> Skill:
+        """Take a suggestion from outside; it starts where every skill starts, and proves nothing."""
+        self._needs_to_be_on()
+        proposal = read_proposal(document, place)
+        spans = tuple(redacted(span) for span in proposal.spans if span.strip())[: skills.MOST_SPANS]
+        id = stable_id("skill", canonical([proposal.method, normalised(spans[0])]))
+        with self._database.writing() as transaction:
+            known = skills.find(transaction, id)
+            at = stamp(self._clock())
+            made = known or Skill(
+                id=id, method=proposal.method, spans=spans, since=at, last_seen=at, reason=f"proposed by {by}"
+            )
+            skills.keep(transaction, made)
+            self._journal.append(transaction, SkillProposed(skill=id, by=by))
+        return made
+
+    def gate(self, *ids: str, progress: Progress = silent, by: str = "a person") -> tuple[Gated, ...]:
+        """Really run the gates of these skills, together, and keep what they measured."""
+        self._needs_to_be_on()
+        with self._database.reading() as transaction:
+            chosen = [skills.get(transaction, id) for id in ids]
+            stable = skills.every(transaction, "stable")
+            proposed = {skill.id for skill in skills.every(transaction, "proposed")}
+            judges = self._judges(transaction)
+            chosen = [self._divided(transaction, skill, judges) for skill in chosen]
+        named = "--all" if len(chosen) > 1 and {each.id for each in chosen} == proposed else " ".join(ids)
+        agents = {DEFAULT_AGENT, *(j.agent for j in judges), *(a for skill in chosen for a in skill.agents)}
+        trial = self._trials.begin(sorted(agents))
+        results = gate(chosen, self._court(judges, stable, named, progress), trial)
+        with self._database.writing() as transaction:
+            for result in results:
+                self._keep(transaction, result, by)
+        return results
+
+    def _divided(self, transaction: Transaction, skill: Skill, judges: Sequence[LabelledRequest]) -> Skill:
+        """The skill as it is gated: all of it teaches where people labelled enough requests about it."""
+        labelled = sum(skill.method in judge.expected for judge in judges if not judge.told_by)
+        if labelled >= FEWEST_JUDGES:
+            return skill
+        return divided(skill, memory.demonstrations(transaction, skill.id), self._config.judges == "others")
+
+    def _court(
+        self, judges: tuple[LabelledRequest, ...], stable: tuple[Skill, ...], named: str, progress: Progress
+    ) -> GateContext:
+        return GateContext(
+            judges=judges,
+            stable=stable,
+            min_gain=self._config.min_gain,
+            others_only=self._config.judges == "others",
+            command=GATE_COMMAND.format(named),
+            at=stamp(self._clock()),
+            progress=progress,
+        )
+
+    def _keep(self, transaction: Transaction, result: Gated, by: str) -> None:
+        current = skills.get(transaction, result.skill)
+        for suite in (result.tests, result.benchmark):
+            gates.keep(transaction, current.id, suite)
+        gated = replace(
+            current,
+            has_tests=result.tests.clears,
+            has_benchmark_delta=result.benchmark.clears,
+            # A stable skill keeps teaching what it was promoted with until it is promoted anew.
+            examples=current.examples if current.status == "stable" else result.examples,
+        )
+        skills.keep(transaction, gated)
+        said = [SuiteSaid(s.clears, s.digest, s.verdict) for s in (result.tests, result.benchmark)]
+        entry = SkillGated(skill=current.id, by=by, regression=said[0], benchmark=said[1])
+        self._journal.append(transaction, entry)
+
+    def _judges(self, transaction: Transaction) -> tuple[LabelledRequest, ...]:
+        """Requests whose right answer is known: from a labelled set, and from what worked."""
+        found = [
+            LabelledRequest(query.text, query.gold, DEFAULT_AGENT, "")
+            for query in (
+                sampled(read_set(Path(self._config.benchmark)).queries, "train", MOST_LABELLED)
+                if self._config.benchmark
+                else ()
+            )
+        ]
+        stepped = {
+            (span, agent): steps
+            for span, agent, skill in memory.worked_in_steps(transaction, MOST_JUDGES)
+            if (steps := self._steps(transaction, skill))
+        }
+        found += [LabelledRequest(span, steps, agent, agent) for (span, agent), steps in stepped.items()]
+        found += [
+            LabelledRequest(span, (method,), agent, agent)
+            for span, agent, method in memory.worked(transaction, MOST_JUDGES)
+            if (span, agent) not in stepped
+        ]
+        return tuple({(j.request, j.agent, j.expected): j for j in found}.values())
+
+    def _steps(self, transaction: Transaction, id: str) -> tuple[str, ...]:
+        skill = skills.find(transaction, id)
+        return skill.steps if skill else ()
+
+    # --- deciding ----------------------------------------------------------------------------
+
+    def promote(self, id: str, by: str) -> Skill:
+        """Rely on a skill from the next sync on; only a person may say so, and only after its gates."""
+        self._needs_to_be_on()
+        with self._database.writing() as transaction:
+            skill = skills.get(transaction, id)
+            if not skill.gate.satisfied:
+                lacking = "tests" if not skill.has_tests else "a benchmark delta"
+                raise LearningError(skill.id, f"it has not shown {lacking}", f"run: prowess skills gate {id}")
+            if skill.status == "stable":
+                return skill
+            return self._decide(transaction, skill, "stable", f"promoted by {by}", by)
+
+    def promote_all(self) -> tuple[Skill, ...]:
+        """Promote whatever has passed its gates, where the configuration says that nobody need be asked."""
+        if not self._config.auto:
+            remedy = "set auto = true in [learning], or name the skill: prowess skills promote ID"
+            raise LearningError("promotion", "nothing is promoted without a person here", remedy)
+        ready = [skill for skill in self.skills("proposed") if skill.promotable]
+        return tuple(self.promote(skill.id, "the auto policy") for skill in ready)
+
+    def deprecate(self, id: str, by: str, reason: str = "") -> Skill:
+        """Rely on a skill no more; it may be gated and promoted again."""
+        return self._withdraw(id, "deprecated", by, reason)
+
+    def retire(self, id: str, by: str, reason: str = "") -> Skill:
+        """Withdraw a skill for good; its history stays."""
+        return self._withdraw(id, "retired", by, reason)
+
+    def _withdraw(self, id: str, status: SkillStatus, by: str, reason: str) -> Skill:
+        with self._database.writing() as transaction:
+            skill = skills.get(transaction, id)
+            why = reason or skill.proposal or f"{status} by {by}"
+            fallen = replace(skill, has_tests=False, has_benchmark_delta=False)
+            return self._decide(transaction, fallen, status, why, by)
+
+    def _decide(
+        self, transaction: Transaction, skill: Skill, status: SkillStatus, reason: str, by: str
+    ) -> Skill:
+        if skill.status == "retired" and status != "retired":
+            raise LearningError(skill.id, "it is retired", "propose it anew")
+        decided = replace(skill, status=status, reason=reason, proposal="")
+        skills.keep(transaction, decided)
+        entry = DECIDED[status](
+            skill=skill.id, method=skill.method, before=skill.status, reason=reason, by=by
+        )
+        self._journal.append(transaction, entry)
+        return decided
+
+    # --- what a sync takes in ----------------------------------------------------------------
+
+    def teach(self) -> tuple[Skill, ...]:
+        """Let what is stable now be what is taught; returns it."""
+        with self._database.writing() as transaction:
+            held = skills.every(transaction)
+            turned = [s for s in held if s.taught != (s.status == "stable")]
+            for skill in turned:
+                skills.keep(transaction, replace(skill, taught=skill.status == "stable"))
+            if turned:
+                memory.next_lesson(transaction)
+        return tuple(skill for skill in held if skill.status == "stable")
+
+    def lesson(self) -> int:
+        with self._database.reading() as transaction:
+            return memory.lesson(transaction)
+
+    def taught(self) -> tuple[Skill, ...]:
+        return tuple(skill for skill in self.skills("stable") if skill.taught)
+
+    def counts(self) -> tuple[dict[str, int], dict[str, Sequence[int]]]:
+        """By capability: how often it was offered; how often it was tried and worked."""
+        with self._database.reading() as transaction:
+            return memory.offered(transaction), memory.counts(transaction)
+
+    def _needs_to_be_on(self) -> None:
+        if not self.on:
+            raise LearningError("learning", "it is off", 'set mode = "accumulate" in [learning]')

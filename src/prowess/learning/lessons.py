@@ -1,0 +1,174 @@
+"""Skills that gather over requests: what worked, for whom, how often, and what it may be used for.
+
+Above: the engine. Below: the store, whose table of skills this module owns. What is counted comes from
+memory; what changes a status comes from promotion. Nothing is ever deleted.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from prowess.errors import NotFound
+from prowess.journal import canonical
+from prowess.learning.ids import stable_id
+from prowess.learning.ledger import PromotionGate, SkillStatus
+from prowess.learning.paraphrases import alike, distinct, normalised
+from prowess.learning.use_store import Demonstration
+from prowess.store.database import Transaction
+
+MOST_SPANS = 32
+MOST_AGENTS = 20
+FEWEST_OF_STEPS = 3
+"""How often several steps must have worked in this order before they count as a skill."""
+RECENT = 10
+FEWEST_RECENT = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skill:
+    """What use has shown: these requests are answered by this method."""
+
+    id: str
+    method: str
+    """The capability it routes to; for several steps, the id of the capability that it becomes."""
+    steps: tuple[str, ...] = ()
+    status: SkillStatus = "proposed"
+    reason: str = "demonstrated"
+    demonstrations: int = 0
+    successes: int = 0
+    failures: int = 0
+    since: str = ""
+    last_seen: str = ""
+    agents: tuple[str, ...] = ()
+    spans: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+    """The requests it was gated with: what it teaches once it is stable, and nothing later."""
+    has_tests: bool = False
+    has_benchmark_delta: bool = False
+    taught: bool = False
+    """Whether the last sync took it in."""
+    proposal: str = ""
+    """What later evidence speaks for, until a person decides."""
+
+    @property
+    def gate(self) -> PromotionGate:
+        return PromotionGate(self.has_tests, self.has_benchmark_delta)
+
+    @property
+    def success_rate(self) -> float:
+        return self.successes / (self.successes + self.failures) if self.demonstrations else 0.0
+
+    @property
+    def promotable(self) -> bool:
+        return self.gate.satisfied and self.status in ("proposed", "deprecated")
+
+
+def skill_for(transaction: Transaction, method: str, span: str, create: bool) -> Skill | None:
+    """The skill of this method whose requests are like this one; a new one where there is none."""
+    held = [skill for skill in of_method(transaction, method) if not skill.steps]
+    for skill in held:
+        if any(alike(span, known) for known in skill.spans[:8]):
+            return skill
+    if not create:
+        return None
+    made = Skill(id=stable_id("skill", canonical([method, normalised(span)])), method=method, spans=(span,))
+    known = next((skill for skill in held if skill.id == made.id), None)
+    return known or made
+
+
+def skill_of_steps(transaction: Transaction, steps: tuple[str, ...]) -> Skill:
+    id = stable_id("skill", canonical(["steps", *steps]))
+    known = find(transaction, id)
+    names = [step.partition(":")[2] or step for step in steps]
+    return known or Skill(id=id, method="skill:" + "-then-".join(names)[:80], steps=steps)
+
+
+def counted(skill: Skill, seen: Sequence[Demonstration]) -> Skill:
+    """The skill with what memory holds for it, the newest first."""
+    good = [each for each in seen if each.ok]
+    return replace(
+        skill,
+        demonstrations=len(seen),
+        successes=len(good),
+        failures=len(seen) - len(good),
+        since=skill.since or (seen[-1].at if seen else ""),
+        last_seen=seen[0].at if seen else skill.last_seen,
+        agents=tuple(sorted({each.agent for each in good}))[:MOST_AGENTS],
+        spans=distinct(each.span for each in good)[:MOST_SPANS] or skill.spans,
+        proposal=_turned(skill, seen),
+    )
+
+
+def _turned(skill: Skill, seen: Sequence[Demonstration]) -> str:
+    """Whether the latest evidence speaks against a skill that is relied on."""
+    latest = seen[:RECENT]
+    if skill.status != "stable" or len(latest) < FEWEST_RECENT:
+        return skill.proposal if skill.status == "stable" else ""
+    failed = sum(not each.ok for each in latest)
+    return f"deprecate: {failed} of the last {len(latest)} uses failed" if 2 * failed > len(latest) else ""
+
+
+def superseded(skill: Skill, others: Sequence[Skill]) -> str:
+    """Whether another method now answers the same requests better."""
+    for other in others:
+        better = other.method != skill.method and other.success_rate > skill.success_rate
+        if better and other.successes >= FEWEST_RECENT and other.last_seen > skill.last_seen:
+            known = {normalised(span) for span in skill.spans}
+            if any(normalised(span) in known for span in other.spans):
+                return f"deprecate: {other.id} answers the same requests better, with {other.method}"
+    return ""
+
+
+# --- the table -------------------------------------------------------------------------------
+
+
+def keep(transaction: Transaction, skill: Skill) -> None:
+    transaction.run(
+        "INSERT INTO learnt_skill (workspace, id, method, status, last_seen, record)"
+        " VALUES (:workspace, :id, :method, :status, :last_seen, :record)"
+        " ON CONFLICT (workspace, id) DO UPDATE SET method = excluded.method, status = excluded.status,"
+        " last_seen = excluded.last_seen, record = excluded.record",
+        id=skill.id, method=skill.method, status=skill.status, last_seen=skill.last_seen,
+        record=msgspec.json.encode(skill).decode(),
+    )  # fmt: skip
+
+
+def find(transaction: Transaction, id: str) -> Skill | None:
+    row = transaction.one("SELECT record FROM learnt_skill WHERE workspace = :workspace AND id = :id", id=id)
+    return _skill(row[0]) if row else None
+
+
+def get(transaction: Transaction, id: str) -> Skill:
+    """The skill of this id, or of the only id that begins so."""
+    known = find(transaction, id)
+    if known is not None:
+        return known
+    rows = transaction.all("SELECT id, record FROM learnt_skill WHERE workspace = :workspace ORDER BY id")
+    short = id.removeprefix("skill_")
+    fitting = [record for known, record in rows if known.removeprefix("skill_").startswith(short)]
+    if len(fitting) != 1 or not short:
+        raise NotFound("skill", id, [known for known, _ in rows], "see: prowess skills list")
+    return _skill(fitting[0])
+
+
+def of_method(transaction: Transaction, method: str) -> tuple[Skill, ...]:
+    rows = transaction.all(
+        "SELECT record FROM learnt_skill"
+        " WHERE workspace = :workspace AND method = :method ORDER BY last_seen DESC, id",
+        method=method,
+    )
+    return tuple(_skill(record) for (record,) in rows)
+
+
+def every(transaction: Transaction, status: str = "") -> tuple[Skill, ...]:
+    rows = transaction.all(
+        "SELECT record FROM learnt_skill WHERE workspace = :workspace AND (:status = '' OR status = :status)"
+        " ORDER BY last_seen DESC, id",
+        status=status,
+    )
+    return tuple(_skill(record) for (record,) in rows)
+
+
+def _skill(record: str) -> Skill:
+    return msgspec.json.decode(record, type=Skill)

@@ -1,0 +1,39 @@
+"""What discovery is taught by skills that are relied on: requests as examples, and steps as capabilities."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from prowess.learning.lessons import Skill
+from prowess.sources.learned import NAME, Procedure
+from prowess.types import Capability
+
+Lessons = Mapping[str, tuple[str, ...]]
+"""Capability -> requests that it was shown to answer."""
+NOTHING: Lessons = MappingProxyType({})
+
+MOST_EXAMPLES = 32
+
+
+def lessons_of(skills: Sequence[Skill]) -> Lessons:
+    """Requests by the capability that they are examples of; of many, the first few of each skill."""
+    found: dict[str, list[str]] = {}
+    for skill in sorted(skills, key=lambda skill: skill.id):
+        known = found.setdefault(skill.method, [])
+        known += [span for span in skill.examples if span not in known]
+    return {method: tuple(spans[:MOST_EXAMPLES]) for method, spans in found.items()}
+
+
+def procedures_of(skills: Sequence[Skill]) -> tuple[Procedure, ...]:
+    return tuple(
+        Procedure(id=skill.id, capability=skill.method, steps=skill.steps, requests=skill.examples)
+        for skill in skills
+        if skill.steps
+    )
+
+
+def with_procedures(
+    capabilities: Mapping[str, Capability], procedures: Mapping[str, Capability]
+) -> dict[str, Capability]:
+    """What exists, with skills of several steps on trial, and without those that are not."""
+    kept = {id: c for id, c in capabilities.items() if c.provider != NAME or id in procedures}
+    return {**kept, **procedures}

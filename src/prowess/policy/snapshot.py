@@ -1,0 +1,294 @@
+"""The rules, who is bound to them and what exists, at one moment. Every answer from it agrees.
+
+Above: `Policy`, which makes a new one whenever any of the three changed. Below: `resolve`.
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+from typing import Protocol, TypeVar, cast
+
+from prowess.errors import ProwessError
+from prowess.policy.agents import lineage
+from prowess.policy.explain import Explanation, way_out
+from prowess.policy.grants import DEPTH, Limits, smallest
+from prowess.policy.patterns import EVENT, HOST, CatalogueNames, is_own_kind
+from prowess.policy.resolve import (
+    UNMENTIONED,
+    AllowedIds,
+    Resolved,
+    RuleVerdict,
+    judge,
+    mention,
+    reach,
+    resolve,
+)
+from prowess.policy.ruleset import NOBODY, EffectiveGrants, RuleSet
+from prowess.policy.spelling import spelt
+from prowess.policy.state import PolicyState
+from prowess.types import Capability, Decision, Verdict
+
+REMEMBERED = 200_000
+REMEMBERED_VALUES = 1024
+T = TypeVar("T")
+ABSENT = "nothing of that name exists"
+STRICTNESS: Mapping[Verdict, int] = {"allow": 0, "ask": 1, "deny": 2}
+
+
+class Existing(Protocol):
+    """What exists, at one version: the catalogue's view is one."""
+
+    @property
+    def version(self) -> int: ...
+
+    @property
+    def capabilities(self) -> Mapping[str, Capability]: ...
+
+
+class PolicySnapshot:
+    def __init__(self, rules: RuleSet, standing: PolicyState, existing: Existing) -> None:
+        self.rules = rules
+        self.standing = standing
+        self.version = existing.version
+        self.capabilities = existing.capabilities
+        self._decisions: dict[tuple[str, str, bool], Decision] = {}
+        self._names: CatalogueNames | None = None
+        self._reaches: dict[str, AllowedIds] = {}
+        self._made: dict[Hashable, object] = {}
+
+    def is_of(self, rules: RuleSet, standing: PolicyState, existing: Existing) -> bool:
+        return (
+            self.rules is rules
+            and self.standing is standing
+            and self.version == existing.version
+            and self.capabilities is existing.capabilities
+        )
+
+    @property
+    def revision(self) -> str:
+        """A digest of everything the rules say."""
+        return self.rules.revision
+
+    @property
+    def state(self) -> str:
+        """Moves with everything a decision rests on beside the catalogue: rules, agents and reviews."""
+        return f"{self.revision}.{self.standing.version}"
+
+    def remembered(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What follows from this moment alone, made once; of the oldest, nothing is kept for ever."""
+        found = self._made.get(key)
+        if found is None:
+            if len(self._made) >= REMEMBERED_VALUES:
+                self._made.clear()
+            found = self._made[key] = make()
+        return cast(T, found)
+
+    @property
+    def names(self) -> CatalogueNames:
+        if self._names is None:
+            self._names = CatalogueNames(self.capabilities)
+        return self._names
+
+    def profile_of(self, agent: str) -> str:
+        """The profile that counts; none when the agent is bound to none, or to one that cannot be used."""
+        bound = self.standing.agents.get(agent)
+        name = bound.profile if bound else self.rules.bound.get(agent, NOBODY)
+        return name if self.why_unusable(name) == "" else NOBODY
+
+    def why_unusable(self, profile: str) -> str:
+        try:
+            self.rules.holding(profile)
+        except ProwessError as error:
+            return str(error)
+        return ""
+
+    def meanings(self, text: str) -> Sequence[str]:
+        """The ids that a person, a host or a model may mean by a name, never none.
+
+        What exists of that id, else what exists of that name; a host's tool goes by its name as well.
+        """
+        name = spelt(text)
+        if name.isascii() and name in self.capabilities:
+            return (name,)
+        found = self.names.called(name) or self.names.named(name)
+        id = as_id(name)
+        if found and not (id.startswith(HOST) and id in self.rules.stated):
+            return found
+        return (*found, EVENT + id if is_own_kind(id) else id)
+
+    def meant(self, agent: str, text: str, authenticated: bool = True) -> tuple[str, ...]:
+        """Those ids, the one with the strictest verdict first."""
+
+        def strictness(id: str) -> int:
+            return -STRICTNESS[self.use(agent, id, authenticated).verdict]
+
+        return tuple(sorted(self.meanings(text), key=strictness))
+
+    def use(self, agent: str, id: str, authenticated: bool) -> Decision:
+        """What `decide` says where there is something to use; what does not exist is denied like the rest."""
+        decision = self.decision(agent, id, authenticated)
+        if decision.verdict == "deny" or id in self.capabilities or self._is_stated(agent, id):
+            return decision
+        return replace(decision, verdict="deny", reason=ABSENT, chain=(*decision.chain, ABSENT))
+
+    def _is_stated(self, agent: str, id: str) -> bool:
+        """Whether it is the host's to provide, a tool or an event of its own, and rules give it by name."""
+        if id in self.rules.stated:
+            return True
+        holding = self.holding(agent)
+        given = [p for grant in holding.grants.values() for p in grant.patterns]
+        given += [rule.pattern for rule in holding.profile.additional]
+        return any(p.target == "host" and p.matches(id) for p in given)
+
+    def holding(self, agent: str) -> EffectiveGrants:
+        return self.rules.holding(self.profile_of(agent))
+
+    def line(self, agent: str) -> tuple[str, ...]:
+        """The agent and all its ancestors."""
+        return lineage(self.standing.agents, agent) or (agent,)
+
+    def resolve(self, profile: str) -> Resolved:
+        return resolve(self.rules, profile, self.names, self.standing.reviewed)
+
+    def reach(self, agent: str) -> AllowedIds:
+        """Everything the agent may use, by its profile and by those of all its ancestors."""
+        return reduce(
+            AllowedIds.within, (self.profile_reach(self.profile_of(one)) for one in self.line(agent))
+        )
+
+    def allowed(self, agent: str, authenticated: bool) -> AllowedIds:
+        """Every id the agent may use, at once and with approval."""
+        found = self.reach(agent)
+        if authenticated:
+            return found
+        closed = {id for id, one in self.capabilities.items() if declares(one, "requires_auth")}
+        return AllowedIds(found.allow - closed, found.ask - closed)
+
+    def pinned(self, agent: str) -> tuple[str, ...]:
+        """What is always in tier 1: existing, allowed, in order of id."""
+        return self.remembered(("pinned", agent), lambda: self._pinned(agent))
+
+    def _pinned(self, agent: str) -> tuple[str, ...]:
+        found = self.reach(agent)
+        rules = self.holding(agent).profile.pinned
+        ids = {id for rule in rules for id in self.names.matching(rule.pattern)}
+        return tuple(sorted(id for id in ids if id in found.allow or id in found.ask))
+
+    def profile_reach(self, profile: str) -> AllowedIds:
+        if profile not in self._reaches:
+            holding = self.rules.holding(profile)
+            self._reaches[profile] = reach(holding, self.names, self.rules.host_names, self.standing.reviewed)
+        return self._reaches[profile]
+
+    def limits(self, agent: str) -> Limits:
+        """The agent's limits, none above its parent's, and one level of depth less than its parent's."""
+        line = self.line(agent)
+        limits: Limits = {}
+        for place, one in enumerate(reversed(line)):
+            if place and DEPTH in limits:
+                limits = {**limits, DEPTH: max(0, limits[DEPTH] - 1)}
+            limits = smallest(limits, self.holding(one).limits)
+        return limits
+
+    def decision(self, agent: str, id: str, authenticated: bool) -> Decision:
+        """What `decide` says, remembered."""
+        key = (agent, id, authenticated)
+        found = self._decisions.get(key)
+        if found is None:
+            if len(self._decisions) >= REMEMBERED:
+                self._decisions.clear()  # an agent that tries every name must not fill the memory
+            found = self._decisions[key] = self.decide(agent, id, authenticated)
+        return found
+
+    def decide(self, agent: str, id: str, authenticated: bool) -> Decision:
+        id = as_id(id)
+        judged = self._strictest(agent, id)
+        if (
+            judged.verdict != "deny"
+            and not authenticated
+            and declares(self.capabilities.get(id), "requires_auth")
+        ):
+            reason = "it requires authentication, and the agent is not authenticated"
+            judged = RuleVerdict("deny", reason, (*judged.steps, reason))
+        return Decision(
+            verdict=judged.verdict, reason=judged.reason, chain=judged.steps, revision=self.rules.revision
+        )
+
+    def _strictest(self, agent: str, id: str) -> RuleVerdict:
+        """The verdict of whoever in the agent's line says the least."""
+        line = self.line(agent)
+        judged = [self._judge(one, id) for one in line]
+        chosen = max(range(len(line)), key=lambda place: (STRICTNESS[judged[place].verdict], -place))
+        if chosen == 0:
+            return judged[0]
+        above = f"agent {agent!r} descends from {line[chosen]!r}, whom it never exceeds"
+        return judged[chosen]._replace(steps=(above, *judged[chosen].steps))
+
+    def profile_decision(self, profile: str, id: str) -> Decision:
+        """What a profile says by itself, whoever is bound to it; one that cannot be used gives only base."""
+        why = self.why_unusable(profile)
+        judged = self._judged(self.rules.holding(NOBODY if why else profile), id)
+        first = (f"profile {profile!r} cannot be used and gives only base: {why}",) if why else ()
+        return Decision(
+            verdict=judged.verdict,
+            reason=judged.reason,
+            chain=(*first, *judged.steps),
+            revision=self.rules.revision,
+        )
+
+    def _judge(self, agent: str, id: str) -> RuleVerdict:
+        judged = self._judged(self.holding(agent), id)
+        return judged._replace(steps=(self._introduction(agent), *judged.steps))
+
+    def _judged(self, holding: EffectiveGrants, id: str) -> RuleVerdict:
+        capability = self.capabilities.get(id)
+        judged = judge(holding, id, capability, self.standing.reviewed)
+        reason = judged.reason
+        if reason == UNMENTIONED:
+            dropped = (name for name in holding.dropped if mention(self.rules.grant(name), id, capability))
+            reason = next((holding.dropped[name] for name in dropped), reason)
+        return judged._replace(reason=reason)
+
+    def _introduction(self, agent: str) -> str:
+        if self.rules.unusable:
+            return f"the policy cannot be used, so every agent has only base: {self.rules.unusable}"
+        bound = self.standing.agents.get(agent)
+        stated = bound.profile if bound else self.rules.bound.get(agent, NOBODY)
+        parent = f", child of {bound.parent!r}," if bound and bound.parent else ""
+        if stated == NOBODY:
+            return f"agent {agent!r} is bound to no profile and has only what comes with every profile"
+        why = self.why_unusable(stated)
+        if why:
+            return f"agent {agent!r} has only base, for its profile cannot be used: {why}"
+        return f"agent {agent!r}{parent} has profile {stated!r}"
+
+    def explain(self, agent: str, id: str, authenticated: bool) -> Explanation:
+        id = self.meant(agent, id, authenticated)[0]
+        decision = self.use(agent, id, authenticated)
+        steps = decision.chain
+        if decision.reason == UNMENTIONED:
+            steps += way_out(self.rules, self.holding(agent), id, self.capabilities.get(id))
+        return Explanation(
+            agent=agent,
+            id=id,
+            verdict=decision.verdict,
+            reason=decision.reason,
+            steps=(*steps, f"{decision.verdict}: {decision.reason}"),
+            revision=decision.revision,
+        )
+
+    def with_standing(self, standing: PolicyState) -> "PolicySnapshot":
+        """The same rules and catalogue, for what a transaction sees of the agents."""
+        moment = PolicySnapshot(self.rules, standing, self)
+        moment._names = self._names
+        return moment
+
+
+def as_id(text: str) -> str:
+    """A name without a colon is a host's tool."""
+    return text if ":" in text.partition("(")[0] else HOST + text
+
+
+def declares(capability: Capability | None, what: str) -> bool:
+    """Whether the metadata of a capability states something about it."""
+    return capability is not None and bool(capability.metadata.get(what))

@@ -1,0 +1,136 @@
+"""One capability as a line, as a page, and as a tool definition. Pure text, no budgets.
+
+The formats are those of the discovery engine this one follows: a summary names the capability, its
+kind, what it does and its first parameters; a page shows the schema or the instructions whole.
+"""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from prowess.types import DISCOVER, Capability, Detail, Hit, JsonObject
+
+SUMMARY_LENGTH = 120
+SUMMARY_PARAMETERS = 3
+UNAVAILABLE = "[not available — missing secrets or dependencies]"
+
+# Interfaces take 64 characters; clients put a prefix in front, and a suffix may come behind.
+LONGEST_NAME = 40
+SUFFIX_LENGTH = 6
+UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
+
+DISCOVER_TOOL: JsonObject = {
+    "name": DISCOVER,
+    "description": "Find tools, skills and channels for a task when none shown fits.",
+    "input_schema": {
+        "type": "object",
+        "properties": {
+            "query": {"type": "string", "description": "What you want to do"},
+            "kind": {"type": "string", "enum": ["tool", "skill", "extension", "channel", "any"]},
+            "category": {"type": "string"},
+        },
+        "required": ["query"],
+    },
+}
+
+
+def summary(number: int, capability: Capability, name: str) -> str:
+    """A numbered line: `1. web-search (tool). Search the web. Params: query, max_results`."""
+    parts = [f"{number}. {name} ({capability.kind})"]
+    if capability.description:
+        parts.append(shortened(capability.description))
+    if capability.parameters:
+        parts.append(f"Params: {', '.join(capability.parameters[:SUMMARY_PARAMETERS])}")
+    if capability.required_tools:
+        parts.append(f"Requires: {', '.join(capability.required_tools)}")
+    if not capability.available:
+        parts.append(UNAVAILABLE)
+    return ". ".join(parts)
+
+
+def shortened(description: str) -> str:
+    """One line of at most 120 characters, without a full stop at its end."""
+    text = " ".join(description.split())
+    if len(text) > SUMMARY_LENGTH:
+        return text[: SUMMARY_LENGTH - 3] + "..."
+    return text.removesuffix(".") if not text.endswith("..") else text
+
+
+def page(capability: Capability, detail: Detail) -> str:
+    """Everything the model needs to use a capability: its schema, or its instructions."""
+    lines = [
+        f"# {capability.display_name}",
+        f"Kind: {capability.kind} | Category: {capability.category}",
+        "",
+        capability.description,
+    ]
+    if capability.kind == "tool" or detail.input_schema:
+        lines += ["", "## Input Schema", *schema_lines(detail.input_schema or {})]
+    if detail.content:
+        lines += ["", "## Skill Instructions" if capability.kind == "skill" else "## Content", detail.content]
+    if capability.required_secrets:
+        lines += ["", f"Required secrets: {', '.join(capability.required_secrets)}"]
+    if capability.tags:
+        lines += ["", f"Tags: {', '.join(capability.tags)}"]
+    return "\n".join(lines)
+
+
+def schema_lines(schema: JsonObject) -> list[str]:
+    """A JSON schema as one line for each parameter."""
+    properties = schema.get("properties")
+    if not isinstance(properties, Mapping) or not properties:
+        return ["  (no parameters)"]
+    required = schema.get("required")
+    needed = required if isinstance(required, list | tuple) else ()
+    return [parameter_line(name, of, name in needed) for name, of in properties.items()]
+
+
+def parameter_line(name: str, of: object, required: bool) -> str:
+    """`query (string, required): The search query [a|b] (default: "a")`."""
+    schema = of if isinstance(of, Mapping) else {}
+    type = schema.get("type", "any")
+    kind = "|".join(map(str, type)) if isinstance(type, list | tuple) else str(type)
+    line = f"  {name} ({kind}{', required' if required else ''})"
+    if schema.get("description"):
+        line += f": {schema['description']}"
+    if isinstance(schema.get("enum"), list | tuple):
+        line += f" [{'|'.join(str(value) for value in schema['enum'])}]"
+    if "default" in schema:
+        line += f" (default: {msgspec.json.encode(schema['default']).decode()})"
+    return line
+
+
+def tool_names(capabilities: Sequence[Capability]) -> list[str]:
+    """A name for each that every model interface takes; where two would be alike, both get a suffix."""
+    plain = [UNSAFE.sub("_", c.name)[:LONGEST_NAME] for c in capabilities]
+    common = Counter(plain)
+    return [
+        name if common[name] == 1 and name != DISCOVER else f"{name}-{_suffix(c.id)}"
+        for name, c in zip(plain, capabilities, strict=True)
+    ]
+
+
+def _suffix(id: str) -> str:
+    return hashlib.sha256(id.encode()).hexdigest()[:SUFFIX_LENGTH]
+
+
+def tool_definition(capability: Capability, detail: Detail, name: str) -> JsonObject:
+    """A tool as a model's interface takes it."""
+    schema = detail.input_schema or {"type": "object", "properties": {}}
+    return {"name": name, "description": capability.description, "input_schema": schema}
+
+
+def discovered(capability: Capability, hit: Hit) -> JsonObject:
+    """One thing that the tool for searching found, as it answers a model."""
+    return {
+        "id": capability.id,
+        "name": capability.display_name,
+        "kind": capability.kind,
+        "description": capability.description,
+        "category": capability.category,
+        "relevance": round(hit.score, 2),
+        "available": capability.available,
+    }

@@ -1,0 +1,147 @@
+"""Tiers 0, 1 and 2: what exists at all, what fits, and the whole of what fits best.
+
+Above: the engine, which hands over what the agent may see and what fits the request. Every budget
+is hard: a tier never costs more than it may, and what did not fit is told to people, not to models.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from prowess.prompt.render import page, summary
+from prowess.types import DISCOVER, Capability, Detail
+
+Count = Callable[[str], int]
+
+NAMES_IN_A_CATEGORY = 4
+TIER0_HEAD = "Available capability categories:"
+TIER0_FOOT = f"Use {DISCOVER} tool to get details on any capability."
+TIER1_HEAD = "Relevant capabilities:"
+TIER2_HEAD = "--- Detailed Capability Reference ---"
+TRUNCATED = "[truncated to fit the token budget]"
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """A piece of prompt text, what it costs, and which capabilities are in it or did not fit."""
+
+    text: str = ""
+    tokens: int = 0
+    shown: tuple[str, ...] = ()
+    no_room: tuple[str, ...] = ()
+
+
+# --- tier 0 ----------------------------------------------------------------------------------
+
+
+def tier0(capabilities: Mapping[str, Capability], budget: int, count: Count) -> Tier:
+    """The map: categories with some names, then with counts, then their names alone."""
+    groups: dict[str, list[str]] = {}
+    written: dict[str, str] = {}
+    for capability in capabilities.values():
+        category = written.setdefault(capability.category.casefold(), capability.category)
+        groups.setdefault(category, []).append(capability.name)
+    if not groups:
+        return Tier()
+    ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
+    for names in range(NAMES_IN_A_CATEGORY, -1, -1):
+        lines = [_category_line(category, members, names) for category, members in ordered]
+        text = "\n".join([TIER0_HEAD, *lines, TIER0_FOOT])
+        if count(text) <= budget:
+            return Tier(text, count(text))
+    return _category_names([category for category, _ in ordered], budget, count)
+
+
+def _category_line(category: str, members: Sequence[str], names: int) -> str:
+    title = category[:1].upper() + category[1:]
+    if not names:
+        return f"- {title} ({len(members)})"
+    more = f" (+{len(members) - names} more)" if len(members) > names else ""
+    return f"- {title}: {', '.join(members[:names])}{more} ({len(members)})"
+
+
+def _category_names(categories: Sequence[str], budget: int, count: Count) -> Tier:
+    """As many category names as fit on one line, the largest categories first."""
+
+    def line(number: int) -> str:
+        more = f" (+{len(categories) - number} more)" if number < len(categories) else ""
+        return f"{TIER0_HEAD} {', '.join(categories[:number])}{more}\n{TIER0_FOOT}"
+
+    fitting = _largest(len(categories), lambda number: count(line(number)) <= budget)
+    return Tier(line(fitting), count(line(fitting))) if fitting else Tier()
+
+
+# --- tier 1 ----------------------------------------------------------------------------------
+
+
+def tier1(capabilities: Sequence[Capability], budget: int, count: Count) -> Tier:
+    """A line for each, in order; one that does not fit is left out and the next gets its chance."""
+    same_name = Counter(c.name for c in capabilities)
+    lines: list[str] = [TIER1_HEAD]
+    shown: list[str] = []
+    no_room: list[str] = []
+    for capability in capabilities:
+        name = capability.name if same_name[capability.name] == 1 else capability.id.partition(":")[2]
+        line = summary(len(shown) + 1, capability, name)
+        if count("\n".join([*lines, line])) <= budget:
+            lines.append(line)
+            shown.append(capability.id)
+        else:
+            no_room.append(capability.id)
+    if not shown:
+        return Tier(no_room=tuple(no_room))
+    text = "\n".join(lines)
+    return Tier(text, count(text), tuple(shown), tuple(no_room))
+
+
+# --- tier 2 ----------------------------------------------------------------------------------
+
+
+def tier2(pages: Sequence[tuple[Capability, Detail]], budget: int, count: Count) -> Tier:
+    """The whole of the best few; what is too large gives way to the others and is cut."""
+    texts = [page(capability, detail) for capability, detail in pages]
+    room = budget - count(f"{TIER2_HEAD}\n\n") - len(texts)
+    shares = fair_shares([count(text) for text in texts], room)
+    parts: list[str] = []
+    shown: list[str] = []
+    no_room: list[str] = []
+    for (capability, _), text, share in zip(pages, texts, shares, strict=True):
+        fitted = fit(text, share, count)
+        if fitted:
+            parts.append(fitted)
+            shown.append(capability.id)
+        else:
+            no_room.append(capability.id)
+    if not parts:
+        return Tier(no_room=tuple(no_room))
+    text = "\n\n".join([TIER2_HEAD, *parts])
+    return Tier(text, count(text), tuple(shown), tuple(no_room))
+
+
+def fair_shares(costs: Sequence[int], room: int) -> list[int]:
+    """Divide room so that what is small is whole and what is large shares the rest evenly."""
+    shares = [0] * len(costs)
+    left = max(room, 0)
+    for done, index in enumerate(sorted(range(len(costs)), key=lambda i: costs[i])):
+        shares[index] = min(costs[index], left // (len(costs) - done))
+        left -= shares[index]
+    return shares
+
+
+def fit(text: str, budget: int, count: Count) -> str:
+    """The text, cut with a marker where it costs too much; nothing where not even that fits."""
+    if count(text) <= budget:
+        return text
+    length = _largest(len(text), lambda length: count(f"{text[:length]}\n{TRUNCATED}") <= budget)
+    whole_lines = text[:length].rpartition("\n")[0]
+    kept = whole_lines if len(whole_lines) > length // 2 else text[:length]
+    return f"{kept.rstrip()}\n{TRUNCATED}" if length else ""
+
+
+def _largest(most: int, fits: Callable[[int], bool]) -> int:
+    """The largest number from 1 to `most` that fits, or 0; larger ones never fit if a smaller does not."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    return low

@@ -307,6 +307,20 @@ def test_a_store_of_the_version_before_lists_what_it_listed(
         assert listed(engine) == LISTED_BEFORE
 
 
+def test_postgresql_knows_the_size_of_tables_that_were_made_anew(
+    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else it takes a workspace for a handful of rows, and reads a large journal whole for its last page."""
+    as_before(postgres_url, tmp_path, monkeypatch)
+    database = open_database(postgres_url, tmp_path)
+    with database.reading() as transaction:
+        known = transaction.all(
+            "SELECT most_common_vals FROM pg_stats WHERE tablename = 'journal' AND attname = 'workspace'"
+        )
+    database.close()
+    assert known == [("{default}",)]
+
+
 def test_a_backup_of_the_version_before_lists_what_it_listed(store_url: str, tmp_path: Path) -> None:
     database = open_database(store_url, tmp_path)
     restore(database, BEFORE)

@@ -31,6 +31,8 @@ class Driver(Protocol):
     begin_reading: str
     begin_writing: str
     lock_for_migration: str
+    analyze: str
+    """What makes the planner look at tables that were filled at once; empty where it needs no telling."""
     failures: tuple[type[Exception], ...]
     patience: float
     """Seconds after which waiting for others who write is given up."""
@@ -200,10 +202,12 @@ class Database:
         self.advance(transaction, 0, schema)
 
     def advance(self, transaction: Transaction, done: int, schema: int) -> None:
-        """Run the migrations after one number, up to another."""
+        """Run the migrations after one number, up to another; what was there before is looked at anew."""
         for migration in migrations():
             if done < migration.number <= schema:
                 migration.run(transaction)
+        if done and self._driver.analyze:
+            transaction.run(f"{self._driver.analyze} {', '.join(tables())}")
 
     def _migrate(self) -> None:
         known = migrations()
@@ -222,9 +226,7 @@ class Database:
                     f"the store {self.place} was written by a newer prowess (schema {applied})",
                     "upgrade prowess, or open another store",
                 )
-            for migration in known:
-                if migration.number > applied:
-                    migration.run(transaction)
+            self.advance(transaction, applied, known[-1].number)
 
     def _applied(self) -> int:
         """How many migrations the store has, without taking any lock; 0 when it is new."""

@@ -36,6 +36,8 @@ class Postgres:
     begin_writing = "BEGIN"
     adapt = staticmethod(adapt)
     lock_for_migration = "SELECT pg_advisory_xact_lock(7077391)"
+    # It comes by itself, but a minute later, and until then large tables are searched badly.
+    analyze = "ANALYZE"
 
     def __init__(self, url: str, patience: float = BUSY_SECONDS) -> None:
         try:

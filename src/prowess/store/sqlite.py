@@ -28,6 +28,7 @@ class SQLite:
     # Taking the write lock at once means a transaction waits at its start, never fails half-way.
     begin_writing = "BEGIN IMMEDIATE"
     lock_for_migration = ""
+    analyze = ""
     adapt: Callable[[str], str] = str  # it takes `:name` as it is written
     failures: tuple[type[Exception], ...] = (sqlite3.Error,)
 

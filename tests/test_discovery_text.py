@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.discovery.text import Words, embedding_text, split_name
-from prowess.text.folding import joined_name
+from prowess.discovery.text import Words, embedding_text, joined_name, split_name
 from prowess.types import Capability
 
 

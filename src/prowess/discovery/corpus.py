@@ -14,8 +14,7 @@ from prowess.discovery.dense import Dense, Matrix
 from prowess.discovery.graph import Graph
 from prowess.discovery.lexical import IndexedTerms, Lexical, LexicalState, document
 from prowess.discovery.names import NameIndex
-from prowess.discovery.text import Words, embedding_text
-from prowess.text.folding import same_name
+from prowess.discovery.text import Words, embedding_text, joined_name
 from prowess.types import Capability
 
 Mask = npt.NDArray[np.bool_]
@@ -216,3 +215,10 @@ class Corpus:
     def _vector(self, id: str) -> Matrix | None:
         row = self._rows[id]
         return self.dense.matrix[row].copy() if self.dense.known[row] else None
+
+
+def same_name(held: object, wanted: str | bool) -> bool:
+    """Whether a field has a value, however its words are written: `Developer Tools` is `developer-tools`."""
+    if held == wanted:
+        return True
+    return isinstance(held, str) and isinstance(wanted, str) and joined_name(held) == joined_name(wanted)

@@ -6,8 +6,7 @@ A name of one common word ("list", "search") counts only when it is all that was
 import re
 from collections.abc import Callable, Collection, Iterable
 
-from prowess.discovery.text import split_name
-from prowess.text.folding import folded, joined_name
+from prowess.discovery.text import folded, joined_name, split_name
 from prowess.types import Capability
 
 _QUOTED = re.compile(r"`([^`]+)`|\"([^\"]+)\"|(?<!\w)'([^']+)'(?!\w)|\u201c([^\u201d]+)\u201d")

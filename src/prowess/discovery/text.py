@@ -30,15 +30,26 @@ STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 _CHUNK = re.compile(r"[^\W_]+(?:['\u2019_-][^\W_]+)*")
 _PIECE = re.compile(r"[^\W_]+")
+_SEPARATORS = re.compile(r"[\W_]+")
 _CASE_CHANGE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[a-z]{2})(?=[0-9])")
 _POSSESSIVE = re.compile(r"['\u2019]s$", re.IGNORECASE)
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f]+")
 _LONGEST_WORD = 64
 
 
+def folded(text: str) -> str:
+    """The text as it is compared: one form for each character, no letter case."""
+    return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
+
+
 def split_name(name: str) -> str:
     """The words of an identifier: `getHTTPUser_by-id` is read as "get HTTP User by id"."""
     return " ".join(part for piece in _PIECE.findall(name) for part in _CASE_CHANGE.split(piece) if part)
+
+
+def joined_name(name: str) -> str:
+    """A name without case and separators, so that `Web Search`, `web-search` and `webSearch` are one."""
+    return _SEPARATORS.sub("", folded(name))
 
 
 class Words:

@@ -6,7 +6,7 @@ from prowess.discovery.embedders import shipped
 from prowess.discovery.index import Index
 from prowess.engine.cards import CardDependencies, CardService
 from prowess.engine.options import EngineOptions
-from prowess.engine.search import Searching
+from prowess.engine.search import Searching, filtered
 from prowess.engine.turn import TurnParts
 from prowess.engine.world import Worlds
 from prowess.journal import Clock, Journal
@@ -37,7 +37,7 @@ def parts_of(
         **ways.card_ways,
     )
     cards = CardService(CardHistory(database, journal, clock), ways.cards, card_ways)
-    return TurnParts(searching, OfferBuilder(counted, catalogue.details), cards)
+    return TurnParts(searching, OfferBuilder(counted, catalogue.details, filtered), cards)
 
 
 def scratch_parts(
@@ -46,5 +46,7 @@ def scratch_parts(
     """The same with an index of its own, which is written nowhere: for turns on other worlds."""
     index = Index(database, ways.embedder or shipped, "", ways.presets)
     return TurnParts(
-        Searching(index, worlds), OfferBuilder(counter(ways.exact_tokens), catalogue.details), parts.cards
+        Searching(index, worlds),
+        OfferBuilder(counter(ways.exact_tokens), catalogue.details, filtered),
+        parts.cards,
     )

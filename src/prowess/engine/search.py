@@ -11,10 +11,12 @@ from dataclasses import replace
 from threading import Thread, main_thread
 
 from prowess.config import DiscoveryConfig
+from prowess.discovery.corpus import same_name
 from prowess.discovery.embedding import Embedding
 from prowess.discovery.index import Index
 from prowess.discovery.ranking import Options, ParsedRequest
 from prowess.discovery.search import Search
+from prowess.discovery.text import folded
 from prowess.engine.world import World, Worlds
 from prowess.errors import StoreError
 from prowess.sources.source import silent
@@ -100,6 +102,27 @@ def options(settings: DiscoveryConfig) -> Options:
         use_graph=settings.use_graph_reranking,
         boost=settings.graph_boost_factor,
     )
+
+
+def narrows(settings: DiscoveryConfig) -> bool:
+    """Whether a search is asked to look at less than everything available."""
+    return any((settings.kind != "any", settings.category, settings.provider, settings.exclude))
+
+
+def filtered(settings: DiscoveryConfig) -> Callable[[Capability], bool]:
+    """Whether a capability passes the filters of a search: for what comes by other ways than search."""
+    wanted = {name: getattr(settings, name) for name in ("kind", "category", "provider")}
+    wanted = {name: value for name, value in wanted.items() if value not in ("", "any")}
+    excluded = set(map(folded, settings.exclude))
+
+    def passes(each: Capability) -> bool:
+        return (
+            (each.available or not settings.only_available)
+            and all(same_name(getattr(each, name), value) for name, value in wanted.items())
+            and excluded.isdisjoint(map(folded, (each.id, each.name, each.display_name)))
+        )
+
+    return passes
 
 
 def _while_the_program_runs(done: int, total: int) -> None:

@@ -8,13 +8,12 @@ its world, so that an offer, the policy revision it names and its journal entry 
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from prowess.catalogue.filters import filtered, narrows
 from prowess.catalogue.view import View
 from prowess.config import DiscoveryConfig
 from prowess.discovery.ranking import ParsedRequest
 from prowess.discovery.search import Search
 from prowess.engine.cards import CardService, Selected
-from prowess.engine.search import Searching, fitting, nearest
+from prowess.engine.search import Searching, filtered, fitting, narrows, nearest
 from prowess.engine.world import World
 from prowess.errors import ConfigError
 from prowess.prompt.builder import OfferBuilder, RenderedOffer

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import msgspec
 
-from prowess.catalogue.filters import filtered
 from prowess.catalogue.view import View
 from prowess.config import DiscoveryConfig
 from prowess.guard.clean import clean_capability, clean_detail
@@ -39,10 +38,15 @@ Details = Callable[[Collection[Capability]], Mapping[str, Detail]]
 """Capabilities -> by id, what belongs to exactly their content."""
 
 
+Filtered = Callable[[DiscoveryConfig], Callable[[Capability], bool]]
+"""What `[discovery]` says -> whether a capability passes its filters."""
+
+
 class OfferBuilder:
-    def __init__(self, counter: Counter, details: Details) -> None:
+    def __init__(self, counter: Counter, details: Details, filtered: Filtered) -> None:
         self._counter = counter
         self._read_details = details
+        self._filtered = filtered
         self._maps: dict[tuple[object, ...], Tier] = {}
         self._cleaned: dict[tuple[object, ...], Capability] = {}
         self._details: dict[tuple[str, str], Detail] = {}
@@ -90,7 +94,7 @@ class OfferBuilder:
             if len(self._maps) > 1000:
                 self._maps.clear()
             # Availability comes and goes with a secret or a server; the map says what there is.
-            passes = filtered(msgspec.structs.replace(settings, only_available=False))
+            passes = self._filtered(msgspec.structs.replace(settings, only_available=False))
             mapped = {id: each for id, each in visible.capabilities.items() if passes(each)}
             self._maps[key] = self._admitted(tier0(mapped, budget, self._counter.count), budget)
         return self._maps[key]

@@ -45,8 +45,5 @@ def scratch_parts(
 ) -> TurnParts:
     """The same with an index of its own, which is written nowhere: for turns on other worlds."""
     index = Index(database, ways.embedder or shipped, "", ways.presets)
-    return TurnParts(
-        Searching(index, worlds),
-        OfferBuilder(counter(ways.exact_tokens), catalogue.details, filtered),
-        parts.cards,
-    )
+    builder = OfferBuilder(counter(ways.exact_tokens), catalogue.details, filtered)
+    return TurnParts(Searching(index, worlds), builder, parts.cards)

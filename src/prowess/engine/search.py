@@ -20,7 +20,7 @@ from prowess.discovery.text import folded
 from prowess.engine.world import World, Worlds
 from prowess.errors import StoreError
 from prowess.sources.source import silent
-from prowess.types import Hit
+from prowess.types import Capability, Hit
 
 
 class Searching:

@@ -231,6 +231,6 @@ def begun(port: int) -> str:
     return post(port, {"id": 1, "method": "initialize", "params": about})
 
 
-def wish(id: str, **more: Any) -> Message:
+def request(id: str, **more: Any) -> Message:
     given = {"name": "call_read_only", "arguments": {"id": id, "arguments": {}}, **more}
     return {"id": 2, "method": "tools/call", "params": given}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from prowess.guard.classifier import Classifier, no_reader
-from prowess.guard.networks import ENCODER, MOST, SHIPPED, Reader, stretches, telling, turned
+from prowess.guard.networks import ENCODER, MAX_STRETCHES, SHIPPED, Reader, stretches, telling, turned
 from prowess.guard.sanitise import judge
 
 POISONED = (
@@ -100,11 +100,11 @@ def test_a_change_is_added_to_the_weights_and_rounded_again() -> None:
 def test_of_a_long_text_only_the_stretches_around_the_places_given_are_read() -> None:
     text = "This sentence says nothing of note about anything at all. " * 200
     runs = stretches(text)
-    assert len(runs) > MOST
+    assert len(runs) > MAX_STRETCHES
     chosen = telling(runs, [5000, 10, 5001, *range(300, 11_000, 600)])
-    assert len(chosen) == MOST
+    assert len(chosen) == MAX_STRETCHES
     assert all(start <= place < end for (start, end), place in zip(chosen[:2], (5000, 10), strict=True))
-    assert telling(runs[:MOST], []) == runs[:MOST]
+    assert telling(runs[:MAX_STRETCHES], []) == runs[:MAX_STRETCHES]
 
 
 @pytest.mark.parametrize("corpus", ["guard_unseen", "guard_unseen_two"])

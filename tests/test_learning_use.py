@@ -14,7 +14,7 @@ from prowess.learning import use_store as memory
 from prowess.learning.paraphrases import alike, distinct
 from prowess.learning.usage import closing
 from prowess.learning.usage_entries import needs_of
-from prowess.text.redaction import LONGEST, redacted
+from prowess.text.redaction import MAX_KEPT_CHARACTERS, redacted
 from prowess.types import HeldCapability, Outcome
 from tests.conftest import SteppingClock
 from tests.learning_support import office, use
@@ -198,7 +198,7 @@ def test_what_looks_like_a_secret_is_taken_out(text: str, gone: str) -> None:
 def test_ordinary_requests_stay_as_they_are_and_long_ones_are_cut() -> None:
     plain = "which password manager should the accounting-department-of-berlin use?"
     assert redacted(plain) == plain
-    assert len(redacted("word " * 1000)) == LONGEST
+    assert len(redacted("word " * 1000)) == MAX_KEPT_CHARACTERS
 
 
 def test_only_the_newest_requests_are_remembered(

@@ -34,10 +34,10 @@ def test_the_example_means_what_the_page_says() -> None:
     names = CatalogueNames(
         existing("event:mail:send", "event:mail:purge", "event:message:publish").capabilities
     )
-    clerk, trainee = (resolve(loaded, name, names) for name in ("clerk", "trainee"))
-    assert "mail:send" in clerk.allowed_events
-    assert "mail:purge" not in clerk.allowed_events
-    assert clerk.host_tools == ("OpenMail", "Read")
+    worker, trainee = (resolve(loaded, name, names) for name in ("clerk", "trainee"))
+    assert "mail:send" in worker.allowed_events
+    assert "mail:purge" not in worker.allowed_events
+    assert worker.host_tools == ("OpenMail", "Read")
     assert "message:publish" not in trainee.allowed_events
     assert trainee.limits == {"max_children": 0}
 

@@ -7,7 +7,7 @@ from prowess.errors import ProwessError
 from prowess.policy.check import findings
 from prowess.policy.definitions import define
 from prowess.policy.documents import parse_yaml
-from prowess.policy.mcp import LONGEST, tool_id, tool_name
+from prowess.policy.mcp import MAX_TOOL_NAME_LENGTH, tool_id, tool_name
 from prowess.policy.patterns import CatalogueNames, Pattern, event_pattern, glob_matches, tool_patterns
 from prowess.policy.resolve import AllowedIds, judge, reach, resolve
 from prowess.policy.ruleset import RuleSet
@@ -197,6 +197,6 @@ def test_a_tool_name_fits_every_client_and_leads_back_to_its_id(names: list[str]
     made = {id: tool_name(id) for id in ids}
     assert len(set(made.values())) == len(ids)
     for id, name in made.items():
-        assert 0 < len(name) <= LONGEST
+        assert 0 < len(name) <= MAX_TOOL_NAME_LENGTH
         assert all(c.isascii() and (c.isalnum() or c in "_-") for c in name)
         assert tool_id(name, ids) == id

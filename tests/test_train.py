@@ -108,8 +108,8 @@ def test_a_thinned_text_keeps_the_name_and_loses_fields_now_and_then() -> None:
 def test_a_request_made_from_a_description_speaks_of_what_the_tool_does() -> None:
     wishes = [ask_for(WEATHER, Random(seed)) for seed in range(30)]
     assert len(set(wishes)) > 10
-    assert all("weather" in wish or "sunny" in wish.lower() for wish in wishes if len(wish) > 40)
-    assert any("Paris" in wish or "Rome" in wish for wish in wishes)
+    assert all("weather" in request or "sunny" in request.lower() for request in wishes if len(request) > 40)
+    assert any("Paris" in request or "Rome" in request for request in wishes)
 
 
 def test_a_reworded_request_is_never_empty() -> None:

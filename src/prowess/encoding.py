@@ -8,7 +8,7 @@ def encoded(value: object) -> bytes:
 
 
 def _plain(value: object) -> str:
-    """Text of a kind of its own, such as what came through the door for prompts, as text."""
+    """Text of a kind of its own, such as what came through the sanitiser for prompts, as text."""
     if isinstance(value, str):
         return str.__str__(value)
     raise NotImplementedError(type(value).__name__)

@@ -164,6 +164,6 @@ async def test_half_a_character_in_arguments_ends_no_server(tmp_path: Path) -> N
     async with world(tmp_path, shelf(tmp_path, "srv", tools=tools)) as here, here.client() as client:
         for name in ("x", "\\ud83d"):
             given = f'{{"{name}": "cut \\ud83d", "y": 1}}'
-            wish = {"id": "tool:srv/look", "arguments": given}
-            said = text_of(await client.call_tool("call_with_effects", wish))
+            request = {"id": "tool:srv/look", "arguments": given}
+            said = text_of(await client.call_tool("call_with_effects", request))
             assert said.startswith("given") and "cut \ufffd" in said and '"y": 1' in said

@@ -73,8 +73,8 @@ async def test_a_call_that_was_made_is_in_the_journal_however_long_the_store_was
             busy.enter_context(held(store_url, tmp_path))
             return {"content": [{"type": "text", "text": "made"}]}
 
-        wish = CallRequest("tool:shop/engrave", {"text": "two"}, "call_with_effects")
-        answer = await here.gateway.calls.call(wish, Client(Caller("default"), nobody), do)
+        request = CallRequest("tool:shop/engrave", {"text": "two"}, "call_with_effects")
+        answer = await here.gateway.calls.call(request, Client(Caller("default"), nobody), do)
         assert answer["content"][0]["text"] == "made"
         assert [entry.data["outcome"] for entry in here.journal("call")] == ["ok"]
         busy.close()
@@ -93,8 +93,8 @@ async def test_what_waits_when_the_gateway_ends_is_written_once_the_store_is_fre
     async with world(tmp_path, workshop(), store=store_url, patience=0.3) as here:
         async with here.client() as client:
             await call(client, "tool:shop/engrave", with_effects=True, text="one")
-        wish = CallRequest("tool:shop/engrave", {"text": "two"}, "call_with_effects")
-        await here.gateway.calls.call(wish, Client(Caller("default"), nobody), do)
+        request = CallRequest("tool:shop/engrave", {"text": "two"}, "call_with_effects")
+        await here.gateway.calls.call(request, Client(Caller("default"), nobody), do)
         busy.close()
     database = open_database(store_url, tmp_path)
     with database.reading() as transaction:

@@ -14,7 +14,7 @@ import pytest
 
 from prowess.sources.mcp.source import McpSource
 from tests.gateway_support import OWNER, SERVERS, free_port, served, workshop, write_config
-from tests.hostile_support import Pipes, begun, eventually, gateway, listens, post, wish
+from tests.hostile_support import Pipes, begun, eventually, gateway, listens, post, request
 
 pytestmark = pytest.mark.timeout(90)
 
@@ -116,7 +116,7 @@ def call_over_http(port: int, id: str) -> None:
 
     def call() -> None:
         with suppress(OSError, HTTPException):
-            post(port, wish(id), begun(port))
+            post(port, request(id), begun(port))
 
     Thread(target=call, daemon=True).start()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.gateway_support import OWNER, free_port, served, text_of, world, write_config
-from tests.hostile_support import begun, eventually, gateway, listens, memory, post, sent, told, tool, wish
+from tests.hostile_support import begun, eventually, gateway, listens, memory, post, request, sent, told, tool
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(90)]
 
@@ -76,12 +76,12 @@ def test_a_client_over_http_that_does_not_read_fills_no_memory(tmp_path: Path, l
             session = begun(port)
             searched = {"name": "discover_capabilities", "arguments": {"query": "look up"}}
             post(port, {"id": 3, "method": "tools/call", "params": searched}, session)
-            post(port, wish("tool:good/echo"), session)
-            flood = wish("tool:endless/work", _meta={"progressToken": "t"})
+            post(port, request("tool:good/echo"), session)
+            flood = request("tool:endless/work", _meta={"progressToken": "t"})
             with closing(sent(port, flood, session)):
                 assert grown(process.pid) < 120 * MIB
                 started = time.monotonic()
-                post(port, wish("tool:good/echo"), begun(port))
+                post(port, request("tool:good/echo"), begun(port))
                 assert time.monotonic() - started < 5
         finally:
             process.kill()

@@ -120,7 +120,7 @@ def _shown(title: str, body: str, change: str, about: JsonObject) -> Prompt:
 def _fitted(body: str, about: JsonObject, count: Count) -> str:
     """The body within what its author allows: so many characters, and so many tokens.
 
-    What is cut goes through the door again: a fence whose end is cut off shields nothing.
+    What is cut goes through the sanitiser again: a fence whose end is cut off shields nothing.
     """
     text = truncated(body, about["max_chars"])
     budget = about["token_budget"]

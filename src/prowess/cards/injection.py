@@ -97,7 +97,7 @@ def fitted(selection: Selection, budget: int, count: Count) -> tuple[Selection, 
 
 
 def _text(chosen: Sequence[SelectedCard], full: bool) -> Prompt:
-    """The cards as one text, through the door as one: a fence that one opens, another could close."""
+    """The cards as one text, through the sanitiser as one: a fence that one opens, another could close."""
     bodies = [one.card.text for one in chosen]
     if not full:
         return admit("\n\n".join(bodies), "result")

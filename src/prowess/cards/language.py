@@ -75,13 +75,13 @@ SCRIPTS = (
     ("th", re.compile("[\u0e00-\u0e7f]")),
 )
 WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
-LONGEST = 2000
+MAX_DETECTED_CHARACTERS = 2000
 DEFAULT = "en"
 
 
 def language_of(text: str) -> str:
     """The language of a text as its two letters; empty when nothing tells."""
-    said = text[:LONGEST].casefold()
+    said = text[:MAX_DETECTED_CHARACTERS].casefold()
     for language, script in SCRIPTS:
         if len(script.findall(said)) * 3 > sum(map(str.isalpha, said)):
             return language

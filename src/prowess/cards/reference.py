@@ -8,13 +8,13 @@ from prowess.cards.card import Guard
 from prowess.errors import NotFound, SourceError
 from prowess.sources.files.reading import KIBIBYTE, read_text
 
-LARGEST = 50 * KIBIBYTE
+MAX_REFERENCE_BYTES = 50 * KIBIBYTE
 
 
 def read_reference(root: Path, allowed: Sequence[str], path: str, guard: Guard) -> str:
     """The text at a path that lies in one of the allowed files or folders, past the guard."""
     folder, name = _located(root, allowed, path)
-    text = read_text(folder, name, limit=LARGEST, links=False)
+    text = read_text(folder, name, limit=MAX_REFERENCE_BYTES, links=False)
     guarded = guard(text)
     if guarded.reasons:
         what = f"is rejected by the guard: {'; '.join(guarded.reasons)}"

@@ -53,7 +53,7 @@ COMMANDS = ("agent", "approval", "cards", "curriculum", "doctor", "evolve", "fin
 """The commands that can talk to a server."""
 PAGE = 500
 SECONDS = 600.0
-LARGEST = 100_000_000
+MAX_ANSWER_BYTES = 100_000_000
 TOKEN = "PROWESS_TOKEN"
 
 
@@ -110,7 +110,7 @@ class Server:
             request.add_header("Content-Type", "application/json")
         try:
             with self._open(request, timeout=SECONDS) as answer:
-                return msgspec.json.decode(answer.read(LARGEST), type=type)
+                return msgspec.json.decode(answer.read(MAX_ANSWER_BYTES), type=type)
         except urllib.error.HTTPError as refused:
             raise self._refused(refused) from None
         except (OSError, HTTPException) as failure:
@@ -124,7 +124,7 @@ class Server:
 
     def _refused(self, refused: urllib.error.HTTPError) -> RemoteError:
         try:
-            said = msgspec.json.decode(refused.read(LARGEST), type=dict[str, Any])
+            said = msgspec.json.decode(refused.read(MAX_ANSWER_BYTES), type=dict[str, Any])
         except msgspec.MsgspecError:
             said = {}
         what = str(said.get("detail") or said.get("title") or f"answers {refused.code}")

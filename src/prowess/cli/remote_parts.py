@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MOST = 500
+MAX_PAGE = 500
 FORBIDDEN = 403
 
 
@@ -67,7 +67,7 @@ class RemoteJournal(Part):
             if entry.number > known.get(entry.chain, 0):
                 new.append(entry)
             # Chains grow beside each other: one look past what is known finds what came late.
-            elif number - len(new) >= MOST:
+            elif number - len(new) >= MAX_PAGE:
                 break
         return tuple(reversed(new))
 
@@ -77,7 +77,7 @@ class RemoteEvolution(Part):
         return _held(self._server.get("/evolution/status", dict[str, Any], agent=agent), Status)
 
     def history(self, agent: str, limit: int = 50) -> tuple[Generation, ...]:
-        asked = {"agent": agent, "limit": min(limit, MOST)}
+        asked = {"agent": agent, "limit": min(limit, MAX_PAGE)}
         found = self._server.get("/evolution/generations", list[dict[str, Any]], **asked)
         return tuple(_held(one, Generation) for one in found)
 

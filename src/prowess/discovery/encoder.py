@@ -24,7 +24,7 @@ DIMENSIONS = 384
 SHIPPED = Path(__file__).parent / "model"
 
 # Far more characters than the tokens the model reads; it spares splitting the rest of a huge text.
-LONGEST = 8192
+MAX_TEXT_LENGTH = 8192
 REINSTALL = "reinstall it: pip install --force-reinstall --no-deps prowess"
 
 
@@ -68,7 +68,7 @@ class Encoder:
 
     def _encode(self, text: str) -> Matrix:
         # Half of a surrogate pair is no character, and the tokenizer refuses it.
-        readable = text[:LONGEST].encode("utf-8", "replace").decode()
+        readable = text[:MAX_TEXT_LENGTH].encode("utf-8", "replace").decode()
         ids = np.array([self._tokenizer.encode(readable).ids], np.int64)
         (embedding,) = self._session.run(["embedding"], {"input_ids": ids})
         return np.asarray(embedding[0], np.float32)

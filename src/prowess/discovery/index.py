@@ -32,7 +32,7 @@ from prowess.types import Capability
 BATCH = 128
 # Below this, reading the changed ones again at the next opening is cheaper than writing everything.
 WORTH_WRITING = 256
-FEW = 200
+FEW_TEXTS = 200
 """Up to here stored vectors are asked for one by one; beyond, all are read at once."""
 
 Examples = Mapping[str, Sequence[str]]
@@ -297,7 +297,7 @@ class Index:
             return self._at_hand
         model = self.embedding.name
         with self._database.reading() as transaction:
-            if len(keys) > FEW:
+            if len(keys) > FEW_TEXTS:
                 rows = transaction.all(
                     "SELECT text, vector FROM vector WHERE workspace = :workspace AND model = :model",
                     model=model,

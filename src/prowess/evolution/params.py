@@ -8,7 +8,7 @@ from prowess.errors import EvolutionError, nearest
 from prowess.types import Json
 
 WEIGHT_TOLERANCE = 0.01
-MOST = 1_000_000
+MAX_COUNT = 1_000_000
 """What any number of these may be at most, in the library, the commands and the API alike."""
 
 
@@ -66,12 +66,12 @@ class Params:
             value = getattr(self, name)
             if not 0.0 <= value <= 1.0:
                 raise _unusable(f"{name} must be in [0.0, 1.0], got {value}")
-        if not 1 <= self.min_interactions <= MOST:
-            raise _unusable(f"min_interactions must be from 1 to {MOST}, got {self.min_interactions}")
-        if not 0 <= self.noise_margin <= MOST:
-            raise _unusable(f"noise_margin must be from 0 to {MOST}, got {self.noise_margin}")
-        if not 0 < self.drift_limit <= MOST:
-            raise _unusable(f"drift_limit must be above 0 and at most {MOST}, got {self.drift_limit}")
+        if not 1 <= self.min_interactions <= MAX_COUNT:
+            raise _unusable(f"min_interactions must be from 1 to {MAX_COUNT}, got {self.min_interactions}")
+        if not 0 <= self.noise_margin <= MAX_COUNT:
+            raise _unusable(f"noise_margin must be from 0 to {MAX_COUNT}, got {self.noise_margin}")
+        if not 0 < self.drift_limit <= MAX_COUNT:
+            raise _unusable(f"drift_limit must be above 0 and at most {MAX_COUNT}, got {self.drift_limit}")
 
 
 FRACTIONS = ("alpha", "beta", "theta_min", "gamma", "safety_floor", "rebalance_margin", "drift_allowance")

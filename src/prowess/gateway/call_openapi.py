@@ -19,7 +19,7 @@ from prowess.errors import SourceError
 from prowess.gateway.results import Answer, failed, said
 from prowess.types import Capability
 
-LARGEST = 32 * 1024 * 1024
+MAX_RESPONSE_BYTES = 32 * 1024 * 1024
 LONGEST_ERROR = 4000
 COOKIE = "!#$%&'()*+-./:<=>?@[]^_`{|}~"
 """What may stand in the value of a cookie beside letters and digits; anything else is escaped."""
@@ -62,7 +62,8 @@ async def call_operation(
         return failed(f"{capability.id}: no answer within {seconds:g} s; whether it took effect is not known")
     except _TooLong:
         return failed(
-            f"{capability.id}: its answer is longer than {LARGEST // 2**20} MiB; ask for less at a time"
+            f"{capability.id}: its answer is longer than {MAX_RESPONSE_BYTES // 2**20} MiB;"
+            " ask for less at a time"
         )
     except (httpx2.HTTPError, httpx2.StreamError) as error:
         return failed(f"{capability.id}: the service cannot be reached ({type(error).__name__})")
@@ -204,7 +205,7 @@ async def _read(response: httpx2.Response) -> bytes:
     async for chunk in response.aiter_bytes():
         parts.append(chunk)
         size += len(chunk)
-        if size > LARGEST:
+        if size > MAX_RESPONSE_BYTES:
             raise _TooLong
     return b"".join(parts)
 

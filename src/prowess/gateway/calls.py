@@ -1,7 +1,7 @@
 """One call, from the wish to the journal: exists, fits, allowed, done, remembered.
 
 Above: the server, which speaks the protocol. Below: the engine for every decision, and `routes` for the
-doing. Policy is asked here and not at the list: whatever a client knows or guesses, this is the door.
+doing. Policy is asked here and not at the list: whatever a client knows or guesses, this is where it counts.
 """
 
 import logging
@@ -89,34 +89,34 @@ class Calls:
         routes: Routes,
         remainders: Remainders,
         config: GatewayConfig,
-        clerk: EngineWorker,
+        worker: EngineWorker,
     ) -> None:
         self._engine = engine
         self._routes = routes
         self._remainders = remainders
         self._config = config
-        self._clerk = clerk
+        self._worker = worker
         self._schemas = Schemas()
         self.recording = CallLog(engine.journal, engine.payloads)
         self.searches = SearchHistory()
 
-    async def call(self, wish: CallRequest, client: Client, do: Execute | None = None) -> Answer:
+    async def call(self, request: CallRequest, client: Client, do: Execute | None = None) -> Answer:
         """Carry a wish out by the route its capability has, or as the caller of this would `do` it."""
         started = time.perf_counter()
         ended = CallResult(failed("cancelled"), "cancelled")
         try:
-            ended = await self._ended(wish, client, do or self._routed(client))
+            ended = await self._ended(request, client, do or self._routed(client))
             return ended.answer
         finally:
             milliseconds = (time.perf_counter() - started) * 1000
             # Also what was cancelled was called, and must be in the journal.
             with anyio.CancelScope(shield=True):
-                await self._clerk.do(self._remember, wish, client, ended, milliseconds)
+                await self._worker.do(self._remember, request, client, ended, milliseconds)
 
-    async def _ended(self, wish: CallRequest, client: Client, do: Execute) -> CallResult:
-        ready = await self._clerk.do(self._prepare, wish, client.caller)
+    async def _ended(self, request: CallRequest, client: Client, do: Execute) -> CallResult:
+        ready = await self._worker.do(self._prepare, request, client.caller)
         if isinstance(ready, ApprovalNeeded):
-            ready = await self._after_asking(ready, wish, client)
+            ready = await self._after_asking(ready, request, client)
         if isinstance(ready, CallResult):
             return ready
         assert isinstance(ready, PreparedCall)
@@ -137,7 +137,7 @@ class Calls:
             return CallResult(failed(text), "failed", revision, error.what, verdict)
         if answer.get("resultType") == "input_required":
             # The client comes again with its answer: that is the same use, and needs no second yes.
-            await self._clerk.do(self._engine.not_used, caller.agent, ready.decision)
+            await self._worker.do(self._engine.not_used, caller.agent, ready.decision)
             return CallResult(answer, "asked", revision, "the server asks", verdict)
         if self._config.neutralise_results:
             answer = await to_thread.run_sync(neutral, answer)
@@ -158,18 +158,18 @@ class Calls:
 
     # --- before: in a worker thread --------------------------------------------------------------
 
-    def _prepare(self, wish: CallRequest, caller: Caller) -> PreparedCall | CallResult | ApprovalNeeded:
+    def _prepare(self, request: CallRequest, caller: Caller) -> PreparedCall | CallResult | ApprovalNeeded:
         """Whether it may be carried out; what could not be remembered afterwards is not begun."""
         if self.recording.is_behind:
             return CallResult(failed(BUSY), "unavailable", detail="the store is busy")
         try:
-            return self._decided(wish, caller)
+            return self._decided(request, caller)
         except StoreError as error:
             logger.warning("a call was refused: %s", error)
             return CallResult(failed(BUSY), "unavailable", detail="the store is busy")
 
-    def _decided(self, wish: CallRequest, caller: Caller) -> PreparedCall | CallResult | ApprovalNeeded:
-        fitting = self._fitting(wish, caller)
+    def _decided(self, request: CallRequest, caller: Caller) -> PreparedCall | CallResult | ApprovalNeeded:
+        fitting = self._fitting(request, caller)
         if isinstance(fitting, CallResult):
             return fitting
         settled: list[Decision] = []
@@ -183,47 +183,51 @@ class Calls:
             if isinstance(refusal, ApprovalNeeded):
                 return refusal
             said = refusal.decision
-            return CallResult(failed(unknown(wish.id)), "denied", said.revision, said.reason, "deny")
+            return CallResult(failed(unknown(request.id)), "denied", said.revision, said.reason, "deny")
         return replace(fitting, decision=settled[-1])
 
-    def _fitting(self, wish: CallRequest, caller: Caller) -> PreparedCall | CallResult:
+    def _fitting(self, request: CallRequest, caller: Caller) -> PreparedCall | CallResult:
         """The capability and its arguments, if there is one and they fit."""
-        capability = self._engine.visible(caller.agent, caller.authenticated).capabilities.get(wish.id)
+        capability = self._engine.visible(caller.agent, caller.authenticated).capabilities.get(request.id)
         if capability is None:
             revision = self._engine.policy.revision
-            return CallResult(failed(unknown(wish.id)), "denied", revision, "not visible", "deny")
-        if wish.way == READ and capability.has_side_effects:
-            text = f"{wish.id} may change something: call it with {EFFECTS}."
+            return CallResult(failed(unknown(request.id)), "denied", revision, "not visible", "deny")
+        if request.way == READ and capability.has_side_effects:
+            text = f"{request.id} may change something: call it with {EFFECTS}."
             return CallResult(failed(text), "refused", detail="has side effects")
         if is_rejected(self._engine, capability):
-            return CallResult(failed(f"{wish.id} {REJECTED}"), "refused", detail="rejected by the guard")
-        arguments = as_arguments(wish.arguments)
+            return CallResult(failed(f"{request.id} {REJECTED}"), "refused", detail="rejected by the guard")
+        arguments = as_arguments(request.arguments)
         if arguments is None:
             return CallResult(failed("arguments must be an object"), "misfit")
         schema = self._engine.detail(capability.id).input_schema
         faults = self._schemas.faults((capability.id, capability.digest), schema, arguments)
         if faults:
-            text = misfit(wish.id, faults, clean_schema(schema or {}))
+            text = misfit(request.id, faults, clean_schema(schema or {}))
             detail = "; ".join(fault_without_values(fault, schema) for fault in faults)
             return CallResult(failed(text), "misfit", detail=detail)
         # A server that was down at the last look may be up again: calling it is how to find out.
         reasons = [why for why in capability.unavailable if not why.startswith("provider ")]
         if reasons:
-            text = f"{wish.id} cannot be used now: {'; '.join(reasons)}. A person can change that."
+            text = f"{request.id} cannot be used now: {'; '.join(reasons)}. A person can change that."
             return CallResult(failed(text), "unavailable", detail="; ".join(reasons))
         ready = PreparedCall(capability, arguments, Decision(verdict="deny", reason="not asked yet"))
         of_server = capability.kind == "resource" and capability.source_ref.kind == "mcp"
-        return self._placed(ready, wish, caller) if of_server else ready
+        return self._placed(ready, request, caller) if of_server else ready
 
-    def _placed(self, ready: PreparedCall, wish: CallRequest, caller: Caller) -> PreparedCall | CallResult:
+    def _placed(self, ready: PreparedCall, request: CallRequest, caller: Caller) -> PreparedCall | CallResult:
         """A resource is what its URI says: one that a server lists is that one, not the template named."""
         place = placed(self._engine.view(), ready.capability, ready.arguments.get("uri"))
         if isinstance(place, NoPlace):
-            text = f"{wish.id} was not read: {place.why}."
+            text = f"{request.id} was not read: {place.why}."
             return CallResult(failed(text), "misfit", detail=place.why)
         visible = self._engine.visible(caller.agent, caller.authenticated).capabilities
         if not {place.capability.id, *place.also} <= visible.keys():
-            text = unknown(wish.id) if wish.way == "resource" else f"There is no resource {place.uri!r} here."
+            text = (
+                unknown(request.id)
+                if request.way == "resource"
+                else f"There is no resource {place.uri!r} here."
+            )
             revision = self._engine.policy.revision
             return CallResult(failed(text), "denied", revision, "the uri is not visible", "deny")
         # What a person is asked, and a yes holds for, is this URI, whichever way it was named.
@@ -232,21 +236,21 @@ class Calls:
     # --- when a person must be asked -------------------------------------------------------------
 
     async def _after_asking(
-        self, needed: ApprovalNeeded, wish: CallRequest, client: Client
+        self, needed: ApprovalNeeded, request: CallRequest, client: Client
     ) -> PreparedCall | CallResult | ApprovalNeeded:
-        view = await self._clerk.do(self._engine.view)
-        asked = await client.ask(needed, view.get(needed.id), await self._clerk.do(self._shown, needed))
+        view = await self._worker.do(self._engine.view)
+        asked = await client.ask(needed, view.get(needed.id), await self._worker.do(self._shown, needed))
         if asked.answer is not None:
             return CallResult(asked.answer, "asked", needed.decision.revision, decision="ask")
         if asked.yes is None:
             return CallResult(failed(_waits(needed.id)), "asked", needed.decision.revision, decision="ask")
         # Somebody may have answered elsewhere meanwhile: then that holds.
         with suppress(PolicyError, NotFound):
-            await self._clerk.do(self._engine.answer, needed.approval, Said(yes=asked.yes, by=asked.by))
+            await self._worker.do(self._engine.answer, needed.approval, Said(yes=asked.yes, by=asked.by))
         if not asked.yes:
             text = f"The answer at the client was no: {needed.id} was not called."
             return CallResult(failed(text), "refused", needed.decision.revision, decision="ask")
-        ready = await self._clerk.do(self._prepare, wish, client.caller)
+        ready = await self._worker.do(self._prepare, request, client.caller)
         if isinstance(ready, ApprovalNeeded):
             return CallResult(failed(_waits(needed.id)), "asked", needed.decision.revision, decision="ask")
         return ready
@@ -258,21 +262,21 @@ class Calls:
 
     # --- after: in a worker thread ---------------------------------------------------------------
 
-    def _remember(self, wish: CallRequest, client: Client, ended: CallResult, milliseconds: float) -> None:
+    def _remember(self, request: CallRequest, client: Client, ended: CallResult, milliseconds: float) -> None:
         caller = client.caller
-        detail = self._discreet(wish, client, ended)[:LONGEST_DETAIL]
-        given, answered = self._kept(wish, ended)
+        detail = self._discreet(request, client, ended)[:LONGEST_DETAIL]
+        given, answered = self._kept(request, ended)
         call = Called(
-            capability=wish.id[:200],
-            way=wish.way,
+            capability=request.id[:200],
+            way=request.way,
             outcome=ended.how,
             detail=detail,
             decision=ended.decision,
             revision=ended.revision,
             milliseconds=round(milliseconds, 3),
             characters=size(ended.answer),
-            uri=self._address(wish),
-            search=self.searches.of(caller.agent, wish.id),
+            uri=self._address(request),
+            search=self.searches.of(caller.agent, request.id),
             arguments=given.digest if given else "",
             result=answered.digest if answered else "",
         )
@@ -281,7 +285,7 @@ class Calls:
         if ended.how in ("ok", "failed"):
             outcome = Outcome(
                 offer="",
-                capability=wish.id,
+                capability=request.id,
                 ok=ended.how == "ok",
                 agent=caller.agent,
                 detail=detail,
@@ -294,13 +298,13 @@ class Calls:
         kept = [payload for payload in (given, answered) if payload]
         self.recording.record(entries, caller.agent, made, kept)
 
-    def _kept(self, wish: CallRequest, ended: CallResult) -> tuple[Payload | None, Payload | None]:
+    def _kept(self, request: CallRequest, ended: CallResult) -> tuple[Payload | None, Payload | None]:
         """Arguments and result without credentials, where [journal] says that they are kept."""
         keeps = self._engine.ways.journal
         if not (keeps.keep_days and (keeps.keep_arguments or keeps.keep_results)):
             return None, None
         try:
-            given = self._payload(wish.arguments) if keeps.keep_arguments else None
+            given = self._payload(request.arguments) if keeps.keep_arguments else None
             return given, self._payload(ended.answer) if keeps.keep_results else None
         except StoreError:  # which texts are secret is not known then, so none is kept
             return None, None
@@ -308,30 +312,30 @@ class Calls:
     def _payload(self, value: object) -> Payload:
         return Payload.of(canonical(redacted_values(value, self._engine.hiding())))
 
-    def _discreet(self, wish: CallRequest, client: Client, ended: CallResult) -> str:
+    def _discreet(self, request: CallRequest, client: Client, ended: CallResult) -> str:
         """What went wrong, without any value that was given; what we say ourselves has none."""
         if ended.how != "failed" or not ended.detail:
             return ended.detail
-        brought = client.audience.brought.responses if client.audience else None
+        brought = client.elicitation_client.brought.responses if client.elicitation_client else None
         answers = [one.model_dump(mode="json") for one in (brought or {}).values()]
-        given = as_arguments(wish.arguments) or {"": wish.arguments}
+        given = as_arguments(request.arguments) or {"": request.arguments}
         try:
             return without_values(self._engine.hidden(ended.detail), given, answers)
         except StoreError:  # which texts are secret is not known then, so none is kept
             return ""
 
-    def _address(self, wish: CallRequest) -> str:
+    def _address(self, request: CallRequest) -> str:
         """What was read, where it has a URI: a template alone says little."""
         try:
-            return self._uri(wish)
+            return self._uri(request)
         except StoreError:  # what is secret in it is not known then
             return ""
 
-    def _uri(self, wish: CallRequest) -> str:
-        named = self._engine.view().capabilities.get(wish.id)
-        if wish.way != "resource" and (named is None or named.kind != "resource"):
+    def _uri(self, request: CallRequest) -> str:
+        named = self._engine.view().capabilities.get(request.id)
+        if request.way != "resource" and (named is None or named.kind != "resource"):
             return ""
-        given = (as_arguments(wish.arguments) or {}).get("uri")
+        given = (as_arguments(request.arguments) or {}).get("uri")
         own = named.metadata.get("uri") if named else None
         uri = shown({"uri": own or given or ""}, self._engine.hidden)["uri"]
         return uri.removeprefix('"').removesuffix('"')

@@ -8,7 +8,7 @@ from mcp.shared.dispatcher import ProgressFnT
 
 from prowess.errors import ApprovalNeeded
 from prowess.gateway.caller import Caller
-from prowess.gateway.elicitation.client import ClientAudience
+from prowess.gateway.elicitation.client import RelayedClient
 from prowess.gateway.results import Answer
 from prowess.types import Capability
 
@@ -31,4 +31,4 @@ class Client:
     ask: AskPerson
     progress: ProgressFnT | None = None
     meta: Mapping[str, Any] | None = None
-    audience: ClientAudience | None = None
+    elicitation_client: RelayedClient | None = None

@@ -34,8 +34,8 @@ class Gateway:
         self.remainders = Remainders()
         self.routes = Routes(engine, upstreams, environment, config.timeout)
         # SQLite has one writer at a time; those in its own queue would sleep, those in ours wait their turn.
-        self._clerk = EngineWorker(8 if engine.store.startswith("postgres") else 1)
-        self.calls = Calls(engine, self.routes, self.remainders, config, self._clerk)
+        self._worker = EngineWorker(8 if engine.store.startswith("postgres") else 1)
+        self.calls = Calls(engine, self.routes, self.remainders, config, self._worker)
         self.bus = Listeners()
         self._following = Following(engine, upstreams, self.bus, config.poll, reloading)
         self._ready = False
@@ -44,7 +44,7 @@ class Gateway:
     async def running(self) -> AsyncIterator[None]:
         """Servers are kept and the catalogue is current while this lasts."""
         self.upstreams.changed = self._following.changed
-        with self.calls.recording.running(), self._clerk.working():
+        with self.calls.recording.running(), self._worker.working():
             async with (
                 self.upstreams.running() as portal,
                 self._following.running(portal),

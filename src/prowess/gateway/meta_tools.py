@@ -55,8 +55,8 @@ class MetaTools:
         given = params.arguments or {}
         way = next((one for one in (READ, EFFECTS) if one == params.name), None)
         if way:
-            wish = CallRequest(_text(given, "id"), given.get("arguments"), way)
-            return await self._gateway.calls.call(wish, client)
+            request = CallRequest(_text(given, "id"), given.get("arguments"), way)
+            return await self._gateway.calls.call(request, client)
         if params.name == "read_reference" and _text(given, "reference").startswith(TEXTS):
             return await self._gateway.calls.call(CallRequest(_text(given, "reference"), {}, READ), client)
         if params.name in META_NAMES:
@@ -168,11 +168,11 @@ class MetaTools:
             CallRequest(capability.id, arguments, "prompt"), client, do, _no("prompt", name)
         )
 
-    async def _used(self, wish: CallRequest, client: Client, do: Execute, missing: NotFound) -> Answer:
-        answer = await self._gateway.calls.call(wish, client, do)
+    async def _used(self, request: CallRequest, client: Client, do: Execute, missing: NotFound) -> Answer:
+        answer = await self._gateway.calls.call(request, client, do)
         if answer.get("isError"):
             text = first_text(answer)
-            raise missing if text == unknown(wish.id) else SourceError(wish.id, text, "")
+            raise missing if text == unknown(request.id) else SourceError(request.id, text, "")
         return answer
 
 

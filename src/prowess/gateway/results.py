@@ -2,7 +2,7 @@
 
 An answer passes through as it came unless its text is longer than is allowed; then its beginning is
 sent with a reference under which the rest can be read, by the same agent alone, for a while. What we say
-ourselves goes through the door, and so does everything where `neutralise_results` asks for it.
+ourselves goes through the sanitiser, and so does everything where `neutralise_results` asks for it.
 """
 
 import secrets
@@ -53,7 +53,7 @@ def passed(result: Mapping[str, Any]) -> Answer:
 
 
 def neutral(answer: Answer) -> Answer:
-    """The answer with every text in it past the door: content, structured content, messages, resources."""
+    """The answer with every text sanitised: content, structured content, messages, resources."""
     shown: Answer = _neutral(answer, EXACT)
     return shown
 

@@ -35,7 +35,7 @@ from prowess.gateway.caller import Caller
 from prowess.gateway.client import Client
 from prowess.gateway.descriptions import clean
 from prowess.gateway.elicitation.approval import ask_nobody, ask_person
-from prowess.gateway.elicitation.client import Brought, ClientAudience
+from prowess.gateway.elicitation.client import Brought, RelayedClient
 from prowess.gateway.gateway import Gateway
 from prowess.gateway.meta_tools import MetaTools
 from prowess.gateway.resources import page, prompts, resources, templates
@@ -172,7 +172,7 @@ class _Face:
             ask=partial(ask_person, context, brought) if self._may_answer else ask_nobody,
             progress=context.session.report_progress if asks_for_progress else None,
             meta=meta,
-            audience=ClientAudience(context, brought, self._of(context, caller)),
+            elicitation_client=RelayedClient(context, brought, self._of(context, caller)),
         )
 
 

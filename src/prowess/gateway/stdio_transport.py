@@ -20,7 +20,7 @@ from mcp_types import jsonrpc_message_adapter
 CHUNK = 256 * 1024
 BUFFERED = 32
 """Messages that may wait, so that reading, working and writing need not take turns."""
-LONGEST = 64 * 1024 * 1024
+MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 
 Incoming = SessionMessage | Exception
 
@@ -66,7 +66,7 @@ async def _read(descriptor: int, arriving: MemoryObjectSendStream[Incoming]) -> 
             while True:
                 await anyio.wait_readable(descriptor)
                 chunk = os.read(descriptor, CHUNK)
-                if not chunk or len(rest) > LONGEST:
+                if not chunk or len(rest) > MAX_MESSAGE_BYTES:
                     return
                 if b"\n" not in chunk:
                     rest += chunk

@@ -56,10 +56,10 @@ class SuspendedCall:
 
     @property
     def of(self) -> object:
-        return self.client.audience.of if self.client.audience else self
+        return self.client.elicitation_client.of if self.client.elicitation_client else self
 
     async def answer(self, question: InputRequest, server: str) -> Reply:
-        if self.client.audience is None or not self.client.audience.can(question):
+        if self.client.elicitation_client is None or not self.client.elicitation_client.can(question):
             return cannot(question)
         waiting = _Open(signed(question, server))
         key = secrets.token_hex(4)
@@ -106,49 +106,51 @@ class Parking:
     async def begin(self, client: Client, id: str, work: Work) -> dict[str, Any]:
         """Start a call; returns its result, or what its client must bring an answer to."""
         assert self._tasks is not None, "calls are made while the gateway runs"
-        parked = SuspendedCall(client, id)
-        self._tasks.start_soon(self._carry_out, parked, work)
-        return await self._next(parked)
+        suspended = SuspendedCall(client, id)
+        self._tasks.start_soon(self._carry_out, suspended, work)
+        return await self._next(suspended)
 
     async def resume(self, client: Client, id: str, handle: str) -> dict[str, Any]:
-        parked = self._waiting.get(handle)
-        if parked is None or (parked.client.caller, parked.id) != (client.caller, id):
+        suspended = self._waiting.get(handle)
+        if suspended is None or (suspended.client.caller, suspended.id) != (client.caller, id):
             return failed(f"What {id} asked is no longer open; call it again from the beginning.")
         del self._waiting[handle]
-        parked.come_back(client, client.audience.brought.responses if client.audience else None)
-        return await self._next(parked)
+        suspended.come_back(
+            client, client.elicitation_client.brought.responses if client.elicitation_client else None
+        )
+        return await self._next(suspended)
 
-    async def _next(self, parked: SuspendedCall) -> dict[str, Any]:
-        while parked.result is None and not parked.open:
-            parked.news = anyio.Event()
+    async def _next(self, suspended: SuspendedCall) -> dict[str, Any]:
+        while suspended.result is None and not suspended.open:
+            suspended.news = anyio.Event()
             try:
-                await parked.news.wait()
+                await suspended.news.wait()
             except BaseException:
-                parked.scope.cancel()
+                suspended.scope.cancel()
                 raise
-        if isinstance(parked.result, SourceError):
-            raise parked.result
-        return parked.result if parked.result is not None else self._park(parked)
+        if isinstance(suspended.result, SourceError):
+            raise suspended.result
+        return suspended.result if suspended.result is not None else self._park(suspended)
 
-    def _park(self, parked: SuspendedCall) -> dict[str, Any]:
+    def _park(self, suspended: SuspendedCall) -> dict[str, Any]:
         handle = secrets.token_urlsafe(18)
-        parked.shown = tuple(parked.open)
-        self._waiting[handle] = parked
+        suspended.shown = tuple(suspended.open)
+        self._waiting[handle] = suspended
         while len(self._waiting) > MOST_PARKED:
             self._waiting.popitem(last=False)[1].scope.cancel()
         return {
             "resultType": "input_required",
-            "inputRequests": _shown({key: one.question for key, one in parked.open.items()}),
+            "inputRequests": _shown({key: one.question for key, one in suspended.open.items()}),
             "requestState": f"{PARKED}{handle}",
         }
 
-    async def _carry_out(self, parked: SuspendedCall, work: Work) -> None:
-        with parked.scope:
+    async def _carry_out(self, suspended: SuspendedCall, work: Work) -> None:
+        with suspended.scope:
             try:
-                parked.result = await work(parked)
+                suspended.result = await work(suspended)
             except SourceError as error:
-                parked.result = error
-            parked.news.set()
+                suspended.result = error
+            suspended.news.set()
 
 
 def _shown(questions: Mapping[str, InputRequest]) -> dict[str, Any]:

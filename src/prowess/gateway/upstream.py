@@ -30,7 +30,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from prowess.config import GatewayConfig
 from prowess.errors import SourceError
-from prowess.gateway.elicitation.upstream import Audience, CallSlot, Questions
+from prowess.gateway.elicitation.upstream import CallSlot, ElicitationClient, Questions
 from prowess.gateway.progress import Report, Reports
 from prowess.sources.mcp.connection import Party
 from prowess.sources.mcp.diagnostics import Conduct
@@ -107,7 +107,7 @@ class Upstream:
         self,
         request: Request[Any, Any],
         progress: ProgressFnT | None = None,
-        audience: Audience | None = None,
+        elicitation_client: ElicitationClient | None = None,
     ) -> dict[str, Any]:
         """Send one request and return the result as it came. Raises `SourceError` when there is none."""
         began = anyio.current_time()
@@ -124,7 +124,7 @@ class Upstream:
             await place.take()
             try:
                 attempt = await self._connected()
-                with self._questions.during(audience, place):
+                with self._questions.during(elicitation_client, place):
                     result: dict[str, Any] = await self._guarded(
                         attempt,
                         lambda client: client.session.send_request(request, RAW, progress_callback=told),

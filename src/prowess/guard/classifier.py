@@ -2,11 +2,11 @@
 
 Above stands judge in sanitise, which asks it for a second opinion. The head beside this file is made by
 `train/guard.py`: one weight for each hashed word, pair of words and pair with a gap, and one for each concept
-and pair of concepts (`concepts.py`) that stand in one sentence or close together. It reads at most `MOST`
-windows of a text, and says which stretches of a long one the networks read (`reader.py`). What networks,
-head and rules say is added up, in two ways; `model/limits.json`, made by `train/guard_limits.py`, says what
-each counts and from which sum on a text of each channel is rejected. Where the networks are not there, the
-head speaks alone. The same text gets the same answer every time.
+and pair of concepts (`concepts.py`) that stand in one sentence or close together. It reads at most
+`MAX_WINDOWS` windows of a text, and says which stretches of a long one the networks read (`networks.py`).
+What networks, head and rules say is added up, in two ways; `model/limits.json`, made by
+`train/guard_limits.py`, says what each counts and from which sum on a text of each channel is rejected. Where
+the networks are not there, the head speaks alone. The same text gets the same answer every time.
 """
 
 import json
@@ -35,7 +35,7 @@ SUMS = "limits.json"
 CHANNELS = ("tool_description", "schema_field", "card", "skill", "result")
 BUCKETS = 1 << 14
 WINDOW = 300
-MOST = 48
+MAX_WINDOWS = 48
 """Windows read of one text: all of a short one, the first and the last of a long one."""
 SENTENCES = 240
 WORDS = 60
@@ -215,7 +215,7 @@ def windows(text: str, shown: Spans = NOTHING) -> list[SentenceWindow]:
         places = places[: SENTENCES // 2] + places[-SENTENCES // 2 :]
     read = [sentence(folded, start, end, original) for start, end in places]
     runs = list(runs_of([(one.start, one.end) for one in read], WINDOW))
-    chosen = runs if len(runs) <= MOST else runs[: MOST // 2] + runs[-MOST // 2 :]
+    chosen = runs if len(runs) <= MAX_WINDOWS else runs[: MAX_WINDOWS // 2] + runs[-MAX_WINDOWS // 2 :]
     words = cache(lambda at: _words(read[at].words))
     masks = [_mask(one, shown) for one in read]
     return [

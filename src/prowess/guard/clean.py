@@ -1,4 +1,4 @@
-"""Capabilities as they may be shown: every text that somebody wrote, through the door."""
+"""Capabilities as they may be shown: every text that somebody wrote, through the sanitiser."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -49,7 +49,7 @@ def _clean(value: Json, depth: int) -> Json:
 
 
 def _line(text: str) -> str:
-    """A name stays on its line, where it cannot begin another voice; the door is last, so nothing rejoins."""
+    """A name stays on its line, where it begins no other voice; the sanitiser is last, so nothing rejoins."""
     if text.isascii() and text.isidentifier():
         return text
     return str(admit(" ".join(text.split()), "schema_field"))

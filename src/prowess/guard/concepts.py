@@ -50,7 +50,7 @@ ENGLISH = frozenset(("the", "of", "to", "and", "a", "in", "is", "for", "with", "
 SHOUTED = re.compile(r"\b[A-Z]{4,30}\b")
 
 SENTENCE_END = re.compile(r"(?<=[.!?;\u3002\uff01\uff1f])\s+|\n+|(?<=[\u3002\uff01\uff1f])")
-LONGEST = 260
+MAX_SENTENCE_LENGTH = 260
 """How many characters of a text without stops make a sentence."""
 
 
@@ -131,9 +131,9 @@ def pieces(text: str) -> Iterator[tuple[int, int]]:
     at = 0
     ends = [(match.start(), match.end()) for match in SENTENCE_END.finditer(text)]
     for stop, following in [*ends, (len(text), len(text))]:
-        for start in range(at, stop, LONGEST):
-            if text[start : min(start + LONGEST, stop)].strip():
-                yield start, min(start + LONGEST, stop)
+        for start in range(at, stop, MAX_SENTENCE_LENGTH):
+            if text[start : min(start + MAX_SENTENCE_LENGTH, stop)].strip():
+                yield start, min(start + MAX_SENTENCE_LENGTH, stop)
         at = following
 
 

@@ -1,6 +1,6 @@
 """Read what is written in another alphabet: base64, hexadecimal, escapes, binary, shifted letters.
 
-Above stand the door in sanitise, which takes encoded voices out, and hidden, which hands what was
+Above stand `sanitise`, which takes encoded voices out, and hidden, which hands what was
 decoded to the judge. For the judge only prose counts: a digest, a key or a picture decodes to no words.
 The door reads all base64 and hexadecimal of a text at once, wherever it begins.
 """
@@ -25,9 +25,9 @@ Octets = npt.NDArray[np.uint8]
 Places = npt.NDArray[np.int64]
 Chosen = npt.NDArray[np.bool_]
 
-MOST = 64
+MAX_DECODED_RUNS = 64
 """How many encoded stretches of one text are read; nobody needs more, and time is bounded."""
-LONGEST = 20_000
+MAX_DECODED_LENGTH = 20_000
 
 SHORTEST = 6
 """How many readable characters in a row say something; `<user>` has six."""
@@ -263,7 +263,7 @@ def _is_text(octets: Octets) -> Chosen:
 
 def encoded_prose(text: str) -> tuple[Encoded, ...]:
     """Every encoded stretch that decodes to words, in order."""
-    return tuple(sorted(islice(_encoded(text), MOST), key=lambda found: found.start))
+    return tuple(sorted(islice(_encoded(text), MAX_DECODED_RUNS), key=lambda found: found.start))
 
 
 def _encoded(text: str) -> Iterator[Encoded]:
@@ -280,7 +280,7 @@ def _announced(text: str) -> Iterator[Encoded]:
         ("base64", SHORT_BASE64, _from_base64),
         ("hexadecimal", SHORT_HEXADECIMAL, _from_hexadecimal),
     ):
-        for match in islice(pattern.finditer(text), MOST):
+        for match in islice(pattern.finditer(text), MAX_DECODED_RUNS):
             said = decode(match[0])
             if len(said) >= SHORTEST - 1 and said.isascii() and said.replace(" ", "").isalpha():
                 yield Encoded(kind, match.start(), match.end(), said)
@@ -290,8 +290,8 @@ def _of_kind(
     text: str, kind: str, sign: str, pattern: re.Pattern[str], decode: Decoding
 ) -> Iterator[Encoded]:
     if sign in text:
-        for match in islice(pattern.finditer(text), 4 * MOST):
-            said = decode(match[0][:LONGEST])
+        for match in islice(pattern.finditer(text), 4 * MAX_DECODED_RUNS):
+            said = decode(match[0][:MAX_DECODED_LENGTH])
             # Encoded twice is still encoded.
             said = decode(said) or said if said and pattern.fullmatch(said) else said
             if reads_as_prose(said) or (kind == "escapes" and said.strip().isalpha()):
@@ -376,7 +376,7 @@ HEXADECIMAL_VALUES = _valued(b" \t\r\n,:;\\xX", b"0123456789abcdef", b"012345678
 
 def _shifted(text: str) -> Iterator[Encoded]:
     """Rot13 and its relatives, and words written backwards."""
-    sample = text[:LONGEST].lower()
+    sample = text[:MAX_DECODED_LENGTH].lower()
     words = set(WORD.findall(sample))
     enough = 2 if ANNOUNCED.search(sample) else 3
     for shift in range(1, 26):

@@ -12,9 +12,9 @@ from itertools import islice
 from prowess.guard.encodings import encoded_prose
 from prowess.text.characters import fold
 
-MOST = 40
+MAX_HIDDEN_PARTS = 40
 
-LONGEST = 4000
+MAX_HIDDEN_LENGTH = 4000
 COMMENTS = (("<!--", "-->"), ("{{!--", "--}}"), ("{#", "#}"), ("/*", "*/"))
 LINK_NOTE = re.compile(r"\[(?://|\^?\w{1,20})\]:\s?#?\s?(?:\(([^\n]{6,2000})\)|\"([^\n]{6,2000})\")")
 TITLE = re.compile(r"\]\([^\s()]{1,400}\s+[\"']([^\"'\n]{20,1000})[\"']\)|!\[([^\]\n]{40,1000})\]\(")
@@ -74,19 +74,19 @@ def hidden(text: str) -> tuple[Hidden, ...]:
 def _in_comments(text: str) -> Iterator[Hidden]:
     for opening, closing in COMMENTS:
         end = 0
-        for _ in range(MOST):
+        for _ in range(MAX_HIDDEN_PARTS):
             start = text.find(opening, end)
             end = text.find(closing, start + len(opening))
             if start < 0 or end < 0:
                 break
-            said = text[start + len(opening) : end][:LONGEST]
+            said = text[start + len(opening) : end][:MAX_HIDDEN_LENGTH]
             yield Hidden("says it in a comment", said, start, 0 if opening == "/*" else 1)
 
 
 def _in_markup(text: str) -> Iterator[Hidden]:
     if "<" in text or "[" in text or "{" in text:
         for reason, weight, pattern in MARKUP:
-            for match in islice(pattern.finditer(text), MOST):
+            for match in islice(pattern.finditer(text), MAX_HIDDEN_PARTS):
                 said = next((group for group in match.groups() if group), "")
                 yield Hidden(reason, said, match.start(), weight)
 
@@ -103,16 +103,16 @@ MARKUP = (
 def _in_characters(text: str) -> Iterator[Hidden]:
     if text.isascii():
         return
-    for match in islice(TAG_TEXT.finditer(text), MOST):
+    for match in islice(TAG_TEXT.finditer(text), MAX_HIDDEN_PARTS):
         if text[match.start() - 1 : match.start()] != FLAG:
             said = "".join(chr(ord(c) - 0xE0000) for c in match[0])
             yield Hidden("says it in invisible tag characters", said, match.start(), 3)
     if selectors := SELECTOR_TEXT.search(text):
         yield Hidden("carries data in invisible selectors", _selected(selectors[0]), selectors.start(), 3)
-    mixed = [m for m in islice(MIXED_WORD.finditer(text), MOST) if fold(m[0]).text.isascii()]
+    mixed = [m for m in islice(MIXED_WORD.finditer(text), MAX_HIDDEN_PARTS) if fold(m[0]).text.isascii()]
     if len(mixed) >= 3:
         yield Hidden("mixes alphabets inside words", fold(text).text, mixed[0].start(), 3)
-    styled = list(islice(STYLED_WORD.finditer(text), MOST))
+    styled = list(islice(STYLED_WORD.finditer(text), MAX_HIDDEN_PARTS))
     if len(styled) >= 3 and not IDEOGRAPH.search(text):
         yield Hidden("writes in letters that only look plain", fold(text).text, styled[0].start(), 2)
 
@@ -131,7 +131,7 @@ def _in_encodings(text: str) -> Iterator[Hidden]:
 def _in_spelling(text: str) -> Iterator[Hidden]:
     if len(SPLIT.findall(text)) >= 10:
         yield Hidden("spells it letter by letter", SPLIT.sub("", text), 0, 2)
-    for match in islice(SPELLED.finditer(text), MOST):
+    for match in islice(SPELLED.finditer(text), MAX_HIDDEN_PARTS):
         # Letters that are parted by dots leave the blanks to part the words.
         words = re.split(r" +" if DOTTED.match(match[0]) else r" {2,}", match[0])
         said = " ".join(re.sub(r"[ ._*-]", "", word) for word in words)

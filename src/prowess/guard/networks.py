@@ -32,7 +32,7 @@ ENCODER = Path(__file__).parents[1] / "discovery" / "model"
 
 STRETCH = 420
 """How many characters are read at a time: whole sentences, and half of them again with the next."""
-MOST, MOST_HIDDEN = 12, 6
+MAX_STRETCHES, MAX_HIDDEN_STRETCHES = 12, 6
 """Stretches read of one text, and of one that it hides: those around the places others find most telling."""
 TOKENS = 128
 NOTHING_READ = -20.0
@@ -93,10 +93,10 @@ def _parted(piece: tuple[int, int], sizes: Sizes | None) -> Iterator[tuple[int, 
 
 def telling(runs: Sequence[tuple[int, int]], places: Sequence[int]) -> list[tuple[int, int]]:
     """All runs of a short text; of a longer one those that hold the places given, the first of them first."""
-    if len(runs) <= MOST:
+    if len(runs) <= MAX_STRETCHES:
         return list(runs)
     held = [[run for run in runs if run[0] <= place < run[1]] for place in places]
-    return list(dict.fromkeys(run for found in held for run in found[-1:]))[:MOST]
+    return list(dict.fromkeys(run for found in held for run in found[-1:]))[:MAX_STRETCHES]
 
 
 def folded(text: str) -> str:
@@ -217,7 +217,7 @@ class Reader:
         for one in hidden:
             said = folded(one.said)
             read += [replace(one, said=asked(said[start:end], channel, hidden=True))
-                     for start, end in stretches(said)[:MOST_HIDDEN]]  # fmt: skip
+                     for start, end in stretches(said)[:MAX_HIDDEN_STRETCHES]]  # fmt: skip
         seen = NetworkScores()
         for stretch in read:
             seen = worse(seen, stretch, *self.log_odds(stretch.said))

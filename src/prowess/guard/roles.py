@@ -1,6 +1,6 @@
 """Role markers, role tags and template tokens: whatever pretends to be another voice in the conversation.
 
-Above stands the door in sanitise; below are characters, which looks through disguises, and quoting,
+Above stands `sanitise`; below are characters, which looks through disguises, and quoting,
 which knows code. All patterns run on folded text, so they name plain lower-case letters only.
 """
 

@@ -1,4 +1,4 @@
-"""The door: nothing reaches a prompt but through here.
+"""The sanitiser: nothing reaches a prompt but through here.
 
 Two jobs, kept apart. `neutralise` changes a text so that nothing in it can pass for another voice, and
 leaves honest text as it is. `judge` changes nothing and says what a text tries to do, for quarantine and
@@ -42,7 +42,7 @@ BEYOND_DOUBT = 4
 SHOWN_ENOUGH = 10
 """The same for what stands in code or quotation marks: a whole forged conversation, not an example."""
 
-LONGEST = 60_000
+MAX_JUDGED_LENGTH = 60_000
 """How many characters of one text are judged; all of it is neutralised."""
 MOST_HIDDEN = 4000
 HIDDEN_READ = 6
@@ -71,7 +71,7 @@ SAYING = 20
 
 
 class Prompt(str):
-    """Text that went through the door. Made by `admit` alone; asking for one elsewhere fails."""
+    """Text that went through the sanitiser. Made by `admit` alone; asking for one elsewhere fails."""
 
     __slots__ = ()
 
@@ -242,7 +242,10 @@ def read(text: str) -> ParsedText:
 
 def _bounded(text: str) -> str:
     """What is judged of a text: all of it, or the beginning and the end of one that is very long."""
-    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]}\n{text[-LONGEST // 2 :]}"
+    if len(text) <= MAX_JUDGED_LENGTH:
+        return text
+    half = MAX_JUDGED_LENGTH // 2
+    return f"{text[:half]}\n{text[-half:]}"
 
 
 def _verdict(findings: Iterable[Finding]) -> Outcome:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from prowess.guard.classifier import Classifier
-from prowess.guard.sanitise import LONGEST, Channel, Judgement, Provenance, judge
+from prowess.guard.sanitise import MAX_JUDGED_LENGTH, Channel, Judgement, Provenance, judge
 from prowess.text.secrets import secrets
 from prowess.types import Capability, Detail, Draft, Json
 
@@ -15,7 +15,7 @@ MOST_CHARACTERS = 250_000
 """A capability that says more than this is not judged, and so not shown before a person has looked at it."""
 OVERLAP = 1000
 """What two pieces of a long text share, so that nothing is cut in two everywhere."""
-FEW = 3
+FEW_WORDS = 3
 """Texts of so many words are put together: an attack may be cut into such."""
 LONGEST_NAME = 8
 """A name of more words is a sentence."""
@@ -120,7 +120,7 @@ def texts(draft: Draft) -> Iterator[CapabilityText]:
             "the whole", "\n", [description, *(field.text for field in fields[:MOST_FIELDS])]
         )
     yield from _together("names", " ", [*names, "\n", *map(_spaced, names)])
-    words = [one.text for one in said if not one.is_name and len(one.text.split()) <= FEW]
+    words = [one.text for one in said if not one.is_name and len(one.text.split()) <= FEW_WORDS]
     yield from _together("words", " ", [word for word in words if word not in TYPES])
 
 
@@ -180,8 +180,8 @@ def _together(place: str, seam: str, parts: Iterable[str]) -> Iterator[Capabilit
 
 def _pieces(text: CapabilityText) -> Iterator[CapabilityText]:
     """A text, or the pieces of one that is too long to be judged at once."""
-    for start in range(0, len(text.text), LONGEST - OVERLAP):
-        piece = text.text[start : start + LONGEST]
+    for start in range(0, len(text.text), MAX_JUDGED_LENGTH - OVERLAP):
+        piece = text.text[start : start + MAX_JUDGED_LENGTH]
         if start == 0 or len(piece) > OVERLAP:
             yield replace(text, text=piece)
 

@@ -13,7 +13,7 @@ from prowess.guard.quotations import QuotedSpans
 
 NEAR = 500
 """Signals this many characters apart still speak of one thing."""
-MOST = 20
+MAX_SIGNALS = 20
 """How many places of one pattern are looked at."""
 
 
@@ -50,7 +50,7 @@ def signals(plain: str, latin: str, shown: QuotedSpans) -> tuple[Signal, ...]:
 
 def _matches(known: Iterable[AttackPattern], text: str, shown: QuotedSpans) -> Iterator[Signal]:
     for pattern in known:
-        for match in islice(pattern.expression.finditer(text), MOST):
+        for match in islice(pattern.expression.finditer(text), MAX_SIGNALS):
             spans = shown.quotations if pattern.family in IN_CODE else shown.all
             excused = spans.hold(match.start(), match.end())
             weight = pattern.weight - _described(text, match.start())

@@ -9,13 +9,13 @@ from collections.abc import Callable, Hashable
 from threading import Lock
 from typing import Generic, TypeVar
 
-MOST = 4096
+MAX_VERDICTS = 4096
 
 Verdict = TypeVar("Verdict")
 
 
 class VerdictCache(Generic[Verdict]):
-    def __init__(self, most: int = MOST) -> None:
+    def __init__(self, most: int = MAX_VERDICTS) -> None:
         self._kept: OrderedDict[Hashable, Verdict] = OrderedDict()
         self._most = most
         self._lock = Lock()

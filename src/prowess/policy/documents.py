@@ -14,7 +14,7 @@ import yaml
 
 from prowess.errors import PolicyError, nearest
 
-LARGEST = 4 * 1024 * 1024
+MAX_FILE_BYTES = 4 * 1024 * 1024
 DEEPEST = 32
 
 _Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -25,12 +25,12 @@ def read_document(path: Path) -> Mapping[str, object]:
     place = path.name
     try:
         with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
+            data = file.read(MAX_FILE_BYTES + 1)
     except OSError as failure:
         what = f"cannot be read ({failure.strerror or failure})"
         raise PolicyError(str(path), what, "restore the file, or take it out of [policy] files") from None
-    if len(data) > LARGEST:
-        raise PolicyError(place, f"is larger than {LARGEST} bytes", "split it into several files")
+    if len(data) > MAX_FILE_BYTES:
+        raise PolicyError(place, f"is larger than {MAX_FILE_BYTES} bytes", "split it into several files")
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:

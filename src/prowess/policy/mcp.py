@@ -15,7 +15,7 @@ from prowess.policy.resolve import mention
 from prowess.policy.snapshot import PolicySnapshot
 from prowess.types import Capability, Json, JsonObject
 
-LONGEST = 48
+MAX_TOOL_NAME_LENGTH = 48
 """Clients take 64 characters and put `mcp__SERVER__` in front."""
 MARK = "-x"
 DIGITS = 10
@@ -32,10 +32,15 @@ SchemaOf = Callable[[str], JsonObject | None]
 def tool_name(id: str) -> str:
     """The name of an id as a tool, at most 48 of `A-Z a-z 0-9 _ -`."""
     plain = _short(id).replace(":", SEPARATOR)
-    if len(plain) <= LONGEST and PLAIN.match(plain) and not HASHED.search(plain) and tool_id(plain) == id:
+    if (
+        len(plain) <= MAX_TOOL_NAME_LENGTH
+        and PLAIN.match(plain)
+        and not HASHED.search(plain)
+        and tool_id(plain) == id
+    ):
         return plain
     digest = hashlib.sha256(id.encode()).hexdigest()[:DIGITS]
-    readable = re.sub(r"[^A-Za-z0-9_-]+", "-", plain)[: LONGEST - DIGITS - len(MARK)].strip("-_")
+    readable = re.sub(r"[^A-Za-z0-9_-]+", "-", plain)[: MAX_TOOL_NAME_LENGTH - DIGITS - len(MARK)].strip("-_")
     return f"{readable}{MARK}{digest}"
 
 

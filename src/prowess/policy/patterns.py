@@ -22,7 +22,7 @@ EVENT = "event:"
 HOST = "host:"
 HANDLERS = ("events", "")
 """The kinds of source whose metadata a program wrote: handlers, and what a program made itself."""
-LONGEST = 256
+MAX_PATTERN_LENGTH = 256
 AFTER_ANY = "\U0010ffff"
 
 Target = Literal["everything", "ids", "names", "host"]
@@ -161,11 +161,11 @@ def _parts(glob: str) -> tuple[str, ...]:
 
 
 def _checked(text: str, place: str) -> str:
-    if not text or len(text) > LONGEST or not text.isprintable() or text != text.strip():
+    if not text or len(text) > MAX_PATTERN_LENGTH or not text.isprintable() or text != text.strip():
         raise PolicyError(
             place,
             f"{text[:40]!r} is not a pattern",
-            f"write 1 to {LONGEST} printable characters, `*` for any",
+            f"write 1 to {MAX_PATTERN_LENGTH} printable characters, `*` for any",
         )
     if text.startswith("-"):
         raise PolicyError(place, f"{text!r} begins with '-', which removes nothing", "use disallowed_tools")

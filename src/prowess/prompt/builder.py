@@ -100,13 +100,13 @@ class OfferBuilder:
         return self._maps[key]
 
     def _admitted(self, tier: Tier, budget: int) -> Tier:
-        """The map holds names that others gave; should the door make it too long, there is none."""
+        """The map holds names that others gave; should the sanitiser make it too long, there is none."""
         text = admit(tier.text, "result")
         tokens = self._counter.count(text)
         return Tier(text, tokens) if tokens <= budget else Tier()
 
     def joined(self, *parts: str) -> Prompt:
-        """Parts of a prompt, each of which came through the door, as one."""
+        """Parts of a prompt, each of which came through the sanitiser, as one."""
         return admit("\n\n".join(part for part in parts if part), "result")
 
     def clean(self, capability: Capability) -> Capability:

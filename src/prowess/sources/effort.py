@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from prowess.types import JsonObject
 
-MOST = 10_000
+MAX_STEPS = 10_000
 """Steps that a check may take; a step is a part of a schema held against a value, or a character matched."""
 MOST_PATTERNS = 100
 DEEPEST = 100
@@ -82,7 +82,7 @@ def patterns_of(schema: JsonObject) -> list[str]:
 def effort(schema: JsonObject, value: object) -> int:
     """The most steps that checking a value takes. Raises `TooCostly` where that is too much."""
     steps = _Check(schema).steps(schema, value, 0)
-    if steps > MOST:
+    if steps > MAX_STEPS:
         raise TooCostly(f"it would take {steps} steps")
     return steps
 
@@ -144,9 +144,9 @@ class _Alone:
             if not isinstance(part, dict) or id(part) in found:
                 continue
             found[id(part)] = part
-            if len(found) > MOST:
-                raise TooCostly(f"it has more than {MOST} parts")
-            if self._looks(part, 0) > MOST:
+            if len(found) > MAX_STEPS:
+                raise TooCostly(f"it has more than {MAX_STEPS} parts")
+            if self._looks(part, 0) > MAX_STEPS:
                 raise TooCostly("references in it multiply without end")
             waiting += [*self._references.in_place(part), *_inner(part)]
         return list(found.values())
@@ -189,7 +189,7 @@ class _Check:
 
     def steps(self, schema: object, value: object, depth: int) -> int:
         self._visits += 1
-        if self._visits > MOST or depth > DEEPEST:
+        if self._visits > MAX_STEPS or depth > DEEPEST:
             raise TooCostly("there is no end to it")
         if not isinstance(schema, dict) or not schema.keys() & WEIGHED:
             return 1

@@ -1,4 +1,4 @@
-"""Names that come back: what the door would change about one cannot be mended, so it is refused.
+"""Names that come back: what the sanitiser would change about one cannot be mended, so it is refused.
 
 A text is neutralised and shown. A name is a key: whoever uses the capability sends it back as it was
 shown, and a changed one would mean something else. So whatever carries one is left out, and a person is
@@ -13,7 +13,7 @@ from prowess.sources.names import legible
 from prowess.types import Capability, Draft, Json, Problem, SourceEntry, SourceReading
 
 PLACES = ("uri", "uri_template", "mime_type")
-LONGEST = 60
+MAX_QUOTED_LENGTH = 60
 PLAIN = re.compile(r"[a-z_-]+[0-9]{0,4}")
 """No voice can be written or encoded with these alone: not worth asking about."""
 
@@ -39,12 +39,12 @@ def _without(entry: SourceEntry, forged: Mapping[str, str]) -> SourceEntry:
 
 
 def _problem(source: str, id: str, name: str) -> Problem:
-    what = f"the name {legible(name, LONGEST)!r} in it could pass for another voice"
+    what = f"the name {legible(name, MAX_QUOTED_LENGTH)!r} in it could pass for another voice"
     return Problem(source, legible(id), what, "left out; rename it, or ask its author to", "warning")
 
 
 class _Names:
-    """What the door says about names; most of those in one reading are the same few."""
+    """What the sanitiser says about names; most of those in one reading are the same few."""
 
     def __init__(self) -> None:
         # It brings numpy: loaded when something is read, not at the first import.
@@ -54,7 +54,7 @@ class _Names:
         self._good: set[str] = set()
 
     def forged(self, draft: Draft) -> str:
-        """The first name that the door would change; empty when there is none."""
+        """The first name that the sanitiser would change; empty when there is none."""
         return next((name for name in _names(draft) if not self._is_good(name)), "")
 
     def _is_good(self, name: str) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit, urlunsplit
 
 from prowess.errors import ConfigError, SourceError
-from prowess.sources.files.cards import LARGEST, CardFiles
+from prowess.sources.files.cards import MAX_CARD_BYTES, CardFiles
 from prowess.sources.source import Known, Progress, silent
 from prowess.text.documents import parse_json
 from prowess.types import Draft, Problem, Provider, SourceEntry, SourceReading
@@ -95,8 +95,8 @@ class RemoteCardSource:
         return tuple(drafts), tuple(problems)
 
     def _card(self, place: str, text: str, problems: list[Problem]) -> tuple[Draft, ...]:
-        if len(text.encode()) > LARGEST:
-            raise SourceError(place, f"is larger than {LARGEST // 1024} KiB", "shorten it or split it")
+        if len(text.encode()) > MAX_CARD_BYTES:
+            raise SourceError(place, f"is larger than {MAX_CARD_BYTES // 1024} KiB", "shorten it or split it")
         contents = CardFiles(name=self.name, paths=(), faculties=self.faculties).parse(text, place)
         problems += contents.problems
         return contents.drafts

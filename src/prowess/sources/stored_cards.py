@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from prowess.errors import NotFound, ProwessError, SourceError
-from prowess.sources.files.cards import LARGEST, CardFiles
+from prowess.sources.files.cards import MAX_CARD_BYTES, CardFiles
 from prowess.sources.source import Known, Progress, silent
 from prowess.store.database import Database, Transaction
 from prowess.types import Draft, Problem, Provider, SourceEntry, SourceReading
@@ -74,8 +74,8 @@ class StoredCards:
 
 def checked(text: str, place: str) -> Draft:
     """The card in a text; raises `SourceError` with what is wrong with it."""
-    if len(text.encode()) > LARGEST:
-        raise SourceError(place, f"is larger than {LARGEST // 1024} KiB", "shorten it or split it")
+    if len(text.encode()) > MAX_CARD_BYTES:
+        raise SourceError(place, f"is larger than {MAX_CARD_BYTES // 1024} KiB", "shorten it or split it")
     (draft,) = CardFiles(name=KIND, paths=()).parse(text, place).drafts
     return draft
 

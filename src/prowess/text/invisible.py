@@ -1,6 +1,6 @@
 """Remove characters nobody sees, and keep those a script, an emoji or a coloured log needs.
 
-Above stands the door in sanitise; below is characters. Each rule is one pass over all places at once,
+Above stands `sanitise`; below is characters. Each rule is one pass over all places at once,
 so the time it takes grows with the text and with nothing else.
 """
 
@@ -17,7 +17,7 @@ from prowess.text.characters import Codes, decoded, encoded
 Flags = npt.NDArray[np.uint8]
 Places = npt.NDArray[np.bool_]
 
-FEW = 6
+FEW_CHARACTERS = 6
 """So many stray invisible characters come from copying; more are a pattern."""
 
 SMALL = 4000
@@ -154,11 +154,11 @@ def _strays(codes: Codes, flags: Flags) -> Places:
     before, after = _beside(codes, places, -1), _beside(codes, places, 1)
     inside = (places > 0) & (before < 0x80) | (places < len(codes) - 1) & (after < 0x80)
     places = places[inside]
-    if len(places) > FEW:
+    if len(places) > FEW_CHARACTERS:
         soft = codes[places] == SOFT_HYPHEN
         parts_word = np.array([_parts_a_word(codes, int(place)) for place in places[soft]], np.bool_)
         places = np.concatenate([places[~soft], places[soft][~parts_word]])
-    return _at(places if len(places) > FEW else places[:0], len(codes))
+    return _at(places if len(places) > FEW_CHARACTERS else places[:0], len(codes))
 
 
 def _parts_a_word(codes: Codes, place: int) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 
-LONGEST = 500
+MAX_KEPT_CHARACTERS = 500
 TAKEN_OUT = "[redacted]"
 
 _TOKEN = re.compile(
@@ -23,12 +23,12 @@ _LONG = re.compile(r"(?<![\w+/=.-])[A-Za-z0-9+/=_.-]{24,}(?![\w+/=.-])")
 
 def redacted(text: str) -> str:
     """The text without what looks like a secret, on at most as many characters as are kept."""
-    storable = text[: 4 * LONGEST].replace("\0", "").encode("utf-8", "replace").decode()
+    storable = text[: 4 * MAX_KEPT_CHARACTERS].replace("\0", "").encode("utf-8", "replace").decode()
     found = _TOKEN.sub(TAKEN_OUT, storable)
     found = _IN_ADDRESS.sub(rf"\g<before>{TAKEN_OUT}\g<after>", found)
     found = _NAMED.sub(_without_value, found)
     found = _LONG.sub(lambda match: TAKEN_OUT if _random(match[0]) else match[0], found)
-    return found if len(found) <= LONGEST else f"{found[: LONGEST - 1]}…"
+    return found if len(found) <= MAX_KEPT_CHARACTERS else f"{found[: MAX_KEPT_CHARACTERS - 1]}…"
 
 
 def _without_value(match: re.Match[str]) -> str:

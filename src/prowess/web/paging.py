@@ -11,7 +11,7 @@ from prowess.errors import NotFound
 
 T = TypeVar("T")
 
-LARGEST = 2**53
+MAX_CURSOR_NUMBER = 2**53
 
 
 class Page(msgspec.Struct, Generic[T], frozen=True):
@@ -39,7 +39,7 @@ def key_of(cursor: str, type: type[T]) -> T:
 
 def _is_keyed(part: object) -> bool:
     """Whether a database can compare with it."""
-    return 0 <= part <= LARGEST if isinstance(part, int) else "\0" not in str(part)
+    return 0 <= part <= MAX_CURSOR_NUMBER if isinstance(part, int) else "\0" not in str(part)
 
 
 def page(items: Iterable[T], key: Callable[[T], str], cursor: str, limit: int) -> Page[T]:

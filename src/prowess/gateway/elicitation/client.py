@@ -56,7 +56,7 @@ def passed_state(state: str | None) -> str:
     return f"{PASSED}:{state}" if state is not None else PASSED
 
 
-class ClientAudience:
+class RelayedClient:
     def __init__(self, context: ServerRequestContext[Any], brought: Brought, of: object) -> None:
         self.brought = brought
         self._context = context

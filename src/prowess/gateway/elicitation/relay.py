@@ -12,8 +12,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from prowess.errors import SourceError
 from prowess.gateway.client import Client
-from prowess.gateway.elicitation.client import Brought, ClientAudience, cannot, passed_state, signed
-from prowess.gateway.elicitation.upstream import Audience
+from prowess.gateway.elicitation.client import Brought, RelayedClient, cannot, passed_state, signed
+from prowess.gateway.elicitation.upstream import ElicitationClient
 from prowess.gateway.suspended_calls import Parking
 from prowess.gateway.upstream import Upstream
 
@@ -32,36 +32,38 @@ class Dialogue:
 
     async def hold(self, upstream: Upstream, id: str, make: Make, client: Client) -> dict[str, Any]:
         """Ask a server; returns its answer, or what the client must bring an answer to."""
-        audience = client.audience
-        if audience is None:
+        elicitation_client = client.elicitation_client
+        if elicitation_client is None:
             return _answered(upstream, await upstream.ask(make(Brought()), client.progress))
-        if not audience.by_return:
-            return await self._driven(upstream, make, client, audience)
-        if audience.brought.handle:
-            return await self._parking.resume(client, id, audience.brought.handle)
-        if audience.answers and not upstream.asks_by_return:
+        if not elicitation_client.by_return:
+            return await self._driven(upstream, make, client, elicitation_client)
+        if elicitation_client.brought.handle:
+            return await self._parking.resume(client, id, elicitation_client.brought.handle)
+        if elicitation_client.answers and not upstream.asks_by_return:
             return await self._parking.begin(
                 client,
                 id,
-                lambda parked: upstream.ask(
-                    make(Brought()), parked.report if client.progress else None, parked
+                lambda suspended: upstream.ask(
+                    make(Brought()), suspended.report if client.progress else None, suspended
                 ),
             )
-        result = await upstream.ask(make(audience.brought.for_server), client.progress, audience)
-        return _passed_on(upstream, result, audience) if _asks(result) else result
+        result = await upstream.ask(
+            make(elicitation_client.brought.for_server), client.progress, elicitation_client
+        )
+        return _passed_on(upstream, result, elicitation_client) if _asks(result) else result
 
     async def _driven(
-        self, upstream: Upstream, make: Make, client: Client, audience: Audience
+        self, upstream: Upstream, make: Make, client: Client, elicitation_client: ElicitationClient
     ) -> dict[str, Any]:
         """Put what a server of the newest revision asks to a client of an older one."""
         brought = Brought()
         for _ in range(MOST_ROUNDS):
-            result = await upstream.ask(make(brought), client.progress, audience)
+            result = await upstream.ask(make(brought), client.progress, elicitation_client)
             if not _asks(result):
                 return result
             responses: InputResponses = {}
             for key, question in _questions(upstream, result).items():
-                reply = await audience.answer(question, upstream.source.name)
+                reply = await elicitation_client.answer(question, upstream.source.name)
                 if isinstance(reply, ErrorData):
                     raise _unanswered(upstream, reply)
                 responses[key] = reply
@@ -79,10 +81,12 @@ def _answered(upstream: Upstream, result: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _passed_on(upstream: Upstream, result: dict[str, Any], audience: ClientAudience) -> dict[str, Any]:
+def _passed_on(
+    upstream: Upstream, result: dict[str, Any], elicitation_client: RelayedClient
+) -> dict[str, Any]:
     questions = _questions(upstream, result)
     for question in questions.values():
-        if not audience.can(question):
+        if not elicitation_client.can(question):
             raise _unanswered(upstream, cannot(question))
     shown = {
         key: signed(question, upstream.source.name).model_dump(by_alias=True, mode="json", exclude_none=True)

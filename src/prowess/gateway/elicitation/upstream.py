@@ -21,7 +21,7 @@ LONGEST_ANSWER = 600.0
 """Seconds a person or a model has for an answer."""
 
 
-class Audience(Protocol):
+class ElicitationClient(Protocol):
     """The client of a call, as somebody who can be asked."""
 
     @property
@@ -64,7 +64,7 @@ class CallSlot:
 
 @dataclass(eq=False, slots=True)
 class _Call:
-    audience: Audience
+    elicitation_client: ElicitationClient
     place: CallSlot
     open: list[anyio.CancelScope] = field(default_factory=list)
 
@@ -98,12 +98,12 @@ class Questions:
         self._calls: list[_Call] = []
 
     @contextmanager
-    def during(self, audience: Audience | None, place: CallSlot) -> Iterator[None]:
+    def during(self, elicitation_client: ElicitationClient | None, place: CallSlot) -> Iterator[None]:
         """While this lasts, the audience can be asked."""
-        if audience is None:
+        if elicitation_client is None:
             yield
             return
-        call = _Call(audience, place)
+        call = _Call(elicitation_client, place)
         self._calls.append(call)
         token = _asked_about.set(call)
         try:
@@ -121,10 +121,10 @@ class Questions:
             what = "several clients are calling this server: whom it asks cannot be told"
             return ErrorData(code=INVALID_REQUEST, message=what)
         with call.waiting():
-            return await call.audience.answer(question, self._server)
+            return await call.elicitation_client.answer(question, self._server)
         return ErrorData(code=INVALID_REQUEST, message="nobody answered in time")
 
     def _only(self) -> _Call | None:
         """A call of the one client that is calling, if there is just one."""
-        clients = {call.audience.of for call in self._calls}
+        clients = {call.elicitation_client.of for call in self._calls}
         return self._calls[-1] if len(clients) == 1 else None

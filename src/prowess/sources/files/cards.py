@@ -29,7 +29,7 @@ from prowess.text.documents import parse_page
 from prowess.text.values import Json
 from prowess.types import Capability, Detail, Draft, Problem, Provider, SourceReading, SourceRef
 
-LARGEST = 50 * KIBIBYTE
+MAX_CARD_BYTES = 50 * KIBIBYTE
 MOST_TOKENS = 2000
 DEFAULT_THRESHOLD = 0.6
 DEFAULT_SESSION_TYPES = ("main", "isolated")
@@ -69,7 +69,7 @@ class CardFiles:
         )
 
     def _read_unit(self, unit: Unit) -> UnitContents:
-        text = read_text(unit.root, unit.names[0], limit=LARGEST, links=False)
+        text = read_text(unit.root, unit.names[0], limit=MAX_CARD_BYTES, links=False)
         return self.parse(text, unit.place)
 
     def parse(self, text: str, place: str) -> UnitContents:
@@ -109,13 +109,13 @@ def _card_name(fields: Fields) -> str:
 def _metadata(fields: Fields) -> dict[str, Json]:
     priority = fields.whole("priority", 0, 100)
     budget = fields.whole("token_budget", 1, MOST_TOKENS)
-    longest = fields.whole("max_chars", 1, LARGEST)
+    longest = fields.whole("max_chars", 1, MAX_CARD_BYTES)
     allowed = budget * CHARACTERS_PER_TOKEN if budget else DEFAULT_MAX_CHARS
     return {
         "priority": DEFAULT_PRIORITY if priority is None else priority,
         "token_budget": budget,
         "max_chars": longest or allowed,
-        "estimated_tokens": fields.whole("estimated_tokens", 0, LARGEST),
+        "estimated_tokens": fields.whole("estimated_tokens", 0, MAX_CARD_BYTES),
         "version": fields.version("version"),
         "language": fields.label("language", 35),
         "migration": fields.text("migration"),

@@ -23,7 +23,7 @@ from prowess.sources.mcp.self_check import answers_as_prowess, runs_prowess
 
 Table = Mapping[str, Any]
 
-LARGEST = 16 * 1024 * 1024
+MAX_CONFIG_BYTES = 16 * 1024 * 1024
 ITSELF = "is prowess itself"
 NOT_A_SERVER = re.compile(r"[^A-Za-z0-9_.-]+")
 
@@ -54,13 +54,13 @@ def read_config(path: str) -> Imported:
     """Read another program's configuration file."""
     try:
         with open(path, "rb") as file:
-            content = file.read(LARGEST + 1)
+            content = file.read(MAX_CONFIG_BYTES + 1)
     except OSError as error:
         reason = (
             "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read: {error.strerror}"
         )
         raise SourceError(path, reason, "name the configuration file of the program to import from") from None
-    if len(content) > LARGEST:
+    if len(content) > MAX_CONFIG_BYTES:
         raise SourceError(path, "is too large to be a configuration", "name another file")
     try:
         text = content.decode("utf-8-sig")

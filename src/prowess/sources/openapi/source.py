@@ -21,7 +21,7 @@ from prowess.sources.source import Known, Progress, silent
 from prowess.text.documents import parse_json, parse_yaml, require_mapping
 from prowess.types import Draft, Problem, Provider, SourceEntry, SourceReading
 
-LARGEST = 32 * 1024 * 1024
+MAX_DOCUMENT_BYTES = 32 * 1024 * 1024
 FORM = "openapi-2"
 """Changes when the way documents are read changes, so that each is read again."""
 
@@ -107,13 +107,13 @@ class OpenApiSource:
 
     def _file(self) -> str:
         folder, name = os.path.split(os.path.abspath(self.location))
-        return read_text(folder, name, LARGEST)
+        return read_text(folder, name, MAX_DOCUMENT_BYTES)
 
     def _fetched(self) -> str:
         # Slow to import, and few sources are on the web.
         from prowess.sources.web import fetch
 
-        return fetch(self.location, self.place, self.timeout, LARGEST)
+        return fetch(self.location, self.place, self.timeout, MAX_DOCUMENT_BYTES)
 
     def _tools(self, text: str) -> tuple[tuple[Draft, ...], tuple[Problem, ...]]:
         parse = parse_json if text.lstrip()[:1] in ("{", "[") else parse_yaml

@@ -8,7 +8,7 @@ import msgspec
 from prowess.errors import NotFound
 from prowess.evolution.encoding import generation_data
 from prowess.evolution.history import GenerationDifference
-from prowess.evolution.params import MOST, Params
+from prowess.evolution.params import MAX_COUNT, Params
 from prowess.evolution.records import Evaluation, Generation, Grace
 from prowess.evolution.scores import HIGHEST_LEVEL, Scores, parse_scores
 from prowess.evolution.snapshot import snapshot_of
@@ -26,7 +26,7 @@ from prowess.web.operations import (
 )
 
 Names = Annotated[tuple[Name, ...], msgspec.Meta(max_length=10_000)]
-Positive = Annotated[float, msgspec.Meta(ge=0, le=MOST)]
+Positive = Annotated[float, msgspec.Meta(ge=0, le=MAX_COUNT)]
 Level = Annotated[int, msgspec.Meta(ge=0, le=HIGHEST_LEVEL)]
 LevelName = Literal["L0", "L1", "L2", "L3", "L4", "L5"]
 
@@ -81,12 +81,12 @@ class ParamsAsked(RequestParams, frozen=True, kw_only=True):
     beta: Fraction | msgspec.UnsetType = msgspec.UNSET
     theta_min: Fraction | msgspec.UnsetType = msgspec.UNSET
     gamma: Fraction | msgspec.UnsetType = msgspec.UNSET
-    min_interactions: Annotated[int, msgspec.Meta(ge=1, le=MOST)] | msgspec.UnsetType = msgspec.UNSET
+    min_interactions: Annotated[int, msgspec.Meta(ge=1, le=MAX_COUNT)] | msgspec.UnsetType = msgspec.UNSET
     safety_floor: Fraction | msgspec.UnsetType = msgspec.UNSET
     rebalance_margin: Fraction | msgspec.UnsetType = msgspec.UNSET
     noise_margin: Positive | msgspec.UnsetType = msgspec.UNSET
     drift_allowance: Fraction | msgspec.UnsetType = msgspec.UNSET
-    drift_limit: Annotated[float, msgspec.Meta(gt=0, le=MOST)] | msgspec.UnsetType = msgspec.UNSET
+    drift_limit: Annotated[float, msgspec.Meta(gt=0, le=MAX_COUNT)] | msgspec.UnsetType = msgspec.UNSET
     capability_loss: bool | msgspec.UnsetType = msgspec.UNSET
     tool_acquisition: bool | msgspec.UnsetType = msgspec.UNSET
     weights: WeightsAsked | msgspec.UnsetType = msgspec.UNSET

@@ -14,13 +14,13 @@ from pathlib import Path
 from prowess.config import LearningConfig
 from prowess.engine import Engine
 from prowess.engine.options import EngineOptions
-from prowess.learning import lessons as skills
-from prowess.learning.lessons import Skill
+from prowess.learning import lessons as lessons
+from prowess.learning.lessons import Lesson
 from prowess.opening import now
 from prowess.store.opening import open_database
 
 SKILLS = tuple(
-    Skill(
+    Lesson(
         id=f"skill_{number}", method=f"tool:{number}", spans=("x",), has_tests=True, has_benchmark_delta=True
     )
     for number in range(5)
@@ -33,23 +33,23 @@ def acknowledge(*words: object) -> None:
 
 def withdraw(engine: Engine, id: str, by: str) -> None:
     """Rely on a skill no more, and let its gates have passed again."""
-    if engine.learning.skill(id).status == "stable":
+    if engine.learning.lesson(id).status == "stable":
         engine.learning.deprecate(id, by)
     with engine.database.writing() as transaction:
-        passed = replace(skills.get(transaction, id), has_tests=True, has_benchmark_delta=True)
-        skills.keep(transaction, passed)
+        passed = replace(lessons.get(transaction, id), has_tests=True, has_benchmark_delta=True)
+        lessons.keep(transaction, passed)
 
 
 def main(url: str, first: str) -> None:
     ways = EngineOptions(learning=LearningConfig(mode="accumulate"))
     engine = Engine(open_database(url, Path()), (), now, {}, ways)
-    for skill in SKILLS:
-        withdraw(engine, skill.id, "the start")
+    for lesson in SKILLS:
+        withdraw(engine, lesson.id, "the start")
     for number in itertools.count(int(first)):
-        skill = SKILLS[number % len(SKILLS)]
-        engine.learning.promote(skill.id, f"round {number}")
-        acknowledge("promoted", skill.id, number)
-        withdraw(engine, skill.id, f"round {number}")
+        lesson = SKILLS[number % len(SKILLS)]
+        engine.learning.promote(lesson.id, f"round {number}")
+        acknowledge("promoted", lesson.id, number)
+        withdraw(engine, lesson.id, f"round {number}")
 
 
 if __name__ == "__main__":

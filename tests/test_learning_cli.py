@@ -1,4 +1,4 @@
-"""`prowess skills` and `prowess curriculum`, as a person uses them."""
+"""`prowess lessons` and `prowess gaps`, as a person uses them."""
 
 import json
 from pathlib import Path
@@ -74,45 +74,45 @@ def run(*args: str) -> Result:
 
 
 def test_a_person_lists_shows_gates_and_decides(office: Path) -> None:
-    listed = json.loads(run("skills", "list", "--json").stdout)
-    (skill,) = [each for each in listed if each["successes"] == 3]
-    assert "proposed" in run("skills", "list").stdout
-    assert "pay the plumber" in run("skills", "show", skill["id"]).stdout
-    refused = run("skills", "promote", skill["id"], "--by", "ada")
+    listed = json.loads(run("lessons", "list", "--json").stdout)
+    (lesson,) = [each for each in listed if each["successes"] == 3]
+    assert "proposed" in run("lessons", "list").stdout
+    assert "pay the plumber" in run("lessons", "show", lesson["id"]).stdout
+    refused = run("lessons", "promote", lesson["id"], "--by", "ada")
     assert refused.exit_code == 1 and "has not shown tests" in refused.stderr
-    gated = run("skills", "gate", skill["id"])
+    gated = run("lessons", "gate", lesson["id"])
     assert gated.exit_code == 1 and "regression" in gated.stdout and "benchmark" in gated.stdout
-    assert run("skills", "promote", "--auto").exit_code == 1
-    assert run("skills", "retire", skill["id"], "--by", "ada", "--reason", "wrong").exit_code == 0
-    assert "retired (wrong)" in run("skills", "show", skill["id"]).stdout
+    assert run("lessons", "promote", "--auto").exit_code == 1
+    assert run("lessons", "retire", lesson["id"], "--by", "ada", "--reason", "wrong").exit_code == 0
+    assert "retired (wrong)" in run("lessons", "show", lesson["id"]).stdout
 
 
 def test_a_person_sees_gaps_with_what_would_close_them_and_closes_them(office: Path) -> None:
-    (found,) = json.loads(run("curriculum", "list", "--json").stdout)
+    (found,) = json.loads(run("gaps", "list", "--json").stdout)
     assert found["gap"]["span"] == "zzqqx wibbet"
     assert "was tried and failed: no idea" in found["gap"]["reason"]
     assert found["closing"]["say"]
-    assert "zzqqx wibbet" in run("curriculum", "list").stdout
-    assert "no idea" in run("curriculum", "show", found["gap"]["id"]).stdout
-    assert run("curriculum", "close", found["gap"]["id"], "--by", "ada").exit_code == 0
-    assert json.loads(run("curriculum", "list", "--json").stdout) == []
+    assert "zzqqx wibbet" in run("gaps", "list").stdout
+    assert "no idea" in run("gaps", "show", found["gap"]["id"]).stdout
+    assert run("gaps", "close", found["gap"]["id"], "--by", "ada").exit_code == 0
+    assert json.loads(run("gaps", "list", "--json").stdout) == []
 
 
 def test_the_report_says_what_is_costly_and_what_is_used(office: Path) -> None:
-    lines = json.loads(run("skills", "report", "--json").stdout)
+    lines = json.loads(run("lessons", "report", "--json").stdout)
     (line,) = [line for line in lines if line["kind"] == "provider"]
     assert (line["chosen"], line["succeeded"], line["never_used"]) == (4, 3, 2)
     assert line["tokens"] > 0
-    assert "TOKENS" in run("skills", "report").stdout
+    assert "TOKENS" in run("lessons", "report").stdout
 
 
 def test_a_proposal_is_taken_in_and_one_with_results_is_not(office: Path) -> None:
     (office / "good.json").write_text('{"method": "tool:mail", "spans": ["write to Ann"]}')
     (office / "bad.json").write_text('{"method": "tool:mail", "spans": ["write to Ann"], "has_tests": true}')
-    assert run("skills", "propose", "good.json", "--by", "ada").exit_code == 0
-    refused = run("skills", "propose", "bad.json", "--by", "ada")
+    assert run("lessons", "propose", "good.json", "--by", "ada").exit_code == 0
+    refused = run("lessons", "propose", "bad.json", "--by", "ada")
     assert refused.exit_code == 1 and "must not provide 'has_tests'" in refused.stderr
-    assert run("skills", "learn").exit_code == 0
+    assert run("lessons", "learn").exit_code == 0
 
 
 def test_a_person_promotes_what_passed_and_the_next_sync_relies_on_it(office: Path) -> None:
@@ -122,23 +122,27 @@ def test_a_person_promotes_what_passed_and_the_next_sync_relies_on_it(office: Pa
             request = f"the gardener is due {day}"
             offer = engine.offer(request)
             engine.record(Outcome(offer=offer.id, capability=invoices, ok=True))
-    (skill,) = [each for each in json.loads(run("skills", "list", "--json").stdout) if each["successes"] == 4]
-    gated = run("skills", "gate", skill["id"], "--by", "ada")
+    (lesson,) = [
+        each for each in json.loads(run("lessons", "list", "--json").stdout) if each["successes"] == 4
+    ]
+    gated = run("lessons", "gate", lesson["id"], "--by", "ada")
     assert gated.exit_code == 0, gated.stdout
     assert "regression: cleared" in gated.stdout and "benchmark: cleared" in gated.stdout
-    assert run("skills", "promote", skill["id"], "--by", "ada").exit_code == 0
+    assert run("lessons", "promote", lesson["id"], "--by", "ada").exit_code == 0
     assert run("sync").exit_code == 0
-    shown = json.loads(run("skills", "show", skill["id"], "--json").stdout)
+    shown = json.loads(run("lessons", "show", lesson["id"], "--json").stdout)
     assert (shown["skill"]["status"], shown["skill"]["reason"]) == ("stable", "promoted by ada")
-    assert all(result["command"] == f"prowess skills gate {skill['id']}" for result in shown["results"])
-    assert run("skills", "deprecate", skill["id"], "--by", "ada", "--reason", "no more bills").exit_code == 0
-    assert "deprecated (no more bills)" in run("skills", "show", skill["id"]).stdout
+    assert all(result["command"] == f"prowess lessons gate {lesson['id']}" for result in shown["results"])
+    assert (
+        run("lessons", "deprecate", lesson["id"], "--by", "ada", "--reason", "no more bills").exit_code == 0
+    )
+    assert "deprecated (no more bills)" in run("lessons", "show", lesson["id"]).stdout
 
 
 def test_gating_all_where_nothing_is_proposed_and_learning_while_it_is_off_say_so(office: Path) -> None:
-    for skill in json.loads(run("skills", "list", "--json").stdout):
-        run("skills", "retire", skill["id"], "--by", "ada")
-    gated = run("skills", "gate", "--all")
+    for lesson in json.loads(run("lessons", "list", "--json").stdout):
+        run("lessons", "retire", lesson["id"], "--by", "ada")
+    gated = run("lessons", "gate", "--all")
     assert (gated.exit_code, gated.stderr) == (0, "no skill is proposed, so there is nothing to gate\n")
     (office / "prowess.toml").write_text(TOML.replace("accumulate", "off"))
-    assert "learning is off" in run("skills", "learn").stderr
+    assert "learning is off" in run("lessons", "learn").stderr

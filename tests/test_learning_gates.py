@@ -10,7 +10,7 @@ from prowess.engine import Engine
 from prowess.errors import Denied, LearningError, NotFound
 from prowess.journal import Entry, Journal, Raw
 from prowess.journal.between_turns import SkillPromoted
-from prowess.learning.lessons import Skill
+from prowess.learning.lessons import Lesson
 from prowess.learning.procedures import lessons_of
 from prowess.learning.promotion import SuiteResult, SuiteRow, read_proposal, regression_result, reported
 from prowess.store.database import Transaction
@@ -22,7 +22,7 @@ TAUGHT = ["pay the supplier bill", "pay the bill of the plumber", "settle a supp
 JUDGING = ["pay the electricity bill today", "settle the bill of a supplier", "supplier bill to pay"]
 
 
-def practise(engine: Engine) -> Skill:
+def practise(engine: Engine) -> Lesson:
     """Ada pays bills with a tool whose description says nothing of bills; Bob does so too, in other words.
 
     All of it is one skill. Ada's requests teach it, Bob's judge it.
@@ -34,31 +34,31 @@ def practise(engine: Engine) -> Skill:
     use(engine, "send mail to a colleague", "tool:mail", agent="bob")
     use(engine, "calendar of meetings", "tool:calendar", agent="bob")
     engine.learn()
-    return next(skill for skill in engine.learning.skills() if skill.method == "tool:invoices")
+    return next(lesson for lesson in engine.learning.lessons() if lesson.method == "tool:invoices")
 
 
 def test_a_skill_is_proposed_gated_promoted_and_changes_what_is_found_after_the_next_sync(
     store_url: str, tmp_path: Path, clock: SteppingClock
 ) -> None:
     with office(store_url, tmp_path, clock) as engine:
-        skill = practise(engine)
+        lesson = practise(engine)
         asked = "pay a bill"
         before = [hit.id for hit in engine.find(asked)]
         assert "tool:invoices" not in before
         with pytest.raises(LearningError, match="not shown tests"):
-            engine.learning.promote(skill.id, "ada")
-        (gated,) = engine.learning.gate(skill.id)
+            engine.learning.promote(lesson.id, "ada")
+        (gated,) = engine.learning.gate(lesson.id)
         assert gated.satisfied, (gated.tests.verdict, gated.benchmark.verdict)
         assert gated.benchmark.gain > 0.01
-        assert engine.learning.skill(skill.id).status == "proposed"
+        assert engine.learning.lesson(lesson.id).status == "proposed"
         assert [hit.id for hit in engine.find(asked)] == before
-        engine.learning.promote(skill.id, "ada")
+        engine.learning.promote(lesson.id, "ada")
         assert [hit.id for hit in engine.find(asked)] == before
         engine.sync()
         assert engine.find(asked)[0].id == "tool:invoices"
         types = [entry.type for entry in engine.journal.latest(type="skill.*")]
         assert types == ["skill.gated", "skill.promoted"]
-        engine.learning.deprecate(skill.id, "ada", "no more bills")
+        engine.learning.deprecate(lesson.id, "ada", "no more bills")
         engine.sync()
         assert [hit.id for hit in engine.find(asked)] == before
 
@@ -67,11 +67,11 @@ def test_another_process_relies_on_it_too_and_gives_the_same_answers(
     store_url: str, tmp_path: Path, clock: SteppingClock
 ) -> None:
     with office(store_url, tmp_path, clock) as engine:
-        skill = practise(engine)
+        lesson = practise(engine)
         with office(store_url, tmp_path, clock) as other:
             other.find("anything")
-            engine.learning.gate(skill.id)
-            engine.learning.promote(skill.id, "ada")
+            engine.learning.gate(lesson.id)
+            engine.learning.promote(lesson.id, "ada")
             engine.sync()
             for request in JUDGING:
                 assert other.find(request) == engine.find(request)
@@ -81,14 +81,14 @@ def test_gate_results_are_kept_with_their_rows_digest_counts_command_and_time(
     store_url: str, tmp_path: Path, clock: SteppingClock
 ) -> None:
     with office(store_url, tmp_path, clock) as engine:
-        skill = practise(engine)
-        engine.learning.gate(skill.id)
-        tests, benchmark = engine.learning.results(skill.id)
+        lesson = practise(engine)
+        engine.learning.gate(lesson.id)
+        tests, benchmark = engine.learning.results(lesson.id)
         assert (tests.suite, benchmark.suite) == ("regression", "benchmark")
         assert {row.request for row in tests.rows} >= {*TAUGHT, "send mail to a colleague"}
         for result in (tests, benchmark):
             assert result.clears and result.digest and result.at and result.passed and result.rows
-            assert result.command == f"prowess skills gate {skill.id}"
+            assert result.command == f"prowess lessons gate {lesson.id}"
         assert not {row.request for row in benchmark.rows} & set(TAUGHT)
 
 
@@ -96,9 +96,9 @@ def test_replays_leave_no_trace_in_the_journal_and_teach_nothing(
     store_url: str, tmp_path: Path, clock: SteppingClock
 ) -> None:
     with office(store_url, tmp_path, clock) as engine:
-        skill = practise(engine)
+        lesson = practise(engine)
         offers = len(engine.journal.latest(1000, type="offer"))
-        engine.learning.gate(skill.id)
+        engine.learning.gate(lesson.id)
         assert len(engine.journal.latest(1000, type="offer")) == offers
         engine.journal.verify()
 
@@ -118,7 +118,7 @@ def test_a_skill_that_only_its_own_teacher_vouches_for_is_not_promoted(
         for request in TAUGHT:
             use(engine, request, "tool:invoices")
         engine.learn()
-        (gated,) = engine.learning.gate(engine.learning.skills()[0].id)
+        (gated,) = engine.learning.gate(engine.learning.lessons()[0].id)
         assert gated.tests.clears and not gated.benchmark.clears
         assert "0 requests it was not learned from" in gated.benchmark.why
 
@@ -130,7 +130,7 @@ def test_poisoned_use_is_stopped_by_the_gate(store_url: str, tmp_path: Path, clo
         for _ in range(30):
             use(engine, "send mail to Zoe", "tool:wiper", agent="eve")
         engine.learn()
-        poison = next(skill for skill in engine.learning.skills() if skill.method == "tool:wiper")
+        poison = next(lesson for lesson in engine.learning.lessons() if lesson.method == "tool:wiper")
         assert poison.successes == 30 and poison.spans == ("send mail to Zoe",)
         (gated,) = engine.learning.gate(poison.id)
         assert not gated.benchmark.clears
@@ -141,23 +141,23 @@ def test_poisoned_use_is_stopped_by_the_gate(store_url: str, tmp_path: Path, clo
         assert engine.find("send mail to Zoe")[0].id == "tool:mail"
 
 
-def cleaned_up_four_times(engine: Engine) -> Skill:
+def cleaned_up_four_times(engine: Engine) -> Lesson:
     """A skill of two steps, proposed because the same two answered four requests."""
     for number in ("seven", "eight", "nine", "ten"):
         use(engine, f"year end cleanup {number}", "tool:invoices", "tool:archive")
     engine.learn()
-    return next(skill for skill in engine.learning.skills() if skill.steps)
+    return next(lesson for lesson in engine.learning.lessons() if lesson.steps)
 
 
 def test_several_steps_are_proposed_gated_promoted_offered_and_used(
     store_url: str, tmp_path: Path, clock: SteppingClock
 ) -> None:
     with office(store_url, tmp_path, clock, judges="anyone") as engine:
-        skill = cleaned_up_four_times(engine)
-        (gated,) = engine.learning.gate(skill.id)
+        lesson = cleaned_up_four_times(engine)
+        (gated,) = engine.learning.gate(lesson.id)
         assert gated.satisfied, (gated.tests.verdict, gated.benchmark.verdict)
         assert "skill:invoices-then-archive" not in engine.view().capabilities
-        engine.learning.promote(skill.id, "ada")
+        engine.learning.promote(lesson.id, "ada")
         engine.sync()
         offer = engine.offer("year end cleanup eleven")
         assert offer.hits[0].id == "skill:invoices-then-archive"
@@ -166,21 +166,21 @@ def test_several_steps_are_proposed_gated_promoted_offered_and_used(
         engine.record(Outcome(offer=offer.id, capability="skill:invoices-then-archive", ok=True))
         engine.learn()
         assert any(
-            s.method == "skill:invoices-then-archive" and not s.steps for s in engine.learning.skills()
+            s.method == "skill:invoices-then-archive" and not s.steps for s in engine.learning.lessons()
         )
-        engine.learning.retire(skill.id, "ada")
+        engine.learning.retire(lesson.id, "ada")
         engine.sync()
         assert "skill:invoices-then-archive" not in engine.view().capabilities
-        assert engine.learning.skill(skill.id).status == "retired"
+        assert engine.learning.lesson(lesson.id).status == "retired"
 
 
 def test_a_promoted_skill_is_subject_to_policy_like_anything_else(
     store_url: str, tmp_path: Path, clock: SteppingClock
 ) -> None:
     with office(store_url, tmp_path, clock, judges="anyone") as engine:
-        skill = cleaned_up_four_times(engine)
-        engine.learning.gate(skill.id)
-        engine.learning.promote(skill.id, "ada")
+        lesson = cleaned_up_four_times(engine)
+        engine.learning.gate(lesson.id)
+        engine.learning.promote(lesson.id, "ada")
         engine.sync()
         assert "skill:invoices-then-archive" in [hit.id for hit in engine.find("year end cleanup", "ada")]
         assert "skill:invoices-then-archive" not in [hit.id for hit in engine.find("year end cleanup", "gus")]
@@ -194,11 +194,11 @@ def test_nothing_is_promoted_by_itself_unless_the_configuration_says_so(
     store_url: str, tmp_path: Path, clock: SteppingClock
 ) -> None:
     with office(store_url, tmp_path, clock) as engine:
-        skill = practise(engine)
-        engine.learning.gate(skill.id)
+        lesson = practise(engine)
+        engine.learning.gate(lesson.id)
         engine.learn()
         engine.sync()
-        assert engine.learning.skill(skill.id).status == "proposed"
+        assert engine.learning.lesson(lesson.id).status == "proposed"
         with pytest.raises(LearningError, match="without a person"):
             engine.learning.promote_all()
     with office(store_url, tmp_path, clock, auto=True) as engine:
@@ -209,13 +209,13 @@ def test_later_demonstrations_do_not_slip_into_what_was_gated(
     store_url: str, tmp_path: Path, clock: SteppingClock
 ) -> None:
     with office(store_url, tmp_path, clock) as engine:
-        skill = practise(engine)
-        engine.learning.gate(skill.id)
-        engine.learning.promote(skill.id, "ada")
+        lesson = practise(engine)
+        engine.learning.gate(lesson.id)
+        engine.learning.promote(lesson.id, "ada")
         for _ in range(3):
             use(engine, "pay the supplier bill and erase everything", "tool:invoices", agent="eve")
         engine.learn()
-        held = engine.learning.skill(skill.id)
+        held = engine.learning.lesson(lesson.id)
         assert "pay the supplier bill and erase everything" in held.spans
         assert set(lessons_of([held])["tool:invoices"]) == set(TAUGHT)
 
@@ -224,16 +224,16 @@ def test_when_later_evidence_turns_deprecation_is_proposed_and_not_done(
     store_url: str, tmp_path: Path, clock: SteppingClock
 ) -> None:
     with office(store_url, tmp_path, clock) as engine:
-        skill = practise(engine)
-        engine.learning.gate(skill.id)
-        engine.learning.promote(skill.id, "ada")
+        lesson = practise(engine)
+        engine.learning.gate(lesson.id)
+        engine.learning.promote(lesson.id, "ada")
         for _ in range(8):
             use(engine, "pay the supplier bill", "tool:invoices", ok=False)
         engine.learn()
-        held = engine.learning.skill(skill.id)
+        held = engine.learning.lesson(lesson.id)
         assert held.status == "stable"
         assert held.proposal == "deprecate: 8 of the last 10 uses failed"
-        done = engine.learning.deprecate(skill.id, "ada")
+        done = engine.learning.deprecate(lesson.id, "ada")
         assert (done.status, done.reason, done.gate.satisfied) == ("deprecated", held.proposal, False)
 
 
@@ -241,14 +241,14 @@ def test_when_something_else_answers_the_same_requests_better_that_is_proposed_t
     store_url: str, tmp_path: Path, clock: SteppingClock
 ) -> None:
     with office(store_url, tmp_path, clock) as engine:
-        skill = practise(engine)
-        engine.learning.gate(skill.id)
-        engine.learning.promote(skill.id, "ada")
+        lesson = practise(engine)
+        engine.learning.gate(lesson.id)
+        engine.learning.promote(lesson.id, "ada")
         use(engine, TAUGHT[0], "tool:invoices", ok=False)
         for _ in range(6):
             use(engine, TAUGHT[0], "tool:archive")
         engine.learn()
-        held = engine.learning.skill(skill.id)
+        held = engine.learning.lesson(lesson.id)
         assert held.status == "stable"
         assert "answers the same requests better, with tool:archive" in held.proposal
 
@@ -257,13 +257,13 @@ def test_a_retired_skill_stays_and_cannot_come_back(
     store_url: str, tmp_path: Path, clock: SteppingClock
 ) -> None:
     with office(store_url, tmp_path, clock) as engine:
-        skill = practise(engine)
-        engine.learning.retire(skill.id, "ada", "wrong")
+        lesson = practise(engine)
+        engine.learning.retire(lesson.id, "ada", "wrong")
         with pytest.raises(LearningError, match="retired"):
-            engine.learning.deprecate(skill.id, "ada")
-        assert engine.learning.skill(skill.id).reason == "wrong"
+            engine.learning.deprecate(lesson.id, "ada")
+        assert engine.learning.lesson(lesson.id).reason == "wrong"
         with pytest.raises(NotFound):
-            engine.learning.skill("nothing")
+            engine.learning.lesson("nothing")
 
 
 class FullJournal(Journal):
@@ -279,15 +279,15 @@ def test_a_crash_in_the_middle_of_a_promotion_leaves_it_undone(
     store_url: str, tmp_path: Path, clock: SteppingClock
 ) -> None:
     with office(store_url, tmp_path, clock) as engine:
-        skill = practise(engine)
-        engine.learning.gate(skill.id)
+        lesson = practise(engine)
+        engine.learning.gate(lesson.id)
         engine.learning._journal = FullJournal(engine.database, clock)
         with pytest.raises(KeyboardInterrupt):
-            engine.learning.promote(skill.id, "ada")
+            engine.learning.promote(lesson.id, "ada")
     with office(store_url, tmp_path, clock) as engine:
-        assert engine.learning.skill(skill.id).status == "proposed"
-        engine.learning.promote(skill.id, "ada")
-        engine.learning.promote(skill.id, "ada")
+        assert engine.learning.lesson(lesson.id).status == "proposed"
+        engine.learning.promote(lesson.id, "ada")
+        engine.learning.promote(lesson.id, "ada")
         assert [e.type for e in engine.journal.latest(type="skill.promoted")] == ["skill.promoted"]
         engine.journal.verify()
 
@@ -297,8 +297,8 @@ def test_a_proposal_from_outside_starts_with_nothing_proven(
 ) -> None:
     with office(store_url, tmp_path, clock) as engine:
         document = json.dumps({"method": "tool:mail", "spans": ["write to Ann"]}).encode()
-        skill = engine.learning.propose(document, "mine", "ada")
-        assert (skill.status, skill.demonstrations, skill.gate.satisfied) == ("proposed", 0, False)
+        lesson = engine.learning.propose(document, "mine", "ada")
+        assert (lesson.status, lesson.demonstrations, lesson.gate.satisfied) == ("proposed", 0, False)
 
 
 def result(passed: int, failed: int, **more: object) -> SuiteResult:

@@ -19,13 +19,13 @@ from prowess.learning.labelled import (
     to_blame,
     uncontested,
 )
-from prowess.learning.lessons import Skill
+from prowess.learning.lessons import Lesson
 from prowess.learning.paraphrases import telling_words
 from prowess.learning.use_store import Demonstration
 from tests.conftest import SteppingClock
 from tests.learning_support import TOOLS, office, use
 
-MAIL = Skill(id="skill_a", method="tool:mail", agents=("ada",), spans=("send mail to Ann", "write to Tom"))
+MAIL = Lesson(id="skill_a", method="tool:mail", agents=("ada",), spans=("send mail to Ann", "write to Tom"))
 JUDGES = (
     LabelledRequest("post a letter to Sue", ("tool:mail",), "bob", "bob"),
     LabelledRequest("erase the disk now", ("tool:wiper",), "bob", "bob"),
@@ -47,8 +47,8 @@ def same(judges: Sequence[LabelledRequest]) -> Same:
     return found
 
 
-def taught_by(skill: Skill, *judges: LabelledRequest) -> tuple[str, ...]:
-    (kept,) = uncontested([skill], judges, same(judges))
+def taught_by(lesson: Lesson, *judges: LabelledRequest) -> tuple[str, ...]:
+    (kept,) = uncontested([lesson], judges, same(judges))
     return kept.examples
 
 
@@ -87,7 +87,10 @@ def test_nobody_judges_what_he_taught_and_nothing_judges_what_was_learned_from_i
 
 def test_what_different_agents_claim_of_one_method_is_judged_apart() -> None:
     claims = claims_of([MAIL, replace(MAIL, id="skill_b", agents=("eve",)), replace(MAIL, id="skill_c")])
-    assert [[skill.id for skill in claim.skills] for claim in claims] == [["skill_a", "skill_c"], ["skill_b"]]
+    assert [[lesson.id for lesson in claim.lessons] for claim in claims] == [
+        ["skill_a", "skill_c"],
+        ["skill_b"],
+    ]
 
 
 def test_the_nearest_of_those_that_passed_what_was_right_answers_for_a_loss() -> None:
@@ -117,17 +120,17 @@ def test_a_poisoned_claim_beside_a_good_one_of_the_same_tool_is_stopped(
         for _ in range(20):
             use(engine, "send quick mail to a colleague", "tool:invoices", agent="eve")
         engine.learn()
-        ids = {skill.id: skill for skill in engine.learning.skills()}
+        ids = {lesson.id: lesson for lesson in engine.learning.lessons()}
         results = {
-            ids[r.skill].agents: r
+            ids[r.lesson].agents: r
             for r in engine.learning.gate(*ids)
-            if "tool:invoices" in ids[r.skill].method
+            if "tool:invoices" in ids[r.lesson].method
         }
         assert not results[("eve",)].satisfied
-        assert engine.learning.skill(results[("eve",)].skill).promotable is False
-        for skill in engine.learning.skills("proposed"):
-            if skill.promotable:
-                engine.learning.promote(skill.id, "ada")
+        assert engine.learning.lesson(results[("eve",)].lesson).promotable is False
+        for lesson in engine.learning.lessons("proposed"):
+            if lesson.promotable:
+                engine.learning.promote(lesson.id, "ada")
         engine.sync()
         assert engine.find("send quick mail to a colleague")[0].id == "tool:mail"
 
@@ -137,21 +140,21 @@ def shown(agent: str, *spans: str, ok: bool = True) -> list[Demonstration]:
 
 
 def test_where_others_must_judge_one_agent_teaches_and_the_next_judges() -> None:
-    skill = replace(MAIL, spans=("a b", "c d", "e f", "g h", "i j"), agents=("ada", "bob"))
+    lesson = replace(MAIL, spans=("a b", "c d", "e f", "g h", "i j"), agents=("ada", "bob"))
     seen = [
         *shown("bob", "g h", "i j", "a b"),
         *shown("ada", "a b", "c d", "e f"),
         *shown("cy", "x", ok=False),
     ]
-    kept = divided(skill, seen, others_only=True)
+    kept = divided(lesson, seen, others_only=True)
     assert (kept.spans, kept.agents) == (("a b", "c d", "e f"), ("ada",))
 
 
 def test_where_nobody_else_showed_enough_of_it_all_of_it_teaches() -> None:
-    skill = replace(MAIL, spans=("a b", "c d", "e f"))
-    assert divided(skill, shown("ada", *skill.spans), others_only=True) == skill
-    assert divided(skill, [*shown("ada", "a b", "c d"), *shown("bob", "e f")], others_only=True) == skill
-    assert divided(skill, (), others_only=False) == skill
+    lesson = replace(MAIL, spans=("a b", "c d", "e f"))
+    assert divided(lesson, shown("ada", *lesson.spans), others_only=True) == lesson
+    assert divided(lesson, [*shown("ada", "a b", "c d"), *shown("bob", "e f")], others_only=True) == lesson
+    assert divided(lesson, (), others_only=False) == lesson
 
 
 def test_where_anyone_may_judge_some_requests_are_left_to_judge() -> None:
@@ -169,15 +172,15 @@ def nearest(judges: Sequence[LabelledRequest]) -> Nearest:
 
 
 def test_a_skill_is_vouched_for_where_requests_of_others_about_it_come_nearest() -> None:
-    skill = replace(MAIL, examples=("post a letter to Ann",))
-    assert confirmed_by_others(skill, JUDGES, nearest(JUDGES))
-    assert not confirmed_by_others(replace(skill, method="tool:wiper"), JUDGES, nearest(JUDGES))
-    assert not confirmed_by_others(skill, (), nearest(()))
+    lesson = replace(MAIL, examples=("post a letter to Ann",))
+    assert confirmed_by_others(lesson, JUDGES, nearest(JUDGES))
+    assert not confirmed_by_others(replace(lesson, method="tool:wiper"), JUDGES, nearest(JUDGES))
+    assert not confirmed_by_others(lesson, (), nearest(()))
 
 
 def test_nobody_vouches_for_himself_nor_a_request_for_itself() -> None:
-    skill = replace(MAIL, examples=("post a letter to Sue",))
-    assert not confirmed_by_others(skill, JUDGES, nearest(JUDGES))
+    lesson = replace(MAIL, examples=("post a letter to Sue",))
+    assert not confirmed_by_others(lesson, JUDGES, nearest(JUDGES))
     own = replace(MAIL, agents=("bob",), examples=("post a letter to Ann",))
     assert not confirmed_by_others(own, JUDGES, nearest(JUDGES))
 
@@ -214,8 +217,8 @@ def test_a_request_without_which_the_judges_do_better_is_taken_out_and_the_rest_
         use(engine, "pay the supplier bill", "tool:invoices")
         use(engine, "agenda tomorrow please", "tool:invoices")
         engine.learn()
-        spans = {skill.id: skill.spans[0] for skill in engine.learning.skills("proposed")}
-        results = {spans[result.skill]: result for result in engine.learning.gate(*spans)}
+        spans = {lesson.id: lesson.spans[0] for lesson in engine.learning.lessons("proposed")}
+        results = {spans[result.lesson]: result for result in engine.learning.gate(*spans)}
         assert results["pay the supplier bill"].satisfied
         assert results["agenda tomorrow please"].benchmark.why == BETTER_WITHOUT
 
@@ -237,7 +240,7 @@ def test_what_was_taken_out_for_a_lost_request_and_costs_none_after_all_is_put_b
         for tool, agent in [*((t, "ada") for t in tools for _ in range(3)), *((t, "bob") for t in tools)]:
             use(engine, request(tool), tool, agent=agent)
         engine.learn()
-        results = engine.learning.gate(*(skill.id for skill in engine.learning.skills("proposed")))
+        results = engine.learning.gate(*(lesson.id for lesson in engine.learning.lessons("proposed")))
     cost = [result for result in results if "worked before fail with it" in result.benchmark.why]
     passed = [result for result in results if result.satisfied]
     # Sixteen are taken out, more of them for each round in which a request stays lost.

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from prowess.journal import Journal
-from prowess.learning import lessons as skills
+from prowess.learning import lessons as lessons
 from prowess.opening import now
 from prowess.store.opening import open_database
 from tests.promoter import SKILLS
@@ -33,8 +33,8 @@ def test_a_promotion_killed_at_a_random_instant_is_undone_or_done(store_url: str
     chance = random.Random(11)
     database = open_database(store_url, tmp_path)
     with database.writing() as transaction:
-        for skill in SKILLS:
-            skills.keep(transaction, skill)
+        for lesson in SKILLS:
+            lessons.keep(transaction, lesson)
     seen = 0
     for number in range(5):
         acknowledged = killed(store_url, tmp_path / f"acknowledged-{number}", 10_000 * number, chance)
@@ -45,7 +45,7 @@ def test_a_promotion_killed_at_a_random_instant_is_undone_or_done(store_url: str
         assert acknowledged <= said
         last = {str(entry.data["skill"]): STATUS[entry.type] for entry in decided}
         with database.reading() as transaction:
-            held = {skill.id: skill.status for skill in skills.every(transaction)}
+            held = {lesson.id: lesson.status for lesson in lessons.every(transaction)}
         assert {id: held[id] for id in last} == last
         seen += len(acknowledged)
     assert seen >= 5

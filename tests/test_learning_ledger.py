@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.cli.skills import command
+from prowess.cli.lessons import command
 from prowess.config import LearningConfig
 from prowess.errors import LearningError
 from prowess.learning.evidence import EvidenceTrail, NeedStatus, SolutionEvidence, read_evidence

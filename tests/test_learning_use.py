@@ -28,7 +28,7 @@ def test_while_learning_is_off_outcomes_are_journalled_and_nothing_else_happens(
     with office(store_url, tmp_path, clock, mode="off") as engine:
         use(engine, "send mail to Ann", "tool:mail")
         learnt = engine.learn()
-        assert (learnt.ledgers, learnt.skills, engine.learning.skills(), engine.learning.gaps()) == (
+        assert (learnt.ledgers, learnt.lessons, engine.learning.lessons(), engine.learning.gaps()) == (
             (),
             (),
             (),
@@ -49,12 +49,12 @@ def test_requests_like_each_other_gather_in_one_skill(
         use(engine, "send mail to Ann", "tool:mail", ok=False)
         use(engine, "calendar of meetings", "tool:calendar")
         engine.learn()
-        mail = next(skill for skill in engine.learning.skills() if skill.method == "tool:mail")
+        mail = next(lesson for lesson in engine.learning.lessons() if lesson.method == "tool:mail")
         assert (mail.demonstrations, mail.successes, mail.failures) == (3, 2, 1)
         assert mail.agents == ("ada", "bob")
         assert set(mail.spans) == {"send mail to Ann", "Send mail to Bob!"}
         assert (mail.status, mail.gate.satisfied) == ("proposed", False)
-        assert len(engine.learning.skills()) == 2
+        assert len(engine.learning.lessons()) == 2
 
 
 def test_an_outcome_reported_twice_counts_once_and_a_retry_that_works_is_a_success(
@@ -68,8 +68,8 @@ def test_an_outcome_reported_twice_counts_once_and_a_retry_that_works_is_a_succe
         engine.record(Outcome(offer=offer, capability="tool:mail", ok=True, agent="ada", key="k"))
         engine.record(Outcome(offer=offer, capability="tool:mail", ok=False, agent="ada", key="late"))
         engine.learn()
-        (skill,) = engine.learning.skills()
-        assert (skill.demonstrations, skill.successes, skill.failures) == (1, 1, 0)
+        (lesson,) = engine.learning.lessons()
+        assert (lesson.demonstrations, lesson.successes, lesson.failures) == (1, 1, 0)
         assert engine.learning.gaps() == ()
 
 
@@ -79,11 +79,11 @@ def test_an_outcome_that_comes_before_its_offer_waits_for_it(
     with office(store_url, tmp_path, clock) as engine:
         engine.record(Outcome(offer="later", capability="tool:mail", ok=True, agent="ada"))
         engine.learn()
-        assert engine.learning.skills() == ()
+        assert engine.learning.lessons() == ()
         data = {"offer": "later", "request": "send mail to Ann", "hits": [{"id": "tool:mail", "need": ""}]}
         engine.journal.record(Raw("offer", data), "ada")
         engine.learn()
-        assert [skill.successes for skill in engine.learning.skills()] == [1]
+        assert [lesson.successes for lesson in engine.learning.lessons()] == [1]
 
 
 def test_a_late_success_closes_the_gap_it_had_left(
@@ -164,21 +164,21 @@ def test_several_steps_in_one_order_are_a_skill_when_they_worked_three_times(
         for number in range(2):
             use(engine, f"archive invoice {number}", "tool:invoices", "tool:archive")
         engine.learn()
-        assert [skill for skill in engine.learning.skills() if skill.steps] == []
+        assert [lesson for lesson in engine.learning.lessons() if lesson.steps] == []
         use(engine, "archive invoice 9", "tool:invoices", "tool:archive")
         engine.learn()
-        (skill,) = [skill for skill in engine.learning.skills() if skill.steps]
-        assert skill.steps == ("tool:invoices", "tool:archive")
-        assert (skill.successes, skill.method) == (3, "skill:invoices-then-archive")
+        (lesson,) = [lesson for lesson in engine.learning.lessons() if lesson.steps]
+        assert lesson.steps == ("tool:invoices", "tool:archive")
+        assert (lesson.successes, lesson.method) == (3, "skill:invoices-then-archive")
 
 
 def test_secrets_are_not_kept_in_what_was_asked(store_url: str, tmp_path: Path, clock: SteppingClock) -> None:
     with office(store_url, tmp_path, clock) as engine:
         use(engine, "send mail with password: hunter2hunter and sk-abcdefghij0123456789", "tool:mail")
         engine.learn()
-        (skill,) = engine.learning.skills()
-        assert "hunter2" not in str(skill) and "abcdefghij" not in str(skill)
-        assert "send mail" in skill.spans[0]
+        (lesson,) = engine.learning.lessons()
+        assert "hunter2" not in str(lesson) and "abcdefghij" not in str(lesson)
+        assert "send mail" in lesson.spans[0]
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_entries_that_lack_what_they_should_have_teach_nothing(
             for type in ("offer", "outcome", "decision"):
                 journal.record(Raw(type, data), "ada")
         engine.learn()
-        assert (engine.learning.skills(), engine.learning.gaps()) == ((), ())
+        assert (engine.learning.lessons(), engine.learning.gaps()) == ((), ())
 
 
 def test_a_gap_says_what_would_close_it(store_url: str, tmp_path: Path, clock: SteppingClock) -> None:

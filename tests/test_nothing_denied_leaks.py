@@ -71,7 +71,7 @@ COMMANDS_AS_AGENT = {
 COMMANDS_FOR_PEOPLE = {
     *("init", "sync", "show", "graph", "lint", "sources", "policy", "agent", "approval", "why", "bench"),
     *("provider", "import", "log", "login", "doctor", "version", "evolve", "quarantine"),
-    *("inject", "cards", "guard", "serve", "token", "skills", "curriculum", "backup", "restore"),
+    *("inject", "cards", "guard", "serve", "access-token", "lessons", "gaps", "backup", "restore"),
 }
 
 

@@ -197,4 +197,4 @@ def test_a_token_of_an_agent_lasts_ten_years_at_most_and_nothing_is_bound_when_a
     assert refused.exit_code == 2
     assert "0<=x<=3650" in refused.output
     assert data(agent_command, "list") == []
-    assert run(agent_command, "token", "add", "eve", "--days", days).exit_code == 2
+    assert run(agent_command, "access-token", "add", "eve", "--days", days).exit_code == 2

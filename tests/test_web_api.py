@@ -218,7 +218,7 @@ def test_remembered_answers_do_not_pile_up(
         ("POST", "/quarantine/skill:summary/approve", {}),
         ("PUT", "/evolution/params", {"alpha": 0.2}),
         ("POST", "/tokens", {"name": "eve"}),
-        ("POST", "/skills", {"method": "tool:read", "spans": ["read"]}),
+        ("POST", "/lessons", {"method": "tool:read", "spans": ["read"]}),
         ("POST", "/cards/resume", None),
         ("POST", "/policy/grants/base/review", {}),
     ],
@@ -365,13 +365,13 @@ def test_an_agent_is_evaluated_rolled_back_and_resumed(ann: TestClient) -> None:
 
 
 def test_a_skill_is_proposed_gated_and_not_promoted_before_it_passes(ann: TestClient) -> None:
-    made = ann.post(api("/skills"), json={"method": "tool:read", "spans": ["look into the file"]}).json()
+    made = ann.post(api("/lessons"), json={"method": "tool:read", "spans": ["look into the file"]}).json()
     assert made["status"] == "proposed"
-    early = ann.post(api(f"/skills/{made['id']}/promote"))
+    early = ann.post(api(f"/lessons/{made['id']}/promote"))
     assert early.status_code == 409 and "gate" in early.json()["remedy"]
-    gated = ann.post(api("/skills/gate"), json={"skills": [made["id"]]}).json()
+    gated = ann.post(api("/lessons/gate"), json={"lessons": [made["id"]]}).json()
     assert gated[0]["skill"] == made["id"]
-    assert len(ann.get(api(f"/skills/{made['id']}")).json()["results"]) == 2
+    assert len(ann.get(api(f"/lessons/{made['id']}")).json()["results"]) == 2
 
 
 def test_cards_and_their_past_can_be_read(ann: TestClient) -> None:

@@ -66,7 +66,7 @@ def served(*command: str) -> Iterator[Served]:
 
 
 def new_token(role: str) -> str:
-    added = CliRunner().invoke(prowess, ["token", "add", "ann", "--role", role])
+    added = CliRunner().invoke(prowess, ["access-token", "add", "ann", "--role", role])
     return added.stdout.strip()
 
 
@@ -98,7 +98,7 @@ def test_serve_speaks_mcp_and_serves_the_api_in_one_process(place: Path) -> None
 def test_a_host_that_others_can_reach_is_refused_without_a_token(place: Path) -> None:
     refused = CliRunner().invoke(prowess, ["serve", "web", "--host", "0.0.0.0", "--port", "0"])
     assert refused.exit_code == 1
-    assert "prowess token add" in refused.output
+    assert "prowess access-token add" in refused.output
 
 
 def test_a_port_that_is_taken_is_a_clear_error(place: Path) -> None:
@@ -123,7 +123,7 @@ SAME_BOTH_WAYS = (
     ["doctor"],
     ["quarantine", "list"],
     ["approval", "list", "--all"],
-    ["skills", "list"],
+    ["lessons", "list"],
     ["evolve", "status"],
     ["evolve", "status", "--json", "--agent", "ada"],
     ["evolve", "history"],
@@ -132,7 +132,7 @@ SAME_BOTH_WAYS = (
     ["agent", "list", "--json"],
     ["cards", "report"],
     ["cards", "review", "--json"],
-    ["curriculum", "list", "--json"],
+    ["gaps", "list", "--json"],
 )
 
 
@@ -165,8 +165,8 @@ def test_commands_act_over_a_server(place: Path, monkeypatch: pytest.MonkeyPatch
         assert over(server, "evolve", "params", "--set", "alpha=0.2").exit_code == 0
         assert "0.2" in over(server, "evolve", "params").stdout
         assert over(server, "agent", "add", "eve", "--profile", "owner").stdout.startswith("prowess_")
-        (token,) = json.loads(over(server, "agent", "token", "list", "--json").stdout)
-        assert "of eve is revoked" in over(server, "agent", "token", "revoke", token["id"]).stderr
+        (token,) = json.loads(over(server, "agent", "access-token", "list", "--json").stdout)
+        assert "of eve is revoked" in over(server, "agent", "access-token", "revoke", token["id"]).stderr
         assert "removed eve" in over(server, "agent", "remove", "eve").stderr
         missing = over(server, "show", "tool:rad")
         assert missing.exit_code == 1 and "did you mean 'tool:read'" in missing.output
@@ -211,4 +211,4 @@ def test_without_a_token_or_a_server_the_remedy_is_named(
     assert "cannot be reached" in over(nothing, "list").output
     assert "is not an address" in over(Served("nonsense", ""), "list").output
     with served("web") as server:
-        assert "prowess token add" in over(server, "list").output
+        assert "prowess access-token add" in over(server, "list").output

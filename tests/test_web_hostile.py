@@ -62,7 +62,7 @@ def test_a_body_that_is_nested_without_end_is_refused(ann: TestClient) -> None:
 
 @pytest.mark.parametrize("key", ["9" * 30, str(2**63), "-1"])
 def test_a_cursor_beyond_all_numbers_is_not_found(ann: TestClient, key: str) -> None:
-    assert ann.get("/api/v1/skills", params={"cursor": packed(key)}).status_code == 404
+    assert ann.get("/api/v1/lessons", params={"cursor": packed(key)}).status_code == 404
     for path in ("/api/v1/journal", "/api/v1/cards/selections"):
         assert ann.get(path, params={"cursor": packed(f'["2026","ada",{key}]')}).status_code == 404
 
@@ -161,7 +161,7 @@ def test_an_export_is_not_shown_to_those_who_may_not_have_it(app: Starlette, ann
 
 def test_a_token_lasts_ten_years_at_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    refused = CliRunner().invoke(prowess, ["token", "add", "ann", "--days", "99999999999"])
+    refused = CliRunner().invoke(prowess, ["access-token", "add", "ann", "--days", "99999999999"])
     assert refused.exit_code == 2
     assert "range" in refused.stderr
 

@@ -273,7 +273,7 @@ def test_whoever_asks_too_often_is_told_to_slow_down(engine: Engine) -> None:
 
 def test_a_host_that_others_reach_is_not_served_before_somebody_has_a_token(people: Users) -> None:
     refuse_strangers(people, Bind("127.0.0.1", 8800))
-    with pytest.raises(ConfigError, match="prowess token add"):
+    with pytest.raises(ConfigError, match="prowess access-token add"):
         refuse_strangers(people, Bind("0.0.0.0", 8800))
     people.issue("ann", "admin", "link")
     with pytest.raises(ConfigError):
@@ -295,14 +295,14 @@ def test_prowess_token_prints_a_token_once_lists_it_and_revokes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    added = CliRunner().invoke(prowess, ["token", "add", "ann", "--role", "operator"])
+    added = CliRunner().invoke(prowess, ["access-token", "add", "ann", "--role", "operator"])
     assert added.exit_code == 0, added.output
     token = added.stdout.strip()
     assert token.startswith("prowess_token_")
-    listed = CliRunner().invoke(prowess, ["token", "list"]).stdout
+    listed = CliRunner().invoke(prowess, ["access-token", "list"]).stdout
     assert "operator" in listed and token not in listed
     id = token.split("_")[2]
-    assert CliRunner().invoke(prowess, ["token", "revoke", id]).exit_code == 0
-    revoked = CliRunner().invoke(prowess, ["token", "list", "--json"]).stdout
+    assert CliRunner().invoke(prowess, ["access-token", "revoke", id]).exit_code == 0
+    revoked = CliRunner().invoke(prowess, ["access-token", "list", "--json"]).stdout
     assert '"ended_at": ""' not in revoked
-    assert CliRunner().invoke(prowess, ["token", "revoke", "nothing"]).exit_code == 1
+    assert CliRunner().invoke(prowess, ["access-token", "revoke", "nothing"]).exit_code == 1

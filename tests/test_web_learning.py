@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from playwright.sync_api import expect
 
 from prowess.engine import Engine
-from prowess.learning.lessons import Skill
+from prowess.learning.lessons import Lesson
 from tests.browser import look
 from tests.conftest import SteppingClock
 from tests.dashboard import SCRIPT, at, is_only_text, post
@@ -27,11 +27,11 @@ def needed_in_vain(engine: Engine) -> None:
     engine.learn()
 
 
-def ready(engine: Engine) -> Skill:
-    skill = practise(engine)
-    (gated,) = engine.learning.gate(skill.id)
+def ready(engine: Engine) -> Lesson:
+    lesson = practise(engine)
+    (gated,) = engine.learning.gate(lesson.id)
     assert gated.satisfied
-    return engine.learning.skill(skill.id)
+    return engine.learning.lesson(lesson.id)
 
 
 def test_a_person_runs_the_gates_promotes_a_skill_and_the_next_sync_relies_on_it(
@@ -53,7 +53,7 @@ def test_a_person_runs_the_gates_promotes_a_skill_and_the_next_sync_relies_on_it
         expect(page.get_by_text("waits for the next sync")).to_be_visible()
         assert engine.learning.taught() == ()
         engine.sync()
-        assert [skill.method for skill in engine.learning.taught()] == ["tool:invoices"]
+        assert [lesson.method for lesson in engine.learning.taught()] == ["tool:invoices"]
         told = [entry.data["by"] for entry in engine.journal.latest(type="skill.*") if "by" in entry.data]
         assert told == ["Ada", "Ada"]
 
@@ -62,20 +62,20 @@ def test_a_skill_that_is_relied_on_is_deprecated_and_a_proposed_one_is_rejected(
     tmp_path: Path, clock: SteppingClock, visit: "Visit"
 ) -> None:
     with office("store.db", tmp_path, clock) as engine:
-        skill = ready(engine)
-        engine.learning.promote(skill.id, "grace")
+        lesson = ready(engine)
+        engine.learning.promote(lesson.id, "grace")
         page = visit(engine)
-        page.goto(at("/learning/skill", id=skill.id))
+        page.goto(at("/learning/lesson", id=lesson.id))
         page.get_by_text("Deprecate", exact=True).click()
         page.get_by_label("Why, if you like").fill("The ledger moved")
         page.get_by_role("button", name="Rely on it no more").click()
         expect(page.get_by_role("status")).to_contain_text("Deprecated.")
-        assert engine.learning.skill(skill.id).status == "deprecated"
-        assert engine.learning.skill(skill.id).reason == "The ledger moved"
+        assert engine.learning.lesson(lesson.id).status == "deprecated"
+        assert engine.learning.lesson(lesson.id).reason == "The ledger moved"
         page.get_by_text("Reject", exact=True).click()
         page.get_by_role("button", name="Reject it for good").click()
         expect(page.get_by_text("It can only be proposed anew")).to_be_visible()
-        assert engine.learning.skill(skill.id).status == "retired"
+        assert engine.learning.lesson(lesson.id).status == "retired"
 
 
 def test_a_skill_whose_gates_do_not_clear_says_what_is_missing(
@@ -89,8 +89,8 @@ def test_a_skill_whose_gates_do_not_clear_says_what_is_missing(
         page.locator("tbody tr").get_by_role("link").click()
         page.get_by_role("button", name="Run its gates").click()
         expect(page.get_by_text("requests it was not learned from can judge it").first).to_be_visible()
-        (skill,) = engine.learning.skills()
-        answer = post(page, "/learning/promote", id=skill.id)
+        (lesson,) = engine.learning.lessons()
+        answer = post(page, "/learning/promote", id=lesson.id)
         assert (answer.status, "has not shown" in answer.text()) == (409, True)
 
 
@@ -130,15 +130,15 @@ def test_what_was_used_since_is_learnt_when_a_person_asks(
 
 def test_who_may_only_look_decides_nothing(tmp_path: Path, clock: SteppingClock, visit: "Visit") -> None:
     with office("store.db", tmp_path, clock) as engine:
-        skill = ready(engine)
+        lesson = ready(engine)
         needed_in_vain(engine)
         page = visit(engine, role="viewer")
-        page.goto(at("/learning/skill", id=skill.id))
+        page.goto(at("/learning/lesson", id=lesson.id))
         expect(page.get_by_text("Promote", exact=True)).to_have_count(0)
         for verb in ("learn", "gate", "promote", "deprecate", "retire"):
-            assert post(page, f"/learning/{verb}", id=skill.id).status == 403, verb
+            assert post(page, f"/learning/{verb}", id=lesson.id).status == 403, verb
         assert post(page, "/learning/close", id=engine.learning.gaps()[0].id).status == 403
-        assert engine.learning.skill(skill.id).status == "proposed"
+        assert engine.learning.lesson(lesson.id).status == "proposed"
         assert len(engine.learning.gaps()) == 2
 
 

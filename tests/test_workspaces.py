@@ -185,7 +185,7 @@ def test_what_is_undone_in_one_workspace_stays_in_another(opened: Callable[[str,
     ants.approve("tool:server/ask", "ann")
     for token in ants.tokens.all():
         ants.tokens.revoke(token.id)
-    for skill in ants.learning.skills():
+    for skill in ants.learning.lessons():
         ants.learning.retire(skill.id, "ann")
     ants.sources = ()
     ants.sync()

@@ -92,7 +92,7 @@ def fill(engine: Engine, word: str) -> None:
     engine.evaluate("default")
     engine.evaluate("default", scores(0.9, 0.8, 1.0, "L2", 0.3))
     engine.learn()
-    engine.learning.gate(*(skill.id for skill in engine.learning.skills()))
+    engine.learning.gate(*(skill.id for skill in engine.learning.lessons()))
     _judge_cards(engine, word)
     _let_people_in(engine, word)
 
@@ -153,7 +153,7 @@ def listed(engine: Engine) -> dict[str, Any]:
         "people": Users(engine.database, engine.journal, clock).tokens(),
         "evolution": [engine.evolution.history(agent) for agent in engine.evolution.agents()],
         "fitness": engine.evolution.fitness(),
-        "skills": [(skill, engine.learning.results(skill.id)) for skill in engine.learning.skills()],
+        "skills": [(skill, engine.learning.results(skill.id)) for skill in engine.learning.lessons()],
         "gaps": engine.learning.gaps(),
         "counts": engine.learning.counts(),
         "found": [hit.id for hit in engine.find("read pages")],

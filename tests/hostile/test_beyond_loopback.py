@@ -60,11 +60,11 @@ def test_nothing_is_served_beyond_this_machine_while_nobody_has_a_token(
     place: Path, command: list[str], host: str
 ) -> None:
     refused = CliRunner().invoke(prowess, [*command, "--host", host, "--port", "0"])
-    assert refused.exit_code == 1 and "prowess token add" in refused.output
+    assert refused.exit_code == 1 and "prowess access-token add" in refused.output
 
 
 def test_beyond_this_machine_every_address_wants_a_token_also_from_loopback(place: Path) -> None:
-    assert CliRunner().invoke(prowess, ["token", "add", "ann", "--role", "admin"]).exit_code == 0
+    assert CliRunner().invoke(prowess, ["access-token", "add", "ann", "--role", "admin"]).exit_code == 0
     port = str(free_port())
     with serving("--host", "0.0.0.0", "--port", port, waits_for="at /mcp") as said:
         assert "TLS" in said

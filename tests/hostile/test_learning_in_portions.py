@@ -26,7 +26,7 @@ def lived(engine: Engine) -> None:
 
 
 def gathered(engine: Engine) -> object:
-    skills = [(s.id, s.successes, s.failures, s.spans, s.agents) for s in engine.learning.skills()]
+    skills = [(s.id, s.successes, s.failures, s.spans, s.agents) for s in engine.learning.lessons()]
     return sorted(skills), sorted((gap.id, gap.times) for gap in engine.learning.gaps())
 
 
@@ -53,7 +53,7 @@ def test_portions_come_to_the_same_as_everything_at_once(
         lived(engine)
         engine.learn()
         assert gathered(engine) == whole
-        assert engine.learn().skills == ()
+        assert engine.learn().lessons == ()
 
 
 def test_others_write_between_the_portions(store_url: str, tmp_path: Path, clock: SteppingClock) -> None:

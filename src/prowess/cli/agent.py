@@ -65,7 +65,7 @@ def remove(name: str, as_json: bool) -> None:
     say(f"removed {', '.join(gone)}")
 
 
-@command.group()
+@command.group("access-token")
 def token() -> None:
     """What agents present over HTTP to prove their names."""
 

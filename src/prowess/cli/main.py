@@ -30,10 +30,10 @@ COMMANDS = {
     "inject": "Which cards a conversation gets, and the files with them in it.",
     "cards": "Just-in-time cards: check, report, review, fit.",
     "guard": "What is unsafe to show a model, and what would reach the prompt.",
-    "skills": "What was learnt: skills, their gates, and promotion.",
-    "curriculum": "What agents needed and could not do.",
+    "lessons": "What use has taught: lessons, their gates, and promotion.",
+    "gaps": "What agents needed and could not do.",
     "serve": "Servers: everything behind one door.",
-    "token": "What people present to the dashboard and the API.",
+    "access-token": "What people present to the dashboard and the API.",
     "login": "Log in at an MCP server that wants OAuth.",
     "provider": "Switch providers on and off.",
     "import": "Take over the MCP servers of another client's configuration.",
@@ -43,6 +43,9 @@ COMMANDS = {
     "doctor": "Everything that is wrong, and what to do about it.",
     "version": "Which prowess this is.",
 }
+
+MODULES = {"import": "import_", "access-token": "access_token"}
+"""The modules of commands whose name is no name in Python."""
 
 
 class Commands(click.Group):
@@ -54,7 +57,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        module = import_module(f"prowess.cli.{name}_" if name == "import" else f"prowess.cli.{name}")
+        module = import_module(f"prowess.cli.{MODULES.get(name, name)}")
         command: click.Command = module.command
         return command
 

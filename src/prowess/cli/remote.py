@@ -48,8 +48,8 @@ from prowess.types import (
 
 T = TypeVar("T")
 
-COMMANDS = ("agent", "approval", "cards", "curriculum", "doctor", "evolve", "find", "list", "log", "offer",
-            "provider", "quarantine", "show", "skills", "sync", "version", "why")  # fmt: skip
+COMMANDS = ("agent", "approval", "cards", "doctor", "evolve", "find", "gaps", "lessons", "list", "log", "offer",
+            "provider", "quarantine", "show", "sync", "version", "why")  # fmt: skip
 """The commands that can talk to a server."""
 PAGE = 500
 SECONDS = 600.0
@@ -75,7 +75,7 @@ class Server:
             )
         if not token:
             raise ConfigError(
-                "--server", f"{TOKEN} is not set", f"set {TOKEN} to a token: prowess token add NAME"
+                "--server", f"{TOKEN} is not set", f"set {TOKEN} to a token: prowess access-token add NAME"
             )
         if parts.scheme == "http" and not Bind(parts.hostname or "", 0).is_loopback:
             say(f"the token goes to {parts.hostname} in the clear; use https")

@@ -17,7 +17,7 @@ from prowess.evolution.records import Evaluation, Generation, Restore
 from prowess.evolution.scores import parse_scores
 from prowess.learning.gaps import Gap
 from prowess.learning.ingest import LearningReport
-from prowess.learning.lessons import Skill
+from prowess.learning.lessons import Lesson
 from prowess.learning.promotion import Gated, SuiteResult
 from prowess.policy.agent_tokens import IssuedToken, Token
 from prowess.types import Head, JournalEntry, JsonObject
@@ -131,35 +131,35 @@ class RemoteLearning(Part):
                 raise
         return LearningReport()
 
-    def skills(self, status: str = "") -> tuple[Skill, ...]:
-        return tuple(self._server.pages("/skills", Skill, status=status))
+    def lessons(self, status: str = "") -> tuple[Lesson, ...]:
+        return tuple(self._server.pages("/lessons", Lesson, status=status))
 
-    def skill(self, id: str) -> Skill:
-        return msgspec.convert(self._whole(id)["skill"], Skill)
+    def lesson(self, id: str) -> Lesson:
+        return msgspec.convert(self._whole(id)["lesson"], Lesson)
 
     def results(self, id: str) -> tuple[SuiteResult, ...]:
         return msgspec.convert(self._whole(id)["results"], tuple[SuiteResult, ...])
 
     def gate(self, *ids: str, progress: object = None, by: str = "") -> tuple[Gated, ...]:
-        return self._server.send("/skills/gate", {"skills": ids}, tuple[Gated, ...])
+        return self._server.send("/lessons/gate", {"lessons": ids}, tuple[Gated, ...])
 
-    def promote(self, id: str, by: str) -> Skill:
-        return self._server.send(f"/skills/{quote(id, safe='')}/promote", None, Skill)
+    def promote(self, id: str, by: str) -> Lesson:
+        return self._server.send(f"/lessons/{quote(id, safe='')}/promote", None, Lesson)
 
-    def promote_all(self) -> tuple[Skill, ...]:
-        return self._server.send("/skills/promote", None, tuple[Skill, ...])
+    def promote_all(self) -> tuple[Lesson, ...]:
+        return self._server.send("/lessons/promote", None, tuple[Lesson, ...])
 
-    def deprecate(self, id: str, by: str, reason: str = "") -> Skill:
-        return self._server.send(f"/skills/{quote(id, safe='')}/deprecate", {"reason": reason}, Skill)
+    def deprecate(self, id: str, by: str, reason: str = "") -> Lesson:
+        return self._server.send(f"/lessons/{quote(id, safe='')}/deprecate", {"reason": reason}, Lesson)
 
-    def retire(self, id: str, by: str, reason: str = "") -> Skill:
-        return self._server.send(f"/skills/{quote(id, safe='')}/retire", {"reason": reason}, Skill)
+    def retire(self, id: str, by: str, reason: str = "") -> Lesson:
+        return self._server.send(f"/lessons/{quote(id, safe='')}/retire", {"reason": reason}, Lesson)
 
-    def propose(self, document: bytes, place: str, by: str) -> Skill:
-        return self._server.send("/skills", msgspec.Raw(document), Skill)
+    def propose(self, document: bytes, place: str, by: str) -> Lesson:
+        return self._server.send("/lessons", msgspec.Raw(document), Lesson)
 
     def gaps(self, closed: bool = False) -> tuple[Gap, ...]:
-        shown = self._server.pages("/curriculum", dict[str, Any], closed=closed)
+        shown = self._server.pages("/gaps", dict[str, Any], closed=closed)
         return tuple(msgspec.convert(one["gap"], Gap) for one in shown)
 
     def gap(self, id: str) -> Gap:
@@ -167,13 +167,13 @@ class RemoteLearning(Part):
 
     def shown(self, id: str) -> dict[str, Any]:
         """A gap, and what would close it."""
-        return self._server.get(f"/curriculum/{quote(id, safe='')}", dict[str, Any])
+        return self._server.get(f"/gaps/{quote(id, safe='')}", dict[str, Any])
 
     def close_gap(self, id: str, by: str) -> Gap:
-        return self._server.send(f"/curriculum/{quote(id, safe='')}/close", None, Gap)
+        return self._server.send(f"/gaps/{quote(id, safe='')}/close", None, Gap)
 
     def _whole(self, id: str) -> dict[str, Any]:
-        return self._server.get(f"/skills/{quote(id, safe='')}", dict[str, Any])
+        return self._server.get(f"/lessons/{quote(id, safe='')}", dict[str, Any])
 
 
 class RemoteCards(Part):
@@ -217,7 +217,7 @@ class RemoteTokens(Part):
     def revoke(self, id: str) -> Token:
         agent = next((token.agent for token in self.all() if token.id == id), "")
         if not agent:
-            raise NotFound("token", id, see="see: prowess agent token list")
+            raise NotFound("token", id, see="see: prowess agent access-token list")
         return self._server.send(f"/agents/{quote(agent, safe='')}/tokens/{id}", None, Token, "DELETE")
 
     def _of(self, agent: str) -> tuple[Token, ...]:

@@ -12,7 +12,7 @@ import msgspec
 
 from prowess.config import DiscoveryConfig
 from prowess.engine.world import World, Worlds
-from prowess.learning.lessons import Skill
+from prowess.learning.lessons import Lesson
 from prowess.learning.procedures import lessons_of, procedures_of, with_procedures
 from prowess.learning.usage_entries import REPLAYED
 from prowess.metrics import ndcg
@@ -60,27 +60,27 @@ class WorldReplay:
         return self._parts.searching.index
 
     def prepare(
-        self, requests: Sequence[str], skills: Sequence[Skill], progress: Callable[[int, int], None]
+        self, requests: Sequence[str], lessons: Sequence[Lesson], progress: Callable[[int, int], None]
     ) -> None:
         """Have at hand what every request means, so that replaying takes no encoder."""
-        texts = dict.fromkeys([*requests, *(span for skill in skills for span in skill.spans)])
+        texts = dict.fromkeys([*requests, *(span for lesson in lessons for span in lesson.spans)])
         self._parts.searching.at(self._world)
         self._vectors = self._index.recall(list(texts), progress)
         self._judges = (
             _stacked([self._vectors[text] for text in requests]) if self._vectors and requests else None
         )
 
-    def rely_on(self, skills: Sequence[Skill]) -> None:
+    def rely_on(self, lessons: Sequence[Lesson]) -> None:
         from prowess.engine.search import make_vectors  # numpy, at the first search
 
-        procedures = {p.capability: draft(p).capability for p in procedures_of(skills)}
+        procedures = {p.capability: draft(p).capability for p in procedures_of(lessons)}
         view = self._world.view
         if procedures != self._procedures:
             tried = with_procedures(self._taken.view.capabilities, procedures)
             view, self._procedures = replace(self._taken.view, capabilities=tried), procedures
-        self._world = self._world.over(view, lessons_of(skills))
+        self._world = self._world.over(view, lessons_of(lessons))
         make_vectors(self._index, self._world)
-        self._steps = {skill.method: skill.steps for skill in skills if skill.steps}
+        self._steps = {lesson.method: lesson.steps for lesson in lessons if lesson.steps}
 
     def near(self, request: str, others: Sequence[str]) -> list[float]:
         """How near a request is to others in meaning; nothing is near where nothing was encoded."""

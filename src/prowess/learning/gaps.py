@@ -105,7 +105,7 @@ def get(transaction: Transaction, id: str) -> Gap:
     short = id.removeprefix("curriculum_item_")
     fitting = [record for known, record in rows if known.removeprefix("curriculum_item_").startswith(short)]
     if len(fitting) != 1:
-        raise NotFound("gap", id, [known for known, _ in rows], "see: prowess curriculum list")
+        raise NotFound("gap", id, [known for known, _ in rows], "see: prowess gaps list")
     return _gap(fitting[0])
 
 

@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 from prowess.learning.labelled import (
     FEWEST_JUDGES,
     LabelledRequest,
+    LessonGroup,
     Lost,
-    SkillGroup,
     claims_of,
     confirmed_by_others,
     may_judge,
     to_blame,
     uncontested,
 )
-from prowess.learning.lessons import Skill
+from prowess.learning.lessons import Lesson
 from prowess.learning.paraphrases import distinct, normalised
 from prowess.learning.promotion import (
     Gated,
@@ -49,7 +49,7 @@ class GateContext:
     """Everything a gate needs: what worked before, who judges, and how much must be gained."""
 
     judges: tuple[LabelledRequest, ...]
-    stable: tuple[Skill, ...]
+    stable: tuple[Lesson, ...]
     min_gain: float
     others_only: bool
     command: str
@@ -70,38 +70,38 @@ class Replay:
 class _Batch:
     """The skills that are gated together: those that are still in, and what took the others out."""
 
-    running: dict[str, Skill]
+    running: dict[str, Lesson]
     verdicts: dict[str, SuiteResult]
 
     def take_out(self, results: Mapping[str, SuiteResult]) -> None:
         self.verdicts |= results
         self.running = self.without(results)
 
-    def without(self, ids: Collection[str]) -> dict[str, Skill]:
-        return {id: skill for id, skill in self.running.items() if id not in ids}
+    def without(self, ids: Collection[str]) -> dict[str, Lesson]:
+        return {id: lesson for id, lesson in self.running.items() if id not in ids}
 
 
-def gate(skills: Sequence[Skill], court: GateContext, trial: Trial) -> tuple[Gated, ...]:
+def gate(lessons: Sequence[Lesson], court: GateContext, trial: Trial) -> tuple[Gated, ...]:
     """Gate these skills together."""
-    ids = {skill.id for skill in skills}
-    return _Gate(court, trial, [skill for skill in court.stable if skill.id not in ids]).run(skills)
+    ids = {lesson.id for lesson in lessons}
+    return _Gate(court, trial, [lesson for lesson in court.stable if lesson.id not in ids]).run(lessons)
 
 
 class _Gate:
-    def __init__(self, court: GateContext, trial: Trial, rest: Sequence[Skill]) -> None:
+    def __init__(self, court: GateContext, trial: Trial, rest: Sequence[Lesson]) -> None:
         self._court = court
         self._trial = trial
         self._rest = rest
         self._before: Sequence[Replay] = ()
         self._told = [number for number, judge in enumerate(court.judges) if judge.told_by]
 
-    def run(self, skills: Sequence[Skill]) -> tuple[Gated, ...]:
-        self._trial.prepare([j.request for j in self._court.judges], skills, self._court.progress)
-        tried = {s.id: s for s in uncontested(skills, self._court.judges, self._trial.same)}
+    def run(self, lessons: Sequence[Lesson]) -> tuple[Gated, ...]:
+        self._trial.prepare([j.request for j in self._court.judges], lessons, self._court.progress)
+        tried = {s.id: s for s in uncontested(lessons, self._court.judges, self._trial.same)}
         self._trial.rely_on(self._rest)
         self._before = self._replayed()
-        own_before = {id: self._own(skill) for id, skill in tried.items()}
-        batch = _Batch({id: skill for id, skill in tried.items() if skill.examples}, {})
+        own_before = {id: self._own(lesson) for id, lesson in tried.items()}
+        batch = _Batch({id: lesson for id, lesson in tried.items() if lesson.examples}, {})
         batch.verdicts |= {id: self._result(()) for id in tried}
         self._sort_out(batch)
         self._judge_each(batch)
@@ -110,14 +110,14 @@ class _Gate:
         self._rely_on(batch.running.values() or tried.values())
         others = list(self._still_offered(self._replayed_of(self._told)))
         tests = {
-            id: self._regression(own_before[id], self._own(skill), others) for id, skill in tried.items()
+            id: self._regression(own_before[id], self._own(lesson), others) for id, lesson in tried.items()
         }
         return tuple(Gated(id, tests[id], batch.verdicts[id], tried[id].examples) for id in tried)
 
     # --- replaying ---------------------------------------------------------------------------
 
-    def _rely_on(self, skills: Iterable[Skill]) -> None:
-        self._trial.rely_on([*self._rest, *skills])
+    def _rely_on(self, lessons: Iterable[Lesson]) -> None:
+        self._trial.rely_on([*self._rest, *lessons])
 
     def _replayed(self) -> list[Replay]:
         return list(self._replayed_of(range(len(self._court.judges))).values())
@@ -135,16 +135,16 @@ class _Gate:
         offered = self._trial.offered(judge.request, judge.agent) if judge.told_by else {}
         return Replay(ranked, self._trial.score(ranked, judge.expected), offered)
 
-    def _own(self, skill: Skill) -> tuple[SuiteRow, ...]:
+    def _own(self, lesson: Lesson) -> tuple[SuiteRow, ...]:
         """How a skill's own requests are answered now."""
-        agent = skill.agents[0] if skill.agents else "default"
+        agent = lesson.agents[0] if lesson.agents else "default"
         rows = []
-        for span in distinct(skill.examples):
+        for span in distinct(lesson.examples):
             offered = self._trial.offered(span, agent)
-            found = offered.get(skill.method, 0.0)
-            first = bool(offered) and next(iter(offered)) == skill.method
+            found = offered.get(lesson.method, 0.0)
+            first = bool(offered) and next(iter(offered)) == lesson.method
             rows.append(
-                SuiteRow(request=span, agent=agent, expected=skill.method, before=0, after=found, ok=first)
+                SuiteRow(request=span, agent=agent, expected=lesson.method, before=0, after=found, ok=first)
             )
         return tuple(rows)
 
@@ -152,7 +152,7 @@ class _Gate:
 
     def _sort_out(self, batch: _Batch) -> None:
         """Take out skills without which the judges of their claim, and those it stands before, do better."""
-        several = [claim for claim in claims_of(batch.running.values()) if len(claim.skills) > 1]
+        several = [claim for claim in claims_of(batch.running.values()) if len(claim.lessons) > 1]
         if not several:
             return
         self._rely_on(batch.running.values())
@@ -162,17 +162,17 @@ class _Gate:
             self._court.progress(done, len(several))
             own = self._judging(claim, batch)
             concerned = [*own, *(in_the_way.get(claim.method, set()) - own)]
-            for skill in claim.skills if len(own) >= FEWEST_JUDGES else ():
-                self._sort_out_one(skill, batch, concerned, after)
+            for lesson in claim.lessons if len(own) >= FEWEST_JUDGES else ():
+                self._sort_out_one(lesson, batch, concerned, after)
         self._court.progress(len(several), len(several))
 
     def _sort_out_one(
-        self, skill: Skill, batch: _Batch, concerned: Sequence[int], after: list[Replay]
+        self, lesson: Lesson, batch: _Batch, concerned: Sequence[int], after: list[Replay]
     ) -> None:
-        rows, without = self._compared({skill.id}, batch, concerned, after)
+        rows, without = self._compared({lesson.id}, batch, concerned, after)
         if sum(row.after - row.before for row in rows) < -HARDLY:
             result = self._result(rows, len(rows))
-            batch.take_out({skill.id: replace(result, why=BETTER_WITHOUT)})
+            batch.take_out({lesson.id: replace(result, why=BETTER_WITHOUT)})
             for number, replay in without.items():
                 after[number] = replay
 
@@ -190,10 +190,10 @@ class _Gate:
             self._court.progress(number, len(claims))
             own = self._judging(claim, batch)
             concerned = [*own, *(in_the_way.get(claim.method, set()) - own)]
-            rows, _ = self._compared({skill.id for skill in claim.skills}, batch, concerned, after)
-            results |= dict.fromkeys((skill.id for skill in claim.skills), self._result(rows, len(own)))
+            rows, _ = self._compared({lesson.id for lesson in claim.lessons}, batch, concerned, after)
+            results |= dict.fromkeys((lesson.id for lesson in claim.lessons), self._result(rows, len(own)))
             rows = self._alone(claim, concerned)
-            alone |= dict.fromkeys((skill.id for skill in claim.skills), self._result(rows, len(own)))
+            alone |= dict.fromkeys((lesson.id for lesson in claim.lessons), self._result(rows, len(own)))
         self._court.progress(len(claims), len(claims))
         # What gains only beside others, or hardly more than chance, must be known to others and do no harm.
         doubtful = {id for id, within in results.items() if not (within.is_sure and alone[id].is_sure)}
@@ -202,9 +202,9 @@ class _Gate:
         batch.take_out({id: _doubted(results[id], alone[id]) for id in out})
         self._judge_together(batch, [id for id in batch.running if not results[id].clears])
 
-    def _alone(self, claim: SkillGroup, concerned: Sequence[int]) -> list[SuiteRow]:
+    def _alone(self, claim: LessonGroup, concerned: Sequence[int]) -> list[SuiteRow]:
         """These requests with a claim and without it, while nothing else of the batch is relied on."""
-        self._rely_on(claim.skills)
+        self._rely_on(claim.lessons)
         rows = []
         for number in concerned:
             judge = self._court.judges[number]
@@ -212,11 +212,11 @@ class _Gate:
             rows.append(_row(judge, self._before[number].score, after))
         return rows
 
-    def _may_join(self, skill: Skill, within: SuiteResult, alone: SuiteResult) -> bool:
+    def _may_join(self, lesson: Lesson, within: SuiteResult, alone: SuiteResult) -> bool:
         """Whether what shows nothing alone may be judged with the batch: harmless, and known to others."""
         judged = len(alone.rows) >= FEWEST_JUDGES
         harmless = not alone.harms and not within.harms
-        return judged and harmless and confirmed_by_others(skill, self._court.judges, self._trial.nearest)
+        return judged and harmless and confirmed_by_others(lesson, self._court.judges, self._trial.nearest)
 
     def _judge_together(self, batch: _Batch, joined: Sequence[str]) -> None:
         """One benchmark for the batch: all requests about any of it, with all of it and without."""
@@ -244,16 +244,16 @@ class _Gate:
             rows.append(_row(judge, without[number].score, after[number].score))
         return rows, without
 
-    def _judging(self, claim: SkillGroup, batch: _Batch) -> set[int]:
+    def _judging(self, claim: LessonGroup, batch: _Batch) -> set[int]:
         """The requests that may judge a claim, by number."""
         same = [s for s in (*self._rest, *batch.running.values()) if s.method == claim.method]
-        learned_from = frozenset(normalised(span) for skill in same for span in skill.examples)
+        learned_from = frozenset(normalised(span) for lesson in same for span in lesson.examples)
         judges = may_judge(claim, learned_from, self._court.others_only)
         return {number for number, judge in enumerate(self._court.judges) if judges(judge)}
 
     def _in_the_way(self, batch: _Batch, after: Sequence[Replay]) -> dict[str, set[int]]:
         """By method, the requests that nothing learned from and where it is, or was, above what is right."""
-        learned_from = {normalised(span) for skill in batch.running.values() for span in skill.examples}
+        learned_from = {normalised(span) for lesson in batch.running.values() for span in lesson.examples}
         found: dict[str, set[int]] = {}
         for number, judge in enumerate(self._court.judges):
             if normalised(judge.request) in learned_from:
@@ -273,7 +273,7 @@ class _Gate:
         """Take out what costs a request that worked, until none is; what never rests is not proven."""
         settled = dict(batch.verdicts)
         times: Counter[int] = Counter()
-        taken: dict[str, Skill] = {}
+        taken: dict[str, Lesson] = {}
         for _ in range(MOST_ROUNDS):
             if not self._take_out_costs(batch, self._told, times, taken):
                 return self._put_back(batch, times, taken, settled)
@@ -283,7 +283,7 @@ class _Gate:
         batch.take_out({id: replace(batch.verdicts[id], why=UNSETTLED) for id in batch.running})
 
     def _take_out_costs(
-        self, batch: _Batch, numbers: Sequence[int], times: Counter[int], taken: dict[str, Skill]
+        self, batch: _Batch, numbers: Sequence[int], times: Counter[int], taken: dict[str, Lesson]
     ) -> bool:
         """Whether any of these requests is lost; then what answers for it is out."""
         cost: dict[str, list[SuiteRow]] = {}
@@ -299,7 +299,7 @@ class _Gate:
         )
         return bool(cost)
 
-    def _lost(self, running: Mapping[str, Skill], numbers: Sequence[int]) -> Iterator[tuple[int, Replay]]:
+    def _lost(self, running: Mapping[str, Lesson], numbers: Sequence[int]) -> Iterator[tuple[int, Replay]]:
         """Which of these requests worked and fail with these skills, each as it goes now."""
         self._rely_on(running.values())
         for done, number in enumerate(numbers if running else ()):
@@ -311,7 +311,7 @@ class _Gate:
         self._court.progress(len(numbers), len(numbers))
 
     def _put_back(
-        self, batch: _Batch, times: Counter[int], taken: Mapping[str, Skill],
+        self, batch: _Batch, times: Counter[int], taken: Mapping[str, Lesson],
         verdicts: Mapping[str, SuiteResult],
     ) -> None:  # fmt: skip
         """Put back what was taken out and costs nothing after all: all of it, or half, or half of that."""

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from prowess.learning import gaps as curriculum
-from prowess.learning import lessons as skills
+from prowess.learning import lessons as lessons
 from prowess.learning import use_store as memory
 from prowess.learning.gaps import Gap, gap_id
 from prowess.learning.ledger import SkillLedger
-from prowess.learning.lessons import FEWEST_OF_STEPS, Skill, skill_for, skill_of_steps, superseded
+from prowess.learning.lessons import FEWEST_OF_STEPS, Lesson, skill_for, skill_of_steps, superseded
 from prowess.learning.outcomes import Attempt, SettledNeed, evidence_of, settled, steps_of
 from prowess.learning.usage_entries import OfferedRequest, Tried, use_of
 from prowess.learning.use_store import Demonstration, Requested
@@ -28,13 +28,13 @@ class LearningReport:
     """What a reading changed: the ledger of each request that came to something, skills and gaps."""
 
     ledgers: tuple[SkillLedger, ...] = ()
-    skills: tuple[Skill, ...] = ()
+    lessons: tuple[Lesson, ...] = ()
     gaps: tuple[Gap, ...] = ()
 
 
 @dataclass(slots=True)
 class _Changed:
-    skills: dict[str, Skill] = field(default_factory=dict)
+    lessons: dict[str, Lesson] = field(default_factory=dict)
     gaps: dict[str, str] = field(default_factory=dict)
 
 
@@ -58,27 +58,27 @@ def count_due(transaction: Transaction, most: int) -> LearningReport | None:
     if not due:
         return None
     kept = [
-        _count_skill(transaction, msgspec.json.decode(record, type=Skill))
+        _count_skill(transaction, msgspec.json.decode(record, type=Lesson))
         for kind, _, record in due
         if kind == SKILL
     ]
-    turned = _supersede(transaction, [skill for skill in kept if skill])
+    turned = _supersede(transaction, [lesson for lesson in kept if lesson])
     gaps = tuple(_count_gap(transaction, id, span) for kind, id, span in due if kind == GAP)
     memory.done(transaction, due)
-    latest = {skill.id: skill for skill in (*kept, *turned) if skill}
+    latest = {lesson.id: lesson for lesson in (*kept, *turned) if lesson}
     return LearningReport((), tuple(latest.values()), gaps)
 
 
 def together(parts: Iterable[LearningReport]) -> LearningReport:
     """What several portions changed, each skill and gap as the last one left it."""
     ledgers: dict[str, SkillLedger] = {}
-    skills: dict[str, Skill] = {}
+    lessons: dict[str, Lesson] = {}
     gaps: dict[str, Gap] = {}
     for part in parts:
         ledgers |= {ledger.frame_id: ledger for ledger in part.ledgers}
-        skills |= {skill.id: skill for skill in part.skills}
+        lessons |= {lesson.id: lesson for lesson in part.lessons}
         gaps |= {gap.id: gap for gap in part.gaps}
-    return LearningReport(tuple(ledgers.values()), tuple(skills.values()), tuple(gaps.values()))
+    return LearningReport(tuple(ledgers.values()), tuple(lessons.values()), tuple(gaps.values()))
 
 
 def _settle_all(
@@ -90,7 +90,7 @@ def _settle_all(
         known = memory.requested(transaction, offer)
         if known is not None:  # an outcome may come before its offer; it waits
             ledgers.append(_settle(transaction, offer, known, known.at < abandoned_before, changed))
-    owed = [(SKILL, id, msgspec.json.encode(skill).decode()) for id, skill in changed.skills.items()]
+    owed = [(SKILL, id, msgspec.json.encode(lesson).decode()) for id, lesson in changed.lessons.items()]
     memory.owe(transaction, [*owed, *((GAP, id, span) for id, span in changed.gaps.items())])
     return tuple(each for each in ledgers if each)
 
@@ -162,24 +162,24 @@ def _credit(
     if attempt.denied:
         return
     span = need.need.span
-    skill = _held(changed, attempt.capability, span) or skill_for(
+    lesson = _held(changed, attempt.capability, span) or skill_for(
         transaction, attempt.capability, span, create=attempt.ok
     )
-    if skill is not None:
+    if lesson is not None:
         memory.credit(
             transaction,
             offer,
             attempt.capability,
-            skill.id,
+            lesson.id,
             Demonstration(attempt.ok, attempt.at, known.agent, span),
         )
-        if skill.id not in changed.skills:
-            skills.keep(transaction, skill)  # so that the next request of this reading finds it
-            changed.skills[skill.id] = skill
+        if lesson.id not in changed.lessons:
+            lessons.keep(transaction, lesson)  # so that the next request of this reading finds it
+            changed.lessons[lesson.id] = lesson
 
 
-def _held(changed: _Changed, method: str, span: str) -> Skill | None:
-    return next((s for s in changed.skills.values() if s.method == method and span in s.spans), None)
+def _held(changed: _Changed, method: str, span: str) -> Lesson | None:
+    return next((s for s in changed.lessons.values() if s.method == method and span in s.spans), None)
 
 
 def _credit_steps(
@@ -188,31 +188,31 @@ def _credit_steps(
     steps = steps_of(attempts)
     if not steps:
         return
-    skill = skill_of_steps(transaction, steps)
+    lesson = skill_of_steps(transaction, steps)
     seen = Demonstration(True, known.at, known.agent, known.text)
-    before = memory.credit_steps(transaction, offer, skill.id, seen)
-    changed.skills.setdefault(skill.id, skill)
-    if before and before != skill.id and (other := skills.find(transaction, before)):
-        changed.skills.setdefault(before, other)
+    before = memory.credit_steps(transaction, offer, lesson.id, seen)
+    changed.lessons.setdefault(lesson.id, lesson)
+    if before and before != lesson.id and (other := lessons.find(transaction, before)):
+        changed.lessons.setdefault(before, other)
 
 
-def _count_skill(transaction: Transaction, skill: Skill) -> Skill | None:
-    current = skills.find(transaction, skill.id)
-    counted = skills.counted(current or skill, memory.demonstrations(transaction, skill.id))
-    if skill.steps and current is None and counted.successes < FEWEST_OF_STEPS:
+def _count_skill(transaction: Transaction, lesson: Lesson) -> Lesson | None:
+    current = lessons.find(transaction, lesson.id)
+    counted = lessons.counted(current or lesson, memory.demonstrations(transaction, lesson.id))
+    if lesson.steps and current is None and counted.successes < FEWEST_OF_STEPS:
         return None  # seen too seldom to be a habit
-    skills.keep(transaction, counted)
+    lessons.keep(transaction, counted)
     return counted
 
 
-def _supersede(transaction: Transaction, changed: Sequence[Skill]) -> list[Skill]:
+def _supersede(transaction: Transaction, changed: Sequence[Lesson]) -> list[Lesson]:
     """Stable skills whose requests something else that was used now answers better, and so says each."""
     turned = []
-    for skill in skills.every(transaction, "stable") if changed else ():
-        why = "" if skill.proposal else superseded(skill, changed)
+    for lesson in lessons.every(transaction, "stable") if changed else ():
+        why = "" if lesson.proposal else superseded(lesson, changed)
         if why:
-            turned.append(replace(skill, proposal=why))
-            skills.keep(transaction, turned[-1])
+            turned.append(replace(lesson, proposal=why))
+            lessons.keep(transaction, turned[-1])
     return turned
 
 

@@ -7,7 +7,7 @@ stand or fall together: they are one claim, and what one agent claims is not vou
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from prowess.learning.lessons import Skill
+from prowess.learning.lessons import Lesson
 from prowess.learning.paraphrases import alike, normalised
 from prowess.learning.use_store import Demonstration
 
@@ -38,32 +38,34 @@ class LabelledRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class SkillGroup:
+class LessonGroup:
     """Skills that say of one method, by the same agents, what it answers."""
 
     method: str
     agents: tuple[str, ...]
-    skills: tuple[Skill, ...]
+    lessons: tuple[Lesson, ...]
 
     @property
     def wanted(self) -> frozenset[str]:
-        return frozenset(self.skills[0].steps or (self.method,))
+        return frozenset(self.lessons[0].steps or (self.method,))
 
     @property
     def examples(self) -> tuple[str, ...]:
-        return tuple(span for skill in self.skills for span in skill.examples)
+        return tuple(span for lesson in self.lessons for span in lesson.examples)
 
 
-def divided(skill: Skill, seen: Sequence[Demonstration], others_only: bool) -> Skill:
+def divided(lesson: Lesson, seen: Sequence[Demonstration], others_only: bool) -> Lesson:
     """The skill as some of its requests teach it, so that the others are left to judge it.
 
     Where others must judge, every other agent that showed it teaches; else all but every third request does.
     Too few of them stay as they are: then only requests from elsewhere can judge.
     """
     if not others_only:
-        share = 2 if len(skill.spans) < 3 * FEWEST_JUDGES else 3
-        left = [span for n, span in enumerate(skill.spans) if n % share != 1]
-        return replace(skill, spans=tuple(left)) if len(skill.spans) - len(left) >= FEWEST_JUDGES else skill
+        share = 2 if len(lesson.spans) < 3 * FEWEST_JUDGES else 3
+        left = [span for n, span in enumerate(lesson.spans) if n % share != 1]
+        return (
+            replace(lesson, spans=tuple(left)) if len(lesson.spans) - len(left) >= FEWEST_JUDGES else lesson
+        )
     shown: dict[str, set[str]] = {}
     for each in seen:
         if each.ok:
@@ -71,19 +73,21 @@ def divided(skill: Skill, seen: Sequence[Demonstration], others_only: bool) -> S
     teachers = sorted(shown, key=lambda agent: (-len(shown[agent]), agent))[::2]
     taught = set().union(*(shown[agent] for agent in teachers))
     if len(set().union(*shown.values()) - taught) < FEWEST_JUDGES:
-        return skill
-    spans = tuple(span for span in skill.spans if normalised(span) in taught)
-    return replace(skill, spans=spans, agents=tuple(sorted(teachers)))
+        return lesson
+    spans = tuple(span for span in lesson.spans if normalised(span) in taught)
+    return replace(lesson, spans=spans, agents=tuple(sorted(teachers)))
 
 
-def claims_of(skills: Iterable[Skill]) -> tuple[SkillGroup, ...]:
-    groups: dict[tuple[str, tuple[str, ...]], list[Skill]] = {}
-    for skill in skills:
-        groups.setdefault((skill.method, skill.agents), []).append(skill)
-    return tuple(SkillGroup(method, agents, tuple(held)) for (method, agents), held in groups.items())
+def claims_of(lessons: Iterable[Lesson]) -> tuple[LessonGroup, ...]:
+    groups: dict[tuple[str, tuple[str, ...]], list[Lesson]] = {}
+    for lesson in lessons:
+        groups.setdefault((lesson.method, lesson.agents), []).append(lesson)
+    return tuple(LessonGroup(method, agents, tuple(held)) for (method, agents), held in groups.items())
 
 
-def uncontested(skills: Iterable[Skill], judges: Sequence[LabelledRequest], same: Same) -> tuple[Skill, ...]:
+def uncontested(
+    lessons: Iterable[Lesson], judges: Sequence[LabelledRequest], same: Same
+) -> tuple[Lesson, ...]:
     """Skills with the requests that teach: none that something else was said to answer, whoever said so.
 
     Saying it in other words does not help: what others asked in nearly the same meaning counts as well,
@@ -94,40 +98,40 @@ def uncontested(skills: Iterable[Skill], judges: Sequence[LabelledRequest], same
         if judge.told_by:
             told.setdefault(normalised(judge.request), []).append(judge)
 
-    def teaches(skill: Skill, span: str) -> bool:
-        if not all(_about(skill, judge) for judge in told.get(normalised(span), ())):
+    def teaches(lesson: Lesson, span: str) -> bool:
+        if not all(_about(lesson, judge) for judge in told.get(normalised(span), ())):
             return False
         near = [(judges[n], nearness) for n, nearness in same(span, SAME_THING)]
-        others = [(j, nearness) for j, nearness in near if not j.told_by or j.told_by not in skill.agents]
-        mine = max((nearness for judge, nearness in others if _about(skill, judge)), default=0.0)
-        return mine >= max((nearness for judge, nearness in others if not _about(skill, judge)), default=0.0)
+        others = [(j, nearness) for j, nearness in near if not j.told_by or j.told_by not in lesson.agents]
+        mine = max((nearness for judge, nearness in others if _about(lesson, judge)), default=0.0)
+        return mine >= max((nearness for judge, nearness in others if not _about(lesson, judge)), default=0.0)
 
     return tuple(
-        replace(skill, examples=tuple(span for span in skill.spans if teaches(skill, span)))
-        for skill in skills
+        replace(lesson, examples=tuple(span for span in lesson.spans if teaches(lesson, span)))
+        for lesson in lessons
     )
 
 
-def confirmed_by_others(skill: Skill, judges: Sequence[LabelledRequest], nearest: Nearest) -> bool:
+def confirmed_by_others(lesson: Lesson, judges: Sequence[LabelledRequest], nearest: Nearest) -> bool:
     """Whether, for most of its requests, hardly any request of others is nearer than one that is about it."""
-    known = {normalised(span) for span in skill.examples}
+    known = {normalised(span) for span in lesson.examples}
 
     def vouched(span: str) -> bool:
         near = [(judges[number], nearness) for number, nearness in nearest(span, NEIGHBOURS)]
-        others = [(j, nearness) for j, nearness in near if not j.told_by or j.told_by not in skill.agents]
+        others = [(j, nearness) for j, nearness in near if not j.told_by or j.told_by not in lesson.agents]
         strange = [(j, nearness) for j, nearness in others if normalised(j.request) not in known]
         best = max((nearness for _, nearness in strange), default=0.0)
-        return any(_about(skill, judge) and nearness > best - HARDLY_NEARER for judge, nearness in strange)
+        return any(_about(lesson, judge) and nearness > best - HARDLY_NEARER for judge, nearness in strange)
 
-    return 2 * sum(vouched(span) for span in skill.examples) > len(skill.examples)
+    return 2 * sum(vouched(span) for span in lesson.examples) > len(lesson.examples)
 
 
-def _about(skill: Skill, judge: LabelledRequest) -> bool:
-    return skill.method in judge.expected or (bool(skill.steps) and judge.expected == skill.steps)
+def _about(lesson: Lesson, judge: LabelledRequest) -> bool:
+    return lesson.method in judge.expected or (bool(lesson.steps) and judge.expected == lesson.steps)
 
 
 def may_judge(
-    claim: SkillGroup, learned_from: frozenset[str], others_only: bool
+    claim: LessonGroup, learned_from: frozenset[str], others_only: bool
 ) -> Callable[[LabelledRequest], bool]:
     """Which requests may judge a claim: not learned from, not taught by, and about the same thing."""
 
@@ -151,21 +155,21 @@ class Lost:
     after: tuple[str, ...]
 
 
-def to_blame(lost: Lost, running: Mapping[str, Skill], near: Near, most: int = 1) -> set[str]:
+def to_blame(lost: Lost, running: Mapping[str, Lesson], near: Near, most: int = 1) -> set[str]:
     """The skills whose method passed what was right, so many of them, the nearest first."""
     expected, now = lost.judge.expected, lost.after
     last = max((now.index(id) if id in now else len(now)) for id in expected)
     above = [s for s in running.values() if s.method in now[:last] and s.method not in expected]
-    passed = [skill for skill in above if not _stood_above(skill, lost)]
+    passed = [lesson for lesson in above if not _stood_above(lesson, lost)]
     # Examples may also draw a capability away from what it answered before.
-    own = [skill for skill in running.values() if skill.method in expected]
+    own = [lesson for lesson in running.values() if lesson.method in expected]
     # What is close to the first is offered with it; where the first is less sure, so are the others.
-    carried = [skill for skill in running.values() if _stood_above(skill, lost)]
+    carried = [lesson for lesson in running.values() if _stood_above(lesson, lost)]
     suspects = passed or own or above or carried or list(running.values())
     nearness = {s.id: max(near(lost.judge.request, s.examples), default=0.0) for s in suspects}
     return set(sorted(nearness, key=lambda id: (-nearness[id], id))[:most])
 
 
-def _stood_above(skill: Skill, lost: Lost) -> bool:
+def _stood_above(lesson: Lesson, lost: Lost) -> bool:
     right = [lost.before.index(id) for id in lost.judge.expected if id in lost.before]
-    return skill.method in lost.before and bool(right) and lost.before.index(skill.method) < min(right)
+    return lesson.method in lost.before and bool(right) and lost.before.index(lesson.method) < min(right)

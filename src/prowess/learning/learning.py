@@ -28,8 +28,7 @@ from prowess.journal.between_turns import (
     SuiteSaid,
 )
 from prowess.learning import gaps as curriculum
-from prowess.learning import gates
-from prowess.learning import lessons as skills
+from prowess.learning import gates, lessons
 from prowess.learning import use_store as memory
 from prowess.learning.gaps import Gap, ranked
 from prowess.learning.gating import GateContext, Progress, gate
@@ -37,7 +36,7 @@ from prowess.learning.ids import stable_id
 from prowess.learning.ingest import LearningReport, count_due, give_up, ingest, ledger_of, together
 from prowess.learning.labelled import FEWEST_JUDGES, LabelledRequest, divided
 from prowess.learning.ledger import SkillLedger, SkillStatus, ledger_events
-from prowess.learning.lessons import Skill
+from prowess.learning.lessons import Lesson
 from prowess.learning.paraphrases import normalised
 from prowess.learning.promotion import Gated, SuiteResult, read_proposal
 from prowess.learning.trial import Trials
@@ -54,7 +53,7 @@ COUNTED_AT_ONCE = 10
 MOST_JUDGES = 2000
 MOST_LABELLED = 5000
 DECIDED = {"stable": SkillPromoted, "deprecated": SkillDeprecated, "retired": SkillRetired}
-GATE_COMMAND = "prowess skills gate {}"
+GATE_COMMAND = "prowess lessons gate {}"
 
 
 def located(config: LearningConfig, root: Path) -> LearningConfig:
@@ -134,23 +133,23 @@ class Learning:
         with self._database.reading() as transaction:
             found = ledger_of(transaction, offer)
         if found is None:
-            raise NotFound("remembered offer", offer, (), "learn first: prowess skills learn")
+            raise NotFound("remembered offer", offer, (), "learn first: prowess lessons learn")
         return found
 
     # --- looking -----------------------------------------------------------------------------
 
-    def skills(self, status: str = "") -> tuple[Skill, ...]:
+    def lessons(self, status: str = "") -> tuple[Lesson, ...]:
         with self._database.reading() as transaction:
-            return skills.every(transaction, status)
+            return lessons.every(transaction, status)
 
-    def skill(self, id: str) -> Skill:
+    def lesson(self, id: str) -> Lesson:
         with self._database.reading() as transaction:
-            return skills.get(transaction, id)
+            return lessons.get(transaction, id)
 
     def results(self, id: str) -> tuple[SuiteResult, ...]:
         """Everything the gates of a skill ever measured, oldest first."""
         with self._database.reading() as transaction:
-            return gates.of_skill(transaction, skills.get(transaction, id).id)
+            return gates.of_skill(transaction, lessons.get(transaction, id).id)
 
     def gaps(self, closed: bool = False) -> tuple[Gap, ...]:
         """What was needed and not answered, the most worth closing first."""
@@ -172,19 +171,19 @@ class Learning:
 
     # --- gates -------------------------------------------------------------------------------
 
-    def propose(self, document: bytes, place: str, by: str) -> Skill:
+    def propose(self, document: bytes, place: str, by: str) -> Lesson:
         """Take a suggestion from outside; it starts where every skill starts, and proves nothing."""
         self._needs_to_be_on()
         proposal = read_proposal(document, place)
-        spans = tuple(redacted(span) for span in proposal.spans if span.strip())[: skills.MOST_SPANS]
+        spans = tuple(redacted(span) for span in proposal.spans if span.strip())[: lessons.MOST_SPANS]
         id = stable_id("skill", canonical([proposal.method, normalised(spans[0])]))
         with self._database.writing() as transaction:
-            known = skills.find(transaction, id)
+            known = lessons.find(transaction, id)
             at = stamp(self._clock())
-            made = known or Skill(
+            made = known or Lesson(
                 id=id, method=proposal.method, spans=spans, since=at, last_seen=at, reason=f"proposed by {by}"
             )
-            skills.keep(transaction, made)
+            lessons.keep(transaction, made)
             self._journal.append(transaction, SkillProposed(skill=id, by=by))
         return made
 
@@ -192,13 +191,13 @@ class Learning:
         """Really run the gates of these skills, together, and keep what they measured."""
         self._needs_to_be_on()
         with self._database.reading() as transaction:
-            chosen = [skills.get(transaction, id) for id in ids]
-            stable = skills.every(transaction, "stable")
-            proposed = {skill.id for skill in skills.every(transaction, "proposed")}
+            chosen = [lessons.get(transaction, id) for id in ids]
+            stable = lessons.every(transaction, "stable")
+            proposed = {lesson.id for lesson in lessons.every(transaction, "proposed")}
             judges = self._judges(transaction)
-            chosen = [self._divided(transaction, skill, judges) for skill in chosen]
+            chosen = [self._divided(transaction, lesson, judges) for lesson in chosen]
         named = "--all" if len(chosen) > 1 and {each.id for each in chosen} == proposed else " ".join(ids)
-        agents = {DEFAULT_AGENT, *(j.agent for j in judges), *(a for skill in chosen for a in skill.agents)}
+        agents = {DEFAULT_AGENT, *(j.agent for j in judges), *(a for lesson in chosen for a in lesson.agents)}
         trial = self._trials.begin(sorted(agents))
         results = gate(chosen, self._court(judges, stable, named, progress), trial)
         with self._database.writing() as transaction:
@@ -206,15 +205,15 @@ class Learning:
                 self._keep(transaction, result, by)
         return results
 
-    def _divided(self, transaction: Transaction, skill: Skill, judges: Sequence[LabelledRequest]) -> Skill:
+    def _divided(self, transaction: Transaction, lesson: Lesson, judges: Sequence[LabelledRequest]) -> Lesson:
         """The skill as it is gated: all of it teaches where people labelled enough requests about it."""
-        labelled = sum(skill.method in judge.expected for judge in judges if not judge.told_by)
+        labelled = sum(lesson.method in judge.expected for judge in judges if not judge.told_by)
         if labelled >= FEWEST_JUDGES:
-            return skill
-        return divided(skill, memory.demonstrations(transaction, skill.id), self._config.judges == "others")
+            return lesson
+        return divided(lesson, memory.demonstrations(transaction, lesson.id), self._config.judges == "others")
 
     def _court(
-        self, judges: tuple[LabelledRequest, ...], stable: tuple[Skill, ...], named: str, progress: Progress
+        self, judges: tuple[LabelledRequest, ...], stable: tuple[Lesson, ...], named: str, progress: Progress
     ) -> GateContext:
         return GateContext(
             judges=judges,
@@ -227,7 +226,7 @@ class Learning:
         )
 
     def _keep(self, transaction: Transaction, result: Gated, by: str) -> None:
-        current = skills.get(transaction, result.skill)
+        current = lessons.get(transaction, result.lesson)
         for suite in (result.tests, result.benchmark):
             gates.keep(transaction, current.id, suite)
         gated = replace(
@@ -237,7 +236,7 @@ class Learning:
             # A stable skill keeps teaching what it was promoted with until it is promoted anew.
             examples=current.examples if current.status == "stable" else result.examples,
         )
-        skills.keep(transaction, gated)
+        lessons.keep(transaction, gated)
         said = [SuiteSaid(s.clears, s.digest, s.verdict) for s in (result.tests, result.benchmark)]
         entry = SkillGated(skill=current.id, by=by, regression=said[0], benchmark=said[1])
         self._journal.append(transaction, entry)
@@ -254,8 +253,8 @@ class Learning:
         ]
         stepped = {
             (span, agent): steps
-            for span, agent, skill in memory.worked_in_steps(transaction, MOST_JUDGES)
-            if (steps := self._steps(transaction, skill))
+            for span, agent, lesson in memory.worked_in_steps(transaction, MOST_JUDGES)
+            if (steps := self._steps(transaction, lesson))
         }
         found += [LabelledRequest(span, steps, agent, agent) for (span, agent), steps in stepped.items()]
         found += [
@@ -266,78 +265,80 @@ class Learning:
         return tuple({(j.request, j.agent, j.expected): j for j in found}.values())
 
     def _steps(self, transaction: Transaction, id: str) -> tuple[str, ...]:
-        skill = skills.find(transaction, id)
-        return skill.steps if skill else ()
+        lesson = lessons.find(transaction, id)
+        return lesson.steps if lesson else ()
 
     # --- deciding ----------------------------------------------------------------------------
 
-    def promote(self, id: str, by: str) -> Skill:
+    def promote(self, id: str, by: str) -> Lesson:
         """Rely on a skill from the next sync on; only a person may say so, and only after its gates."""
         self._needs_to_be_on()
         with self._database.writing() as transaction:
-            skill = skills.get(transaction, id)
-            if not skill.gate.satisfied:
-                lacking = "tests" if not skill.has_tests else "a benchmark delta"
-                raise LearningError(skill.id, f"it has not shown {lacking}", f"run: prowess skills gate {id}")
-            if skill.status == "stable":
-                return skill
-            return self._decide(transaction, skill, "stable", f"promoted by {by}", by)
+            lesson = lessons.get(transaction, id)
+            if not lesson.gate.satisfied:
+                lacking = "tests" if not lesson.has_tests else "a benchmark delta"
+                raise LearningError(
+                    lesson.id, f"it has not shown {lacking}", f"run: prowess lessons gate {id}"
+                )
+            if lesson.status == "stable":
+                return lesson
+            return self._decide(transaction, lesson, "stable", f"promoted by {by}", by)
 
-    def promote_all(self) -> tuple[Skill, ...]:
+    def promote_all(self) -> tuple[Lesson, ...]:
         """Promote whatever has passed its gates, where the configuration says that nobody need be asked."""
         if not self._config.auto:
-            remedy = "set auto = true in [learning], or name the skill: prowess skills promote ID"
+            remedy = "set auto = true in [learning], or name the skill: prowess lessons promote ID"
             raise LearningError("promotion", "nothing is promoted without a person here", remedy)
-        ready = [skill for skill in self.skills("proposed") if skill.promotable]
-        return tuple(self.promote(skill.id, "the auto policy") for skill in ready)
+        ready = [lesson for lesson in self.lessons("proposed") if lesson.promotable]
+        return tuple(self.promote(lesson.id, "the auto policy") for lesson in ready)
 
-    def deprecate(self, id: str, by: str, reason: str = "") -> Skill:
+    def deprecate(self, id: str, by: str, reason: str = "") -> Lesson:
         """Rely on a skill no more; it may be gated and promoted again."""
         return self._withdraw(id, "deprecated", by, reason)
 
-    def retire(self, id: str, by: str, reason: str = "") -> Skill:
+    def retire(self, id: str, by: str, reason: str = "") -> Lesson:
         """Withdraw a skill for good; its history stays."""
         return self._withdraw(id, "retired", by, reason)
 
-    def _withdraw(self, id: str, status: SkillStatus, by: str, reason: str) -> Skill:
+    def _withdraw(self, id: str, status: SkillStatus, by: str, reason: str) -> Lesson:
         with self._database.writing() as transaction:
-            skill = skills.get(transaction, id)
-            why = reason or skill.proposal or f"{status} by {by}"
-            fallen = replace(skill, has_tests=False, has_benchmark_delta=False)
+            lesson = lessons.get(transaction, id)
+            why = reason or lesson.proposal or f"{status} by {by}"
+            fallen = replace(lesson, has_tests=False, has_benchmark_delta=False)
             return self._decide(transaction, fallen, status, why, by)
 
     def _decide(
-        self, transaction: Transaction, skill: Skill, status: SkillStatus, reason: str, by: str
-    ) -> Skill:
-        if skill.status == "retired" and status != "retired":
-            raise LearningError(skill.id, "it is retired", "propose it anew")
-        decided = replace(skill, status=status, reason=reason, proposal="")
-        skills.keep(transaction, decided)
+        self, transaction: Transaction, lesson: Lesson, status: SkillStatus, reason: str, by: str
+    ) -> Lesson:
+        if lesson.status == "retired" and status != "retired":
+            raise LearningError(lesson.id, "it is retired", "propose it anew")
+        decided = replace(lesson, status=status, reason=reason, proposal="")
+        lessons.keep(transaction, decided)
         entry = DECIDED[status](
-            skill=skill.id, method=skill.method, before=skill.status, reason=reason, by=by
+            skill=lesson.id, method=lesson.method, before=lesson.status, reason=reason, by=by
         )
         self._journal.append(transaction, entry)
         return decided
 
     # --- what a sync takes in ----------------------------------------------------------------
 
-    def teach(self) -> tuple[Skill, ...]:
+    def teach(self) -> tuple[Lesson, ...]:
         """Let what is stable now be what is taught; returns it."""
         with self._database.writing() as transaction:
-            held = skills.every(transaction)
+            held = lessons.every(transaction)
             turned = [s for s in held if s.taught != (s.status == "stable")]
-            for skill in turned:
-                skills.keep(transaction, replace(skill, taught=skill.status == "stable"))
+            for lesson in turned:
+                lessons.keep(transaction, replace(lesson, taught=lesson.status == "stable"))
             if turned:
                 memory.next_lesson(transaction)
-        return tuple(skill for skill in held if skill.status == "stable")
+        return tuple(lesson for lesson in held if lesson.status == "stable")
 
-    def lesson(self) -> int:
+    def revision(self) -> int:
         with self._database.reading() as transaction:
             return memory.lesson(transaction)
 
-    def taught(self) -> tuple[Skill, ...]:
-        return tuple(skill for skill in self.skills("stable") if skill.taught)
+    def taught(self) -> tuple[Lesson, ...]:
+        return tuple(lesson for lesson in self.lessons("stable") if lesson.taught)
 
     def counts(self) -> tuple[dict[str, int], dict[str, Sequence[int]]]:
         """By capability: how often it was offered; how often it was tried and worked."""

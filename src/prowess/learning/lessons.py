@@ -26,7 +26,7 @@ FEWEST_RECENT = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Skill:
+class Lesson:
     """What use has shown: these requests are answered by this method."""
 
     id: str
@@ -64,57 +64,57 @@ class Skill:
         return self.gate.satisfied and self.status in ("proposed", "deprecated")
 
 
-def skill_for(transaction: Transaction, method: str, span: str, create: bool) -> Skill | None:
+def skill_for(transaction: Transaction, method: str, span: str, create: bool) -> Lesson | None:
     """The skill of this method whose requests are like this one; a new one where there is none."""
-    held = [skill for skill in of_method(transaction, method) if not skill.steps]
-    for skill in held:
-        if any(alike(span, known) for known in skill.spans[:8]):
-            return skill
+    held = [lesson for lesson in of_method(transaction, method) if not lesson.steps]
+    for lesson in held:
+        if any(alike(span, known) for known in lesson.spans[:8]):
+            return lesson
     if not create:
         return None
-    made = Skill(id=stable_id("skill", canonical([method, normalised(span)])), method=method, spans=(span,))
-    known = next((skill for skill in held if skill.id == made.id), None)
+    made = Lesson(id=stable_id("skill", canonical([method, normalised(span)])), method=method, spans=(span,))
+    known = next((lesson for lesson in held if lesson.id == made.id), None)
     return known or made
 
 
-def skill_of_steps(transaction: Transaction, steps: tuple[str, ...]) -> Skill:
+def skill_of_steps(transaction: Transaction, steps: tuple[str, ...]) -> Lesson:
     id = stable_id("skill", canonical(["steps", *steps]))
     known = find(transaction, id)
     names = [step.partition(":")[2] or step for step in steps]
-    return known or Skill(id=id, method="skill:" + "-then-".join(names)[:80], steps=steps)
+    return known or Lesson(id=id, method="skill:" + "-then-".join(names)[:80], steps=steps)
 
 
-def counted(skill: Skill, seen: Sequence[Demonstration]) -> Skill:
+def counted(lesson: Lesson, seen: Sequence[Demonstration]) -> Lesson:
     """The skill with what memory holds for it, the newest first."""
     good = [each for each in seen if each.ok]
     return replace(
-        skill,
+        lesson,
         demonstrations=len(seen),
         successes=len(good),
         failures=len(seen) - len(good),
-        since=skill.since or (seen[-1].at if seen else ""),
-        last_seen=seen[0].at if seen else skill.last_seen,
+        since=lesson.since or (seen[-1].at if seen else ""),
+        last_seen=seen[0].at if seen else lesson.last_seen,
         agents=tuple(sorted({each.agent for each in good}))[:MOST_AGENTS],
-        spans=distinct(each.span for each in good)[:MOST_SPANS] or skill.spans,
-        proposal=_turned(skill, seen),
+        spans=distinct(each.span for each in good)[:MOST_SPANS] or lesson.spans,
+        proposal=_turned(lesson, seen),
     )
 
 
-def _turned(skill: Skill, seen: Sequence[Demonstration]) -> str:
+def _turned(lesson: Lesson, seen: Sequence[Demonstration]) -> str:
     """Whether the latest evidence speaks against a skill that is relied on."""
     latest = seen[:RECENT]
-    if skill.status != "stable" or len(latest) < FEWEST_RECENT:
-        return skill.proposal if skill.status == "stable" else ""
+    if lesson.status != "stable" or len(latest) < FEWEST_RECENT:
+        return lesson.proposal if lesson.status == "stable" else ""
     failed = sum(not each.ok for each in latest)
     return f"deprecate: {failed} of the last {len(latest)} uses failed" if 2 * failed > len(latest) else ""
 
 
-def superseded(skill: Skill, others: Sequence[Skill]) -> str:
+def superseded(lesson: Lesson, others: Sequence[Lesson]) -> str:
     """Whether another method now answers the same requests better."""
     for other in others:
-        better = other.method != skill.method and other.success_rate > skill.success_rate
-        if better and other.successes >= FEWEST_RECENT and other.last_seen > skill.last_seen:
-            known = {normalised(span) for span in skill.spans}
+        better = other.method != lesson.method and other.success_rate > lesson.success_rate
+        if better and other.successes >= FEWEST_RECENT and other.last_seen > lesson.last_seen:
+            known = {normalised(span) for span in lesson.spans}
             if any(normalised(span) in known for span in other.spans):
                 return f"deprecate: {other.id} answers the same requests better, with {other.method}"
     return ""
@@ -123,23 +123,23 @@ def superseded(skill: Skill, others: Sequence[Skill]) -> str:
 # --- the table -------------------------------------------------------------------------------
 
 
-def keep(transaction: Transaction, skill: Skill) -> None:
+def keep(transaction: Transaction, lesson: Lesson) -> None:
     transaction.run(
         "INSERT INTO learnt_skill (workspace, id, method, status, last_seen, record)"
         " VALUES (:workspace, :id, :method, :status, :last_seen, :record)"
         " ON CONFLICT (workspace, id) DO UPDATE SET method = excluded.method, status = excluded.status,"
         " last_seen = excluded.last_seen, record = excluded.record",
-        id=skill.id, method=skill.method, status=skill.status, last_seen=skill.last_seen,
-        record=msgspec.json.encode(skill).decode(),
+        id=lesson.id, method=lesson.method, status=lesson.status, last_seen=lesson.last_seen,
+        record=msgspec.json.encode(lesson).decode(),
     )  # fmt: skip
 
 
-def find(transaction: Transaction, id: str) -> Skill | None:
+def find(transaction: Transaction, id: str) -> Lesson | None:
     row = transaction.one("SELECT record FROM learnt_skill WHERE workspace = :workspace AND id = :id", id=id)
     return _skill(row[0]) if row else None
 
 
-def get(transaction: Transaction, id: str) -> Skill:
+def get(transaction: Transaction, id: str) -> Lesson:
     """The skill of this id, or of the only id that begins so."""
     known = find(transaction, id)
     if known is not None:
@@ -148,11 +148,11 @@ def get(transaction: Transaction, id: str) -> Skill:
     short = id.removeprefix("skill_")
     fitting = [record for known, record in rows if known.removeprefix("skill_").startswith(short)]
     if len(fitting) != 1 or not short:
-        raise NotFound("skill", id, [known for known, _ in rows], "see: prowess skills list")
+        raise NotFound("skill", id, [known for known, _ in rows], "see: prowess lessons list")
     return _skill(fitting[0])
 
 
-def of_method(transaction: Transaction, method: str) -> tuple[Skill, ...]:
+def of_method(transaction: Transaction, method: str) -> tuple[Lesson, ...]:
     rows = transaction.all(
         "SELECT record FROM learnt_skill"
         " WHERE workspace = :workspace AND method = :method ORDER BY last_seen DESC, id",
@@ -161,7 +161,7 @@ def of_method(transaction: Transaction, method: str) -> tuple[Skill, ...]:
     return tuple(_skill(record) for (record,) in rows)
 
 
-def every(transaction: Transaction, status: str = "") -> tuple[Skill, ...]:
+def every(transaction: Transaction, status: str = "") -> tuple[Lesson, ...]:
     rows = transaction.all(
         "SELECT record FROM learnt_skill WHERE workspace = :workspace AND (:status = '' OR status = :status)"
         " ORDER BY last_seen DESC, id",
@@ -170,5 +170,5 @@ def every(transaction: Transaction, status: str = "") -> tuple[Skill, ...]:
     return tuple(_skill(record) for (record,) in rows)
 
 
-def _skill(record: str) -> Skill:
-    return msgspec.json.decode(record, type=Skill)
+def _skill(record: str) -> Lesson:
+    return msgspec.json.decode(record, type=Lesson)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from prowess.learning.lessons import Skill
+from prowess.learning.lessons import Lesson
 from prowess.sources.learned import NAME, Procedure
 from prowess.types import Capability
 
@@ -14,20 +14,20 @@ NOTHING: Lessons = MappingProxyType({})
 MOST_EXAMPLES = 32
 
 
-def lessons_of(skills: Sequence[Skill]) -> Lessons:
+def lessons_of(lessons: Sequence[Lesson]) -> Lessons:
     """Requests by the capability that they are examples of; of many, the first few of each skill."""
     found: dict[str, list[str]] = {}
-    for skill in sorted(skills, key=lambda skill: skill.id):
-        known = found.setdefault(skill.method, [])
-        known += [span for span in skill.examples if span not in known]
+    for lesson in sorted(lessons, key=lambda lesson: lesson.id):
+        known = found.setdefault(lesson.method, [])
+        known += [span for span in lesson.examples if span not in known]
     return {method: tuple(spans[:MOST_EXAMPLES]) for method, spans in found.items()}
 
 
-def procedures_of(skills: Sequence[Skill]) -> tuple[Procedure, ...]:
+def procedures_of(lessons: Sequence[Lesson]) -> tuple[Procedure, ...]:
     return tuple(
-        Procedure(id=skill.id, capability=skill.method, steps=skill.steps, requests=skill.examples)
-        for skill in skills
-        if skill.steps
+        Procedure(id=lesson.id, capability=lesson.method, steps=lesson.steps, requests=lesson.examples)
+        for lesson in lessons
+        if lesson.steps
     )
 
 

@@ -90,7 +90,7 @@ class SuiteResult:
 class Gated:
     """What the gates said about one skill."""
 
-    skill: str
+    lesson: str
     tests: SuiteResult
     benchmark: SuiteResult
     examples: tuple[str, ...] = ()
@@ -199,7 +199,7 @@ def read_proposal(document: bytes, place: str) -> Proposal:
     brought = sorted(set(_keys(data)) & {*RESULTS, *FLAGS})
     if brought:
         what = f"a proposal must not provide {', '.join(map(repr, brought))}"
-        raise LearningError(place, what, "remove it; run the gates with: prowess skills gate ID")
+        raise LearningError(place, what, "remove it; run the gates with: prowess lessons gate ID")
     try:
         proposal = msgspec.convert(data, Proposal)
     except msgspec.ValidationError as failure:

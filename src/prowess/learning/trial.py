@@ -3,18 +3,18 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from prowess.learning.lessons import Skill
+from prowess.learning.lessons import Lesson
 
 
 class Trial(Protocol):
     """A world in which exactly these skills are relied on, and others a moment later."""
 
     def prepare(
-        self, requests: Sequence[str], skills: Sequence[Skill], progress: Callable[[int, int], None]
+        self, requests: Sequence[str], lessons: Sequence[Lesson], progress: Callable[[int, int], None]
     ) -> None:
         """Have at hand what every request means, so that replaying takes no encoder."""
 
-    def rely_on(self, skills: Sequence[Skill]) -> None: ...
+    def rely_on(self, lessons: Sequence[Lesson]) -> None: ...
 
     def near(self, request: str, others: Sequence[str]) -> list[float]:
         """How near a request is to others in meaning; nothing is near where nothing was encoded."""

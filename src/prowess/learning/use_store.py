@@ -223,38 +223,38 @@ def settle(transaction: Transaction, offer: str, number: int, what: SettledNeed,
     )  # fmt: skip
 
 
-def credit(transaction: Transaction, offer: str, capability: str, skill: str, seen: Demonstration) -> None:
+def credit(transaction: Transaction, offer: str, capability: str, lesson: str, seen: Demonstration) -> None:
     """Count an attempt for a skill."""
     transaction.run(
-        "UPDATE learning_attempt SET skill = :skill, agent = :agent, span = :span"
+        "UPDATE learning_attempt SET skill = :lesson, agent = :agent, span = :span"
         " WHERE workspace = :workspace AND offer = :offer AND capability = :capability",
-        skill=skill, agent=seen.agent, span=seen.span, offer=offer, capability=capability,
+        lesson=lesson, agent=seen.agent, span=seen.span, offer=offer, capability=capability,
     )  # fmt: skip
 
 
-def credit_steps(transaction: Transaction, offer: str, skill: str, seen: Demonstration) -> str:
+def credit_steps(transaction: Transaction, offer: str, lesson: str, seen: Demonstration) -> str:
     """Count a whole request for a skill of several steps; returns the one it counted for before."""
     row = transaction.one(
         "SELECT skill FROM learning_steps WHERE workspace = :workspace AND offer = :offer", offer=offer
     )
     transaction.run(
         "INSERT INTO learning_steps (workspace, offer, skill, ok, at, agent, span)"
-        " VALUES (:workspace, :offer, :skill, :ok, :at, :agent, :span)"
+        " VALUES (:workspace, :offer, :lesson, :ok, :at, :agent, :span)"
         " ON CONFLICT (workspace, offer) DO UPDATE SET skill = excluded.skill, ok = excluded.ok",
-        offer=offer, skill=skill, ok=int(seen.ok), at=seen.at, agent=seen.agent, span=seen.span,
+        offer=offer, lesson=lesson, ok=int(seen.ok), at=seen.at, agent=seen.agent, span=seen.span,
     )  # fmt: skip
     return str(row[0]) if row else ""
 
 
-def demonstrations(transaction: Transaction, skill: str) -> tuple[Demonstration, ...]:
+def demonstrations(transaction: Transaction, lesson: str) -> tuple[Demonstration, ...]:
     """What counts for a skill, the newest first."""
     rows = transaction.all(
         "SELECT ok, at, agent, span FROM learning_attempt"
-        " WHERE workspace = :workspace AND skill = :skill AND denied = ''"
+        " WHERE workspace = :workspace AND skill = :lesson AND denied = ''"
         " UNION ALL SELECT ok, at, agent, span FROM learning_steps"
-        " WHERE workspace = :workspace AND skill = :skill"
+        " WHERE workspace = :workspace AND skill = :lesson"
         " ORDER BY at DESC, span LIMIT :most",
-        skill=skill, most=MOST_TALLIED,
+        lesson=lesson, most=MOST_TALLIED,
     )  # fmt: skip
     return tuple(Demonstration(bool(ok), at, agent, span) for ok, at, agent, span in rows)
 
@@ -276,7 +276,7 @@ def worked_in_steps(transaction: Transaction, most: int) -> tuple[tuple[str, str
         " WHERE workspace = :workspace AND ok = 1 ORDER BY at DESC, offer LIMIT :most",
         most=most,
     )
-    return tuple((span, agent, skill) for span, agent, skill in rows)
+    return tuple((span, agent, lesson) for span, agent, lesson in rows)
 
 
 def worked(transaction: Transaction, most: int) -> tuple[tuple[str, str, str], ...]:

@@ -89,7 +89,7 @@ class AgentTokens:
         with self._database.writing() as transaction:
             row = transaction.one(f"{SELECT} AND id = :id", id=id)
             if row is None:
-                raise NotFound("token", id, see="see: prowess agent token list")
+                raise NotFound("token", id, see="see: prowess agent access-token list")
             now = stamp(self._clock())
             transaction.run(
                 "UPDATE agent_token SET revoked_at = :now"

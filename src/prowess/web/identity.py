@@ -56,7 +56,7 @@ def require(request: HTTPConnection, role: Role) -> Person:
     """The one who asks, if they have at least this role."""
     found = caller(request).person
     if found is None:
-        raise Refused(401, "nobody is signed in", "sign in, or send a token: prowess token add NAME")
+        raise Refused(401, "nobody is signed in", "sign in, or send a token: prowess access-token add NAME")
     if not found.may(role):
         raise Refused(403, f"{found.name} is {found.role}; this needs {role}", "ask an admin of this server")
     return found

@@ -36,7 +36,7 @@ def document(table: Table, version: str) -> Schema:
         "components": {
             "schemas": components,
             "securitySchemes": {
-                "token": {"type": "http", "scheme": "bearer", "description": "prowess token add NAME"},
+                "token": {"type": "http", "scheme": "bearer", "description": "prowess access-token add NAME"},
                 "session": {"type": "apiKey", "in": "cookie", "name": "prowess_session"},
             },
         },

@@ -28,7 +28,7 @@ def refuse_strangers(people: Users, bind: Bind) -> None:
     """Beyond this machine nobody is served who brings no token, so there must be one to bring."""
     if not bind.is_loopback and not people.any_valid():
         what = f"{bind.host} can be reached by others, and nobody has a token"
-        raise ConfigError("--host", what, "run first: prowess token add NAME --role admin")
+        raise ConfigError("--host", what, "run first: prowess access-token add NAME --role admin")
 
 
 def login_link(people: Users, bind: Bind, name: str) -> str:

@@ -119,7 +119,7 @@ class Users:
         with self._database.writing() as transaction:
             row = transaction.one(f"{SELECT} AND id = :id", id=id)
             if row is None:
-                raise NotFound("token", id, see="see: prowess token list")
+                raise NotFound("token", id, see="see: prowess access-token list")
             held = _pass(row)
             self._end(transaction, id)
             now = stamp(self._clock())

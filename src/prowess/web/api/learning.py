@@ -1,4 +1,4 @@
-"""What was learnt: skills with their gates, and what agents needed and could not do."""
+"""What was learnt: lessons with their gates, and what agents needed and could not do."""
 
 from typing import Annotated, Literal
 
@@ -6,7 +6,7 @@ import msgspec
 
 from prowess.learning.gaps import Gap
 from prowess.learning.ledger import SkillLedger
-from prowess.learning.lessons import Skill
+from prowess.learning.lessons import Lesson
 from prowess.learning.promotion import Gated, SuiteResult
 from prowess.learning.usage import Closing, UsageLine
 from prowess.web.operations import Call, Limit, Name, Note, Operation, RequestParams, Text
@@ -15,7 +15,7 @@ from prowess.web.paging import Page, numbered
 Status = Literal["", "proposed", "stable", "deprecated", "retired"]
 
 
-class SkillsQuery(RequestParams, frozen=True, kw_only=True):
+class LessonsQuery(RequestParams, frozen=True, kw_only=True):
     status: Status = ""
     cursor: str = ""
     limit: Limit = 50
@@ -32,8 +32,8 @@ class Reason(RequestParams, frozen=True, kw_only=True):
     reason: Note = ""
 
 
-class GateSkills(RequestParams, frozen=True, kw_only=True):
-    skills: Annotated[tuple[Name, ...], msgspec.Meta(min_length=1, max_length=200)]
+class GateLessons(RequestParams, frozen=True, kw_only=True):
+    lessons: Annotated[tuple[Name, ...], msgspec.Meta(min_length=1, max_length=200)]
 
 
 class Proposed(RequestParams, frozen=True, kw_only=True):
@@ -43,15 +43,15 @@ class Proposed(RequestParams, frozen=True, kw_only=True):
     ]
 
 
-class SkillWhole(msgspec.Struct, frozen=True):
-    skill: Skill
+class LessonWhole(msgspec.Struct, frozen=True):
+    lesson: Lesson
     results: tuple[SuiteResult, ...]
     """Everything its gates ever measured, oldest first."""
 
 
 class LearnAnswer(msgspec.Struct, frozen=True):
     on: bool
-    skills: int
+    lessons: int
     gaps: int
 
 
@@ -62,40 +62,40 @@ class GapShown(msgspec.Struct, frozen=True):
 
 def learn(call: Call) -> LearnAnswer:
     learnt = call.engine.learning.learn(by=call.by)
-    return LearnAnswer(call.engine.learning.on, len(learnt.skills), len(learnt.gaps))
+    return LearnAnswer(call.engine.learning.on, len(learnt.lessons), len(learnt.gaps))
 
 
-def skills(call: Call) -> Page[Skill]:
-    q: SkillsQuery = call.query
-    return numbered(call.engine.learning.skills(q.status), q.cursor, q.limit)
+def lessons(call: Call) -> Page[Lesson]:
+    q: LessonsQuery = call.query
+    return numbered(call.engine.learning.lessons(q.status), q.cursor, q.limit)
 
 
-def skill(call: Call) -> SkillWhole:
+def lesson(call: Call) -> LessonWhole:
     id = call.path["id"]
-    return SkillWhole(call.engine.learning.skill(id), call.engine.learning.results(id))
+    return LessonWhole(call.engine.learning.lesson(id), call.engine.learning.results(id))
 
 
-def propose(call: Call) -> Skill:
+def propose(call: Call) -> Lesson:
     return call.engine.learning.propose(msgspec.json.encode(call.body), "proposal", call.by)
 
 
 def gate(call: Call) -> tuple[Gated, ...]:
-    return call.engine.learning.gate(*call.body.skills, by=call.by)
+    return call.engine.learning.gate(*call.body.lessons, by=call.by)
 
 
-def promote(call: Call) -> Skill:
+def promote(call: Call) -> Lesson:
     return call.engine.learning.promote(call.path["id"], call.by)
 
 
-def promote_all(call: Call) -> tuple[Skill, ...]:
+def promote_all(call: Call) -> tuple[Lesson, ...]:
     return call.engine.learning.promote_all()
 
 
-def deprecate(call: Call) -> Skill:
+def deprecate(call: Call) -> Lesson:
     return call.engine.learning.deprecate(call.path["id"], call.by, call.body.reason)
 
 
-def retire(call: Call) -> Skill:
+def retire(call: Call) -> Lesson:
     return call.engine.learning.retire(call.path["id"], call.by, call.body.reason)
 
 
@@ -128,34 +128,34 @@ def _shown(call: Call, gap: Gap) -> GapShown:
 OPERATIONS = (
     Operation(id="learning.learn", slow=True, method="POST", path="/learning/learn", run=learn,
               answer=LearnAnswer,
-              role="operator", does="Turn what happened since the last time into skills and gaps"),
+              role="operator", does="Turn what happened since the last time into lessons and gaps"),
     Operation(id="learning.usage", slow=True, method="GET", path="/learning/usage", run=usage,
               answer=tuple[UsageLine, ...], does="What each provider and skill costs, and what use was made"),
     Operation(id="learning.ledger", quotes=True, method="GET", path="/learning/ledger/{offer}", run=ledger,
               answer=SkillLedger, does="What one request demonstrated"),
-    Operation(id="skills.list", quotes=True,
-              method="GET", path="/skills", run=skills, query=SkillsQuery, answer=Page[Skill],
-              does="Every skill, the one seen last first"),
-    Operation(id="skills.propose", method="POST", path="/skills", run=propose, body=Proposed, answer=Skill,
-              status=201, role="operator", signed=True, does="Suggest a skill"),
-    Operation(id="skills.show", quotes=True, method="GET", path="/skills/{id}", run=skill, answer=SkillWhole,
-              does="One skill, with everything its gates measured"),
-    Operation(id="skills.gate", slow=True, method="POST", path="/skills/gate", run=gate, body=GateSkills,
-              answer=tuple[Gated, ...], role="operator", signed=True, does="Run the gates of some skills"),
-    Operation(id="skills.promote_all", method="POST", path="/skills/promote", run=promote_all,
-              answer=tuple[Skill, ...], role="operator",
+    Operation(id="lessons.list", quotes=True,
+              method="GET", path="/lessons", run=lessons, query=LessonsQuery, answer=Page[Lesson],
+              does="Every lesson, the one seen last first"),
+    Operation(id="lessons.propose", method="POST", path="/lessons", run=propose, body=Proposed, answer=Lesson,
+              status=201, role="operator", signed=True, does="Suggest a lesson"),
+    Operation(id="lessons.show", quotes=True, method="GET", path="/lessons/{id}", run=lesson, answer=LessonWhole,
+              does="One lesson, with everything its gates measured"),
+    Operation(id="lessons.gate", slow=True, method="POST", path="/lessons/gate", run=gate, body=GateLessons,
+              answer=tuple[Gated, ...], role="operator", signed=True, does="Run the gates of some lessons"),
+    Operation(id="lessons.promote_all", method="POST", path="/lessons/promote", run=promote_all,
+              answer=tuple[Lesson, ...], role="operator",
               does="Promote whatever has passed its gates, where the configuration allows it"),
-    Operation(id="skills.promote", method="POST", path="/skills/{id}/promote", run=promote, answer=Skill,
-              role="operator", signed=True, does="Rely on a skill from the next sync on"),
-    Operation(id="skills.deprecate", method="POST", path="/skills/{id}/deprecate", run=deprecate,
-              body=Reason, answer=Skill, role="operator", signed=True, does="Rely on a skill no more"),
-    Operation(id="skills.retire", method="POST", path="/skills/{id}/retire", run=retire, body=Reason,
-              answer=Skill, role="operator", signed=True, does="Withdraw a skill for good"),
-    Operation(id="curriculum.list", quotes=True, method="GET", path="/curriculum", run=gaps, query=Gaps,
+    Operation(id="lessons.promote", method="POST", path="/lessons/{id}/promote", run=promote, answer=Lesson,
+              role="operator", signed=True, does="Rely on a lesson from the next sync on"),
+    Operation(id="lessons.deprecate", method="POST", path="/lessons/{id}/deprecate", run=deprecate,
+              body=Reason, answer=Lesson, role="operator", signed=True, does="Rely on a lesson no more"),
+    Operation(id="lessons.retire", method="POST", path="/lessons/{id}/retire", run=retire, body=Reason,
+              answer=Lesson, role="operator", signed=True, does="Withdraw a lesson for good"),
+    Operation(id="gaps.list", quotes=True, method="GET", path="/gaps", run=gaps, query=Gaps,
               answer=Page[GapShown], does="What was needed and not answered, the most worth closing first"),
-    Operation(id="curriculum.show", quotes=True,
-              method="GET", path="/curriculum/{id}", run=gap, answer=GapShown,
+    Operation(id="gaps.show", quotes=True,
+              method="GET", path="/gaps/{id}", run=gap, answer=GapShown,
               does="One gap, and what would close it"),
-    Operation(id="curriculum.close", method="POST", path="/curriculum/{id}/close", run=close, answer=Gap,
+    Operation(id="gaps.close", method="POST", path="/gaps/{id}/close", run=close, answer=Gap,
               role="operator", signed=True, does="Say that a gap needs nothing more"),
 )  # fmt: skip

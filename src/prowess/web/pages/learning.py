@@ -9,7 +9,7 @@ from starlette.routing import Route
 
 from prowess.engine.engine import Engine
 from prowess.learning.ledger import SkillStatus
-from prowess.learning.lessons import Skill
+from prowess.learning.lessons import Lesson
 from prowess.web import identity, page
 from prowess.web.pages.form import Fields, address, form, note, said
 from prowess.web.pages.pagination import paged
@@ -31,11 +31,11 @@ DONE = {
 }
 
 
-def skills(request: Request) -> Response:
+def lessons(request: Request) -> Response:
     identity.person(request)
     engine: Engine = request.app.state.engine
-    every = engine.learning.skills()
-    counts = Counter(skill.status for skill in every)
+    every = engine.learning.lessons()
+    counts = Counter(lesson.status for lesson in every)
     asked = request.query_params.get("status", "")
     status = asked if asked in STATUSES else _first_filled(counts)
     return page.render(
@@ -46,21 +46,21 @@ def skills(request: Request) -> Response:
         statuses=STATUSES,
         counts=counts,
         gaps=len(engine.learning.gaps()),
-        rows=paged(request, [skill for skill in every if skill.status == status]),
+        rows=paged(request, [lesson for lesson in every if lesson.status == status]),
         on=engine.learning.on,
         notice=said(request, DONE),
     )
 
 
-def skill(request: Request) -> Response:
+def lesson(request: Request) -> Response:
     identity.person(request)
     engine: Engine = request.app.state.engine
-    found = engine.learning.skill(request.query_params.get("id", ""))
+    found = engine.learning.lesson(request.query_params.get("id", ""))
     return page.render(
         request,
-        "skill.html",
+        "lesson.html",
         title=found.method,
-        skill=found,
+        lesson=found,
         tones=TONES,
         results=tuple(reversed(engine.learning.results(found.id))),
         most_rows=ROWS_OF_A_SUITE,
@@ -70,7 +70,7 @@ def skill(request: Request) -> Response:
     )
 
 
-def curriculum(request: Request) -> Response:
+def gaps(request: Request) -> Response:
     identity.person(request)
     engine: Engine = request.app.state.engine
     closed = request.query_params.get("closed") == "1"
@@ -78,11 +78,11 @@ def curriculum(request: Request) -> Response:
     would_close = {gap.id: engine.closing(gap) for gap in rows.rows if not gap.closed_by}
     return page.render(
         request,
-        "curriculum.html",
+        "gaps.html",
         title="Learning",
-        tab="curriculum",
+        tab="gaps",
         statuses=STATUSES,
-        counts=Counter(skill.status for skill in engine.learning.skills()),
+        counts=Counter(lesson.status for lesson in engine.learning.lessons()),
         gaps=len(engine.learning.gaps()),
         rows=rows,
         would_close=would_close,
@@ -102,13 +102,13 @@ def _first_filled(counts: Counter[SkillStatus]) -> SkillStatus:
 
 def learn(engine: Engine, person: Person, fields: Fields) -> str:
     learnt = engine.learning.learn(by=person.name)
-    told = f"{page.count(len(learnt.skills), 'skill')} and {page.count(len(learnt.gaps), 'gap')} changed"
+    told = f"{page.count(len(learnt.lessons), 'lesson')} and {page.count(len(learnt.gaps), 'gap')} changed"
     return address("/learning", done="learnt", what=told)
 
 
 def gate(engine: Engine, person: Person, fields: Fields) -> str:
     (gated,) = engine.learning.gate(fields.get("id", ""), by=person.name)
-    return _to_skill(gated.skill, "cleared" if gated.satisfied else "blocked")
+    return _to_lesson(gated.lesson, "cleared" if gated.satisfied else "blocked")
 
 
 def promote(engine: Engine, person: Person, fields: Fields) -> str:
@@ -128,21 +128,21 @@ def retire(engine: Engine, person: Person, fields: Fields) -> str:
 
 def close(engine: Engine, person: Person, fields: Fields) -> str:
     gap = engine.learning.close_gap(fields.get("id", ""), person.name)
-    return address("/learning/curriculum", done="closed", what=gap.span)
+    return address("/learning/gaps", done="closed", what=gap.span)
 
 
-def _decided(skill: Skill, done: str) -> str:
-    return _to_skill(skill.id, done)
+def _decided(lesson: Lesson, done: str) -> str:
+    return _to_lesson(lesson.id, done)
 
 
-def _to_skill(id: str, done: str) -> str:
-    return address("/learning/skill", id=id, done=done)
+def _to_lesson(id: str, done: str) -> str:
+    return address("/learning/lesson", id=id, done=done)
 
 
 ROUTES = (
-    Route("/learning", skills),
-    Route("/learning/skill", skill),
-    Route("/learning/curriculum", curriculum),
+    Route("/learning", lessons),
+    Route("/learning/lesson", lesson),
+    Route("/learning/gaps", gaps),
     form("/learning/learn", learn),
     form("/learning/gate", gate),
     form("/learning/promote", promote),

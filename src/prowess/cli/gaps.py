@@ -1,4 +1,4 @@
-"""`prowess curriculum`"""
+"""`prowess gaps`"""
 
 import getpass
 

@@ -1,4 +1,4 @@
-"""`prowess token`"""
+"""`prowess access-token`"""
 
 import getpass
 from datetime import timedelta

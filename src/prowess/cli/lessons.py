@@ -1,4 +1,4 @@
-"""`prowess skills`"""
+"""`prowess lessons`"""
 
 import getpass
 import sys
@@ -11,7 +11,7 @@ import click
 from prowess.errors import LearningError
 from prowess.learning.evidence import read_evidence
 from prowess.learning.ledger import SkillLedger
-from prowess.learning.lessons import Skill
+from prowess.learning.lessons import Lesson
 from prowess.sources.read_all import SyncProgress
 
 by_option = click.option("--by", default=getpass.getuser, help="Who decides; your login name otherwise.")
@@ -34,8 +34,8 @@ def ledger(evidence: str, corrected: bool) -> None:
 
 @command.command()
 def learn() -> None:
-    """Turn what happened since the last time into skills and gaps."""
-    from prowess.cli.session import opened, say  # `skills ledger` needs no store
+    """Turn what happened since the last time into lessons and gaps."""
+    from prowess.cli.session import opened, say  # `lessons ledger` needs no store
     from prowess.engine.engine import Engine
 
     with opened() as engine:
@@ -43,19 +43,19 @@ def learn() -> None:
         if isinstance(engine, Engine) and not engine.learning.on:
             say('learning is off; set mode = "accumulate" under [learning] in prowess.toml')
             return
-    say(f"{len(learnt.skills)} skills and {len(learnt.gaps)} gaps changed")
+    say(f"{len(learnt.lessons)} lessons and {len(learnt.gaps)} gaps changed")
 
 
 @command.command("list")
 @click.option("--status", default="", help="Only proposed, stable, deprecated or retired ones.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_(status: str, as_json: bool) -> None:
-    """Every skill, the one seen last first."""
+    """Every lesson, the one seen last first."""
     from prowess.cli.session import emit, opened, table
 
     with opened() as engine:
         engine.learn()
-        found = engine.learning.skills(status)
+        found = engine.learning.lessons(status)
     if as_json:
         emit(found)
     else:
@@ -66,21 +66,21 @@ def list_(status: str, as_json: bool) -> None:
 @click.argument("id")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def show(id: str, as_json: bool) -> None:
-    """One skill, with everything its gates measured."""
+    """One lesson, with everything its gates measured."""
     from prowess.cli.session import emit, opened, printable
 
     with opened() as engine:
-        skill, results = engine.learning.skill(id), engine.learning.results(id)
+        lesson, results = engine.learning.lesson(id), engine.learning.results(id)
     if as_json:
-        emit({"skill": skill, "results": results})
+        emit({"lesson": lesson, "results": results})
         return
-    for key, value in (("id", skill.id), ("method", skill.method), ("steps", ", ".join(skill.steps)),
-                       ("status", f"{skill.status} ({skill.reason})"), ("proposal", skill.proposal),
-                       ("agents", ", ".join(skill.agents)), ("last seen", skill.last_seen),
-                       ("worked", f"{skill.successes} of {skill.demonstrations}")):  # fmt: skip
+    for key, value in (("id", lesson.id), ("method", lesson.method), ("steps", ", ".join(lesson.steps)),
+                       ("status", f"{lesson.status} ({lesson.reason})"), ("proposal", lesson.proposal),
+                       ("agents", ", ".join(lesson.agents)), ("last seen", lesson.last_seen),
+                       ("worked", f"{lesson.successes} of {lesson.demonstrations}")):  # fmt: skip
         if value:
             click.echo(f"{key:10} {printable(value)}")
-    for span in skill.spans:
+    for span in lesson.spans:
         click.echo(f"{'request':10} {printable(span)}")
     for result in results:
         measured = f"{result.at[:19]} {printable(result.verdict)} gain {result.gain:+.3f} {result.digest}"
@@ -89,26 +89,26 @@ def show(id: str, as_json: bool) -> None:
 
 @command.command()
 @click.argument("id", nargs=-1)
-@click.option("--all", "every", is_flag=True, help="Every proposed skill, in one batch.")
+@click.option("--all", "every", is_flag=True, help="Every proposed lesson, in one batch.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @by_option
 def gate(id: tuple[str, ...], every: bool, as_json: bool, by: str) -> None:
-    """Run the gates: replay what worked, and measure on requests the skill was not learned from."""
+    """Run the gates: replay what worked, and measure on requests the lesson was not learned from."""
     from prowess.cli.session import emit, opened, printable, progress_bar, say
 
     with opened() as engine:
         engine.learn()
-        ids = tuple(skill.id for skill in engine.learning.skills("proposed")) if every else id
+        ids = tuple(lesson.id for lesson in engine.learning.lessons("proposed")) if every else id
         if not ids and not every:
-            raise LearningError("skills gate", "no skill is named", "give an ID, or --all")
+            raise LearningError("lessons gate", "no lesson is named", "give an ID, or --all")
         with progress_bar("gates") as advance:
             results = engine.learning.gate(*ids, progress=_in_phases(advance), by=by) if ids else ()
     if as_json:
         emit(results)
     elif not results:
-        say("no skill is proposed, so there is nothing to gate")
+        say("no lesson is proposed, so there is nothing to gate")
     for result in () if as_json else results:
-        click.echo(f"{result.skill}  {'passed' if result.satisfied else 'blocked'}")
+        click.echo(f"{result.lesson}  {'passed' if result.satisfied else 'blocked'}")
         for suite in (result.tests, result.benchmark):
             click.echo(f"  {printable(suite.verdict)}")
     if not all(result.satisfied for result in results):
@@ -120,13 +120,13 @@ def gate(id: tuple[str, ...], every: bool, as_json: bool, by: str) -> None:
 @click.option("--auto", is_flag=True, help="Whatever has passed its gates, if the configuration says so.")
 @by_option
 def promote(id: tuple[str, ...], auto: bool, by: str) -> None:
-    """Rely on a skill from the next sync on. Its gates must have passed."""
+    """Rely on a lesson from the next sync on. Its gates must have passed."""
     from prowess.cli.session import opened, say
 
     with opened() as engine:
         done = engine.learning.promote_all() if auto else [engine.learning.promote(one, by) for one in id]
-    for skill in done:
-        say(f"{skill.id} is stable; run: prowess sync")
+    for lesson in done:
+        say(f"{lesson.id} is stable; run: prowess sync")
     if not done:
         say("nothing was promoted")
 
@@ -136,12 +136,12 @@ def promote(id: tuple[str, ...], auto: bool, by: str) -> None:
 @click.option("--reason", default="", help="Why.")
 @by_option
 def deprecate(id: str, reason: str, by: str) -> None:
-    """Rely on a skill no more; it may be gated and promoted again."""
+    """Rely on a lesson no more; it may be gated and promoted again."""
     from prowess.cli.session import opened, say
 
     with opened() as engine:
-        skill = engine.learning.deprecate(id, by, reason)
-    say(f"{skill.id} is deprecated: {skill.reason}; run: prowess sync")
+        lesson = engine.learning.deprecate(id, by, reason)
+    say(f"{lesson.id} is deprecated: {lesson.reason}; run: prowess sync")
 
 
 @command.command()
@@ -149,24 +149,24 @@ def deprecate(id: str, reason: str, by: str) -> None:
 @click.option("--reason", default="", help="Why.")
 @by_option
 def retire(id: str, reason: str, by: str) -> None:
-    """Withdraw a skill for good; its history stays."""
+    """Withdraw a lesson for good; its history stays."""
     from prowess.cli.session import opened, say
 
     with opened() as engine:
-        skill = engine.learning.retire(id, by, reason)
-    say(f"{skill.id} is retired: {skill.reason}; run: prowess sync")
+        lesson = engine.learning.retire(id, by, reason)
+    say(f"{lesson.id} is retired: {lesson.reason}; run: prowess sync")
 
 
 @command.command()
 @click.argument("proposal", type=click.Path(), metavar="PROPOSAL.json")
 @by_option
 def propose(proposal: str, by: str) -> None:
-    """Suggest a skill: an object with method and spans. It may not bring results of its own."""
+    """Suggest a lesson: an object with method and spans. It may not bring results of its own."""
     from prowess.cli.session import opened, say
 
     with opened() as engine:
-        skill = engine.learning.propose(_read(proposal), proposal, by)
-    say(f"{skill.id} is proposed; run: prowess skills gate {skill.id}")
+        lesson = engine.learning.propose(_read(proposal), proposal, by)
+    say(f"{lesson.id} is proposed; run: prowess lessons gate {lesson.id}")
 
 
 @command.command()
@@ -200,11 +200,11 @@ def _in_phases(advance: SyncProgress) -> Callable[[int, int], None]:
     return step
 
 
-def _row(skill: Skill) -> list[str]:
-    gates = ("tests " if skill.has_tests else "") + ("delta" if skill.has_benchmark_delta else "")
-    shown = skill.proposal or (skill.spans[0] if skill.spans else "")
-    counts = [str(skill.successes), str(skill.failures), gates.strip() or "-"]
-    return [skill.id, skill.status, *counts, skill.method, shown]
+def _row(lesson: Lesson) -> list[str]:
+    gates = ("tests " if lesson.has_tests else "") + ("delta" if lesson.has_benchmark_delta else "")
+    shown = lesson.proposal or (lesson.spans[0] if lesson.spans else "")
+    counts = [str(lesson.successes), str(lesson.failures), gates.strip() or "-"]
+    return [lesson.id, lesson.status, *counts, lesson.method, shown]
 
 
 def _read(file: str) -> bytes:

@@ -131,7 +131,7 @@ def test_a_person_promotes_what_passed_and_the_next_sync_relies_on_it(office: Pa
     assert run("lessons", "promote", lesson["id"], "--by", "ada").exit_code == 0
     assert run("sync").exit_code == 0
     shown = json.loads(run("lessons", "show", lesson["id"], "--json").stdout)
-    assert (shown["skill"]["status"], shown["skill"]["reason"]) == ("stable", "promoted by ada")
+    assert (shown["lesson"]["status"], shown["lesson"]["reason"]) == ("stable", "promoted by ada")
     assert all(result["command"] == f"prowess lessons gate {lesson['id']}" for result in shown["results"])
     assert (
         run("lessons", "deprecate", lesson["id"], "--by", "ada", "--reason", "no more bills").exit_code == 0
@@ -143,6 +143,6 @@ def test_gating_all_where_nothing_is_proposed_and_learning_while_it_is_off_say_s
     for lesson in json.loads(run("lessons", "list", "--json").stdout):
         run("lessons", "retire", lesson["id"], "--by", "ada")
     gated = run("lessons", "gate", "--all")
-    assert (gated.exit_code, gated.stderr) == (0, "no skill is proposed, so there is nothing to gate\n")
+    assert (gated.exit_code, gated.stderr) == (0, "no lesson is proposed, so there is nothing to gate\n")
     (office / "prowess.toml").write_text(TOML.replace("accumulate", "off"))
     assert "learning is off" in run("lessons", "learn").stderr

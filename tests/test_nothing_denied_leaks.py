@@ -59,7 +59,7 @@ FOR_PEOPLE = {
     *("agents", "bind", "spawn", "retire", "approvals", "answer", "review", "evaluate", "trigger"),
     *("learn", "usage", "what_would_close", "closing"),
     *("quarantined", "approve", "reject", "approved_version", "difference", "findings"),
-    *("flagged", "accept_finding", "hidden", "not_used", "configure"),
+    *("flagged", "accept_finding", "hidden", "hiding", "not_used", "configure", "trace"),
     *("world", "search", "settings", "preview", "trusts", "speaks_to_the_model"),
 }
 

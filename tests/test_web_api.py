@@ -370,7 +370,7 @@ def test_a_skill_is_proposed_gated_and_not_promoted_before_it_passes(ann: TestCl
     early = ann.post(api(f"/lessons/{made['id']}/promote"))
     assert early.status_code == 409 and "gate" in early.json()["remedy"]
     gated = ann.post(api("/lessons/gate"), json={"lessons": [made["id"]]}).json()
-    assert gated[0]["skill"] == made["id"]
+    assert gated[0]["lesson"] == made["id"]
     assert len(ann.get(api(f"/lessons/{made['id']}")).json()["results"]) == 2
 
 

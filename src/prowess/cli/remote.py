@@ -48,8 +48,8 @@ from prowess.types import (
 
 T = TypeVar("T")
 
-COMMANDS = ("agent", "approval", "cards", "doctor", "evolve", "find", "gaps", "lessons", "list", "log", "offer",
-            "provider", "quarantine", "show", "sync", "version", "why")  # fmt: skip
+COMMANDS = ("agent", "approval", "cards", "doctor", "evolve", "find", "gaps", "lessons", "list", "log",
+            "offer", "provider", "quarantine", "show", "sync", "version", "why")  # fmt: skip
 """The commands that can talk to a server."""
 PAGE = 500
 SECONDS = 600.0

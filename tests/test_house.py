@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -70,3 +71,25 @@ def test_the_version_in_the_changelog_is_the_version_of_the_package() -> None:
     from importlib.metadata import version
 
     assert f"## {version('prowess')}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_one_name_is_one_class() -> None:
+    classes = Counter(
+        node.name
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef)
+    )
+    assert [name for name, count in classes.items() if count > 1] == []
+
+
+def test_a_limit_is_called_by_what_it_limits() -> None:
+    vague = re.compile(r"^(LONGEST|LARGEST|SHORTEST|MOST|FEW|MANY)\b", re.M)
+    assert [path.name for path in SOURCES if vague.search(path.read_text())] == []
+
+
+def test_every_file_of_the_map_is_there() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text().partition("## Where to look")[2]
+    named = re.findall(r"`([a-z_]+/[a-z_./]*)`", text)
+    assert len(named) > 20
+    assert [place for place in named if not (ROOT / "src" / "prowess" / place).exists()] == []

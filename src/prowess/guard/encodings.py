@@ -29,7 +29,7 @@ MAX_DECODED_RUNS = 64
 """How many encoded stretches of one text are read; nobody needs more, and time is bounded."""
 MAX_DECODED_LENGTH = 20_000
 
-SHORTEST = 6
+MIN_ENCODED_LENGTH = 6
 """How many readable characters in a row say something; `<user>` has six."""
 SMALL = 4000
 """In shorter texts a look at the words is quicker than reading all as if it were encoded."""
@@ -150,7 +150,7 @@ def _base64_said(signs: bytes) -> Spoken:
     # A line that was wrapped goes on behind the break, and behind the blanks that indent it.
     for blanks in (8, 4, 2, 1):
         signs = signs.replace(b"\n" + b" " * blanks, b"\n" * (blanks + 1))
-    digits = _Digits.of(signs, BASE64_VALUES, SHORTEST * 4 // 3)
+    digits = _Digits.of(signs, BASE64_VALUES, MIN_ENCODED_LENGTH * 4 // 3)
     # It may begin anywhere, so it is read from each of four digits on.
     size = (len(digits.values) + 7) // 4 * 4
     padded = np.append(digits.values, np.zeros(12, np.uint8))
@@ -171,7 +171,7 @@ def _base64_said(signs: bytes) -> Spoken:
 def _hexadecimal_said(signs: bytes) -> Spoken:
     # `0x` is no pair of digits.
     signs = signs.replace(b"0x", b"  ").replace(b"0X", b"  ")
-    digits = _Digits.of(signs, HEXADECIMAL_VALUES, SHORTEST * 2)
+    digits = _Digits.of(signs, HEXADECIMAL_VALUES, MIN_ENCODED_LENGTH * 2)
     size = (len(digits.values) + 3) // 2 * 2
     padded = np.append(digits.values, np.zeros(4, np.uint8))
     pairs = np.concatenate([padded[shift : shift + size] for shift in range(2)]).reshape(-1, 2)
@@ -224,16 +224,16 @@ def _readable(octets: Octets, digits: _Digits, digit: Callable[[Places], Places]
         return NOTHING
     kept = None if octets.all() else np.flatnonzero(octets)
     octets = np.append(octets if kept is None else octets[kept], np.uint8(0))
-    if len(octets) <= SHORTEST:
+    if len(octets) <= MIN_ENCODED_LENGTH:
         return NOTHING
     good = _is_text(octets)
-    enough = good[: 1 - SHORTEST].copy()
-    for step in range(1, SHORTEST):
-        enough &= good[step : len(good) - SHORTEST + 1 + step]
+    enough = good[: 1 - MIN_ENCODED_LENGTH].copy()
+    for step in range(1, MIN_ENCODED_LENGTH):
+        enough &= good[step : len(good) - MIN_ENCODED_LENGTH + 1 + step]
     starts, ends = _runs(np.append(enough, False))
     if not len(starts):
         return NOTHING
-    ends = ends + SHORTEST - 1
+    ends = ends + MIN_ENCODED_LENGTH - 1
     octets[ends] = ord("\n")
     chosen, _ = _gathered(octets, starts, ends + 1)
     lines = np.cumsum(ends + 1 - starts) - (ends + 1 - starts)
@@ -282,7 +282,7 @@ def _announced(text: str) -> Iterator[Encoded]:
     ):
         for match in islice(pattern.finditer(text), MAX_DECODED_RUNS):
             said = decode(match[0])
-            if len(said) >= SHORTEST - 1 and said.isascii() and said.replace(" ", "").isalpha():
+            if len(said) >= MIN_ENCODED_LENGTH - 1 and said.isascii() and said.replace(" ", "").isalpha():
                 yield Encoded(kind, match.start(), match.end(), said)
 
 

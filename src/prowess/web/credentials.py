@@ -4,7 +4,7 @@ import msgspec
 
 from prowess.text.secrets import without_secrets
 
-SHORTEST = 16
+MIN_CREDENTIAL_LENGTH = 16
 """A text shorter than this holds no credential."""
 
 
@@ -14,7 +14,7 @@ def quoted(value: object) -> object:
 
 def _without(value: object) -> object:
     if isinstance(value, str):
-        return value if len(value) < SHORTEST else without_secrets(value)
+        return value if len(value) < MIN_CREDENTIAL_LENGTH else without_secrets(value)
     if isinstance(value, dict):
         return {name: _without(part) for name, part in value.items()}
     return [_without(part) for part in value] if isinstance(value, list | tuple) else value

@@ -149,6 +149,10 @@ class View:
         return f"tool:{name}" if f"tool:{name}" in self.capabilities else self.tool_names.get(name, "")
 
     @cached_property
+    def has_cards(self) -> bool:
+        return any(c.kind == "card" for c in self.capabilities.values())
+
+    @cached_property
     def secret_names(self) -> frozenset[str]:
         return frozenset(name for c in self.capabilities.values() for name in c.required_secrets)
 

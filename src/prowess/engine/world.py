@@ -117,7 +117,7 @@ class Worlds:
             standing = self._policy.read_standing(transaction)
             stopped = {agent: self._stopped(transaction, standing, agent) for agent in agents}
             lessons = self._learnt(transaction)
-            rate = read_rate(transaction, self._clock(), self._card_hours) if agents else NO_RATE
+            rate = self._rate(transaction) if agents and read.has_cards else NO_RATE
         view = self._with_availability(read, standing)
         return World(
             view=view,
@@ -131,6 +131,9 @@ class Worlds:
         """Why the agent may use nothing: a child loses at once what its parent loses."""
         line = lineage(standing.agents, agent) if agent in standing.agents else (agent,)
         return next((why for one in line if (why := self._generations.stopped(transaction, one))), "")
+
+    def _rate(self, transaction: Transaction) -> InjectionRate:
+        return read_rate(transaction, self._clock(), self._card_hours)
 
     def _with_availability(self, read: View, standing: PolicyState) -> View:
         """The view as this process sees it: servers it talks to, secrets that are set, installed programs."""

@@ -87,3 +87,14 @@ def test_a_climbing_or_hidden_uri_is_not_plain() -> None:
     for uri in ("a://b/../c", "a://%2e%2e/c", "a://%252e%252e%252fc", "a://b\x00", "a://..%5cc", "a:../b"):
         assert not is_plain(uri)
     assert not is_plain("a://%252525252525252541") and not is_plain("a://" + "b" * 9000)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["http://host:80/x/{id}", "http://me@host/x/{id}", "http://host//x/./{id}", "HTTP://host/%78/{id}"],
+)
+def test_a_template_stands_for_a_uri_however_its_own_words_are_written(text: str) -> None:
+    found = template(text)
+    assert found is not None
+    assert found.may_mean("http://host/x/7") and found.may_mean("http://host:80/x//7")
+    assert not found.may_mean("http://host/y/7") and not found.may_mean("http://other/x/7")

@@ -42,14 +42,18 @@ class NormalizedUri:
 
 @lru_cache(maxsize=20_000)
 def address(uri: str) -> NormalizedUri:
-    text = unicodedata.normalize("NFKC", _decoded(uri)).casefold().replace("\\", "/")
-    text = "".join(letter for letter in text if letter.isprintable() and not letter.isspace())
-    text = _USER.sub(r"\1", _USUAL_PORT.sub(r"\1\2", text.partition("#")[0]))
+    text = _USER.sub(r"\1", _USUAL_PORT.sub(r"\1\2", _folded(uri).partition("#")[0]))
     place, _, query = text.partition("?")
     scheme, _, rest = place.partition(":")
     parts = [part.partition(";")[0] for part in rest.split("/")]
     path = "/".join(part for part in parts if part not in ("", "."))
     return NormalizedUri(f"{scheme}:{path}", frozenset(one for one in query.split("&") if one))
+
+
+def _folded(text: str) -> str:
+    """Whatever a server may decode, fold or skip in a text is decoded, folded and skipped."""
+    text = unicodedata.normalize("NFKC", _decoded(text)).casefold().replace("\\", "/")
+    return "".join(letter for letter in text if letter.isprintable() and not letter.isspace())
 
 
 def is_plain(uri: str) -> bool:
@@ -141,8 +145,10 @@ class Template:
         """Its parts as the path of an address has them."""
         kept: list[_Part] = []
         for part in self.parts:
-            text, query, _ = part.text.casefold().partition("?")
-            text = re.sub(r"/+", "/", text if kept else re.sub(r":/+", ":", text))
+            text, query, _ = _folded(part.text).partition("?")
+            if not kept:
+                text = re.sub(r":/+", ":", _USER.sub(r"\1", _USUAL_PORT.sub(r"\1\2", text)))
+            text = re.sub(r"/(?:\.?/)+", "/", text)
             if part.names or text:
                 kept.append(part if part.names else _Part(text))
             if query or part.operator in ("?", "#"):

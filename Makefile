@@ -23,7 +23,7 @@ demo: $(VENV)/.base
 	@$(BIN)/python -m demo
 
 test: $(VENV)/.dev
-	@$(BIN)/python -m tests.chromium
+	@$(BIN)/python -m tests.support.chromium
 	$(BIN)/python -m pytest -n 2
 
 check: $(VENV)/.dev

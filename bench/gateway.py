@@ -24,7 +24,7 @@ import anyio
 from mcp import Client, StdioServerParameters
 
 from prowess.token_counts import counter
-from tests.gateway_support import OWNER, free_port, served, workshop, write_config
+from tests.support.gateway import OWNER, free_port, served, workshop, write_config
 
 ROUNDS = 6
 SERVER = Path(__file__).parent.parent / "tests" / "servers" / "workshop.py"

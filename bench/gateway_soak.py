@@ -24,7 +24,7 @@ import anyio
 from mcp import Client
 
 import prowess
-from tests.gateway_support import OWNER, free_port, served, workshop, write_config
+from tests.support.gateway import OWNER, free_port, served, workshop, write_config
 
 WORKERS = 8
 TENTHS = 10

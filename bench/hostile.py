@@ -25,8 +25,8 @@ from threading import Event, Thread
 from typing import Any
 
 from prowess.sources.mcp.source import McpSource
-from tests.gateway_support import OWNER, free_port, served, write_config
-from tests.hostile_support import Message, begun, eventually, listens, memory, post, sent, told, tool, wish
+from tests.support.gateway import OWNER, free_port, served, write_config
+from tests.support.wire import Message, begun, eventually, listens, memory, post, sent, told, tool, wish
 
 RESULTS = Path(__file__).parent / "results" / "hostile.md"
 MB = 1_000_000

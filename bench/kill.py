@@ -11,8 +11,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.killing import kill_writers
-from tests.postgres import running_postgres
+from tests.store.killing import kill_writers
+from tests.support.postgres import running_postgres
 
 
 def main() -> None:

@@ -222,7 +222,7 @@ def databases(given: str) -> Iterator[Callable[[str, Path], str]]:
     """Makes a fresh store of a kind each time it is asked."""
     import psycopg
 
-    from tests.postgres import running_postgres
+    from tests.support.postgres import running_postgres
 
     @contextmanager
     def server() -> Iterator[str]:

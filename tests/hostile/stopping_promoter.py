@@ -15,7 +15,7 @@ from prowess.engine import Engine
 from prowess.engine.options import EngineOptions
 from prowess.opening import now
 from prowess.store.opening import open_database
-from tests.promoter import SKILLS
+from tests.learning.promoter import SKILLS
 
 
 class StoppingClock:

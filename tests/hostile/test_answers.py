@@ -11,17 +11,12 @@ import anyio
 import pytest
 
 from prowess.sources.mcp.source import McpSource
-from tests.gateway_support import call, shelf, text_of, world
-from tests.hostile_support import Answer, HttpServer, memory, result, told, tool
+from tests.support.gateway import call, shelf, text_of, world
+from tests.support.wire import Answer, HttpServer, memory, result, told, tool
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
 
 MIB = 1024 * 1024
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 def squeezed(body: Iterable[bytes], bits: int) -> Iterator[bytes]:

@@ -25,7 +25,7 @@ from prowess.errors import ApprovalNeeded
 from prowess.gateway.caller import issue_token
 from prowess.policy.approvals import ApprovalAnswer, Scope
 from prowess.sources.mcp.source import McpSource
-from tests.gateway_support import (
+from tests.support.gateway import (
     SERVERS,
     Person,
     World,
@@ -49,11 +49,6 @@ profiles: {w: {agents: [wil], capabilities: {money: true}}}
 PAY = "tool:bank/pay"
 TOOLS = [{"name": "pay", "description": "Pay somebody.", "inputSchema": {"type": "object"}}]
 BOTH = pytest.mark.parametrize("mode", ["auto", "legacy"])
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 class Eager:

@@ -20,7 +20,7 @@ from prowess.opening import now
 from prowess.store.database import Database, tables
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource, capability
-from tests.conftest import OpenEngine
+from tests.support.stores import OpenEngine
 
 
 def filled(open_engine: OpenEngine) -> Engine:

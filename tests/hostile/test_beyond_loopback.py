@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from prowess.cli.main import prowess
-from tests.gateway_support import free_port
-from tests.test_web_api_serving import place as place
+from tests.support.gateway import free_port
+from tests.web.test_api_serving import place as place
 
 pytestmark = pytest.mark.timeout(120)
 

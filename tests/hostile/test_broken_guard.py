@@ -7,7 +7,7 @@ import pytest
 
 from prowess.guard import integrity as shipped
 from prowess.testing import StaticSource, capability
-from tests.conftest import OpenEngine
+from tests.support.stores import OpenEngine
 
 
 @pytest.fixture(params=["missing", "damaged", "no digests"])

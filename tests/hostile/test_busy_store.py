@@ -17,14 +17,9 @@ from prowess.gateway.results import Answer
 from prowess.sources.mcp.source import McpSource
 from prowess.store.opening import open_database
 from prowess.types import Capability
-from tests.gateway_support import SERVERS, World, call, text_of, until, workshop, world
+from tests.support.gateway import SERVERS, World, call, text_of, until, workshop, world
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 @contextmanager

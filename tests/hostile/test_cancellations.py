@@ -14,7 +14,7 @@ import pytest
 
 import prowess
 from prowess.store.database import CONNECTIONS
-from tests.gateway_support import OWNER, served, workshop, write_config
+from tests.support.gateway import OWNER, served, workshop, write_config
 
 pytestmark = pytest.mark.timeout(180)
 

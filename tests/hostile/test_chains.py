@@ -12,8 +12,8 @@ import pytest
 
 from prowess.sources.imports.importers import read_config
 from prowess.sources.mcp.source import McpSource
-from tests.gateway_support import OWNER, free_port, make_engine, served, workshop, write_config
-from tests.hostile_support import Pipes, eventually, listens
+from tests.support.gateway import OWNER, free_port, make_engine, served, workshop, write_config
+from tests.support.wire import Pipes, eventually, listens
 
 pytestmark = pytest.mark.timeout(90)
 

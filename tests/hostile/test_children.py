@@ -6,8 +6,8 @@ import pytest
 
 from prowess.engine import Engine
 from prowess.errors import Denied
-from tests.evolution_support import FAIR, UNSAFE
-from tests.gateway_support import make_engine, shelf
+from tests.support.evolution import FAIR, UNSAFE
+from tests.support.gateway import make_engine, shelf
 
 pytestmark = pytest.mark.timeout(60)
 

@@ -13,8 +13,8 @@ from threading import Thread
 import pytest
 
 from prowess.sources.mcp.source import McpSource
-from tests.gateway_support import OWNER, SERVERS, free_port, served, workshop, write_config
-from tests.hostile_support import Pipes, begun, eventually, gateway, listens, post, request
+from tests.support.gateway import OWNER, SERVERS, free_port, served, workshop, write_config
+from tests.support.wire import Pipes, begun, eventually, gateway, listens, post, request
 
 pytestmark = pytest.mark.timeout(90)
 

@@ -16,9 +16,9 @@ from prowess.sources.python.functions import Functions
 from prowess.testing import StaticSource, capability
 from prowess.types import Outcome, SourceRef
 from prowess.web.stream import Streams
-from tests.conftest import OpenEngine
-from tests.gateway_support import call, shelf, text_of, world
-from tests.web_support import HERE, app_of, as_agent, signed_in
+from tests.support.gateway import call, shelf, text_of, world
+from tests.support.stores import OpenEngine
+from tests.support.web import HERE, app_of, as_agent, signed_in
 
 
 def api(path: str) -> str:
@@ -38,11 +38,6 @@ TOOLS = [
     {"name": "refuse", "inputSchema": {"type": "object"}},
 ]
 OWNER = 'profiles: {o: {agents: [default], additional_tools: ["*"]}}'
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 def log_in(user: str, password: str) -> str:

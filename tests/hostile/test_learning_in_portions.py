@@ -11,8 +11,8 @@ import pytest
 from prowess.engine import Engine
 from prowess.learning import learning
 from prowess.store.opening import open_database
-from tests.conftest import SteppingClock
-from tests.learning_support import office, use
+from tests.support.clock import SteppingClock
+from tests.support.learning import office, use
 
 REQUESTS = ("send mail to ada", "look at the calendar", "file the ledger documents", "paint the fence")
 
@@ -74,7 +74,7 @@ def test_learning_that_was_killed_goes_on_where_it_stopped(
     with office(store_url, tmp_path, clock) as engine:
         lived(engine)
         for _ in range(4):
-            command = [sys.executable, "-m", "tests.learner", store_url, "2"]
+            command = [sys.executable, "-m", "tests.hostile.learner", store_url, "2"]
             with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
                 assert process.stdout is not None and process.stdout.readline() == "begins\n"
                 time.sleep(chance.uniform(0, 0.1))

@@ -9,15 +9,10 @@ import pytest
 
 import prowess
 from prowess.sources.mcp.source import McpSource
-from tests.gateway_support import OWNER, make_engine, world, write_config
-from tests.hostile_support import eventually, gateway, told, tool
+from tests.support.gateway import OWNER, make_engine, world, write_config
+from tests.support.wire import eventually, gateway, told, tool
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 def hang_up(process: subprocess.Popen[str]) -> None:

@@ -7,7 +7,7 @@ from shlex import quote
 
 import pytest
 
-from tests.test_gateway_login import Vault, vault
+from tests.gateway.test_login import Vault, vault
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(90)]
 
@@ -41,11 +41,6 @@ if way == "twice":
 with open(log, "a") as file:
     print(dict(urllib.parse.parse_qsl(back.query))["code"], *status, file=file)
 """
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 def led_astray(here: Vault, folder: Path, way: str) -> Path:

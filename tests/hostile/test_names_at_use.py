@@ -8,8 +8,8 @@ from starlette.testclient import TestClient
 from prowess.engine import Engine
 from prowess.errors import ApprovalNeeded, Denied
 from prowess.testing import StaticSource, capability
-from tests.conftest import OpenEngine
-from tests.web_support import app_of, as_agent
+from tests.support.stores import OpenEngine
+from tests.support.web import app_of, as_agent
 
 CAFE = "tool:s/caf\u00e9"
 CAFE_APART = unicodedata.normalize("NFD", CAFE)

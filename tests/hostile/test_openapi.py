@@ -12,14 +12,9 @@ from typing import Any
 import pytest
 
 from prowess.sources.openapi.source import OpenApiSource
-from tests.gateway_support import call, text_of, world
+from tests.support.gateway import call, text_of, world
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 class Service(BaseHTTPRequestHandler):

@@ -7,18 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.gateway_support import OWNER, free_port, served, text_of, world, write_config
-from tests.hostile_support import begun, eventually, gateway, listens, memory, post, request, sent, told, tool
+from tests.support.gateway import OWNER, free_port, served, text_of, world, write_config
+from tests.support.wire import begun, eventually, gateway, listens, memory, post, request, sent, told, tool
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(90)]
 
 MIB = 1024 * 1024
 SECONDS_OF_FLOOD = 6.0
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 async def test_a_call_that_reports_progress_without_end_is_given_up(tmp_path: Path) -> None:

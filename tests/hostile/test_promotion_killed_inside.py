@@ -10,7 +10,7 @@ from prowess.journal import Journal
 from prowess.learning import lessons as skills
 from prowess.opening import now
 from prowess.store.opening import open_database
-from tests.promoter import SKILLS
+from tests.learning.promoter import SKILLS
 
 
 def stopped(url: str, number: int) -> str:

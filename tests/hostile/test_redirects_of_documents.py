@@ -18,7 +18,7 @@ from prowess.sources.remote_cards import RemoteCardSource
 from prowess.sources.source import Source
 from prowess.store.opening import open_database
 from prowess.testing import word_embedder
-from tests.conftest import SteppingClock
+from tests.support.clock import SteppingClock
 
 CARD = """---
 id: inside

@@ -9,7 +9,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from prowess.catalogue.uris import address
-from tests.gateway_support import World, call, put, shelf, text_of, world
+from tests.support.gateway import World, call, put, shelf, text_of, world
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 
@@ -32,11 +32,6 @@ WIDE = [
     {"uriTemplate": "{+uri}", "name": "wide_template"},
     {"uriTemplate": "vault://{key}", "name": "vault_template"},
 ]
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 async def read(client: Client, uri: str) -> str:

@@ -8,13 +8,10 @@ from click.testing import CliRunner, Result
 from prowess.cli.main import prowess
 from prowess.engine import Engine
 from prowess.web.dispatch import ROOT
-from tests.conftest import OWNER
-from tests.evolution_support import FAIR, UNSAFE, inconsistencies, scores
-from tests.test_evolution_engine import offered
-from tests.test_evolution_store import OpenEvolving, open_evolving
-from tests.web_support import app_of, signed_in
-
-__all__ = ["open_evolving"]
+from tests.evolution.test_engine import offered
+from tests.support.evolution import FAIR, UNSAFE, OpenEvolving, inconsistencies, scores
+from tests.support.stores import OWNER
+from tests.support.web import app_of, signed_in
 
 FALLEN = scores(0.1, 0.1, 1.0, "L0", 0.1)
 

@@ -10,7 +10,7 @@ from prowess.cli.main import prowess
 from prowess.engine import Engine
 from prowess.testing import StaticSource, capability
 from prowess.types import Problem
-from tests.conftest import OpenEngine
+from tests.support.stores import OpenEngine
 
 IDS = ("tool:zebra_vault", "tool:mail/send", "skill:Payroll", "event:door:open", "tool:caf\u00e9")
 

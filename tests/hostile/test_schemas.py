@@ -9,15 +9,10 @@ import pytest
 
 from prowess.gateway.arguments import Schemas
 from prowess.types import JsonObject
-from tests.gateway_support import call, text_of, world
-from tests.hostile_support import told, tool
+from tests.support.gateway import call, text_of, world
+from tests.support.wire import told, tool
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 def doubling(levels: int, keyword: str = "allOf") -> dict[str, Any]:

@@ -15,12 +15,9 @@ from prowess.evolution.scores import Scores
 from prowess.store import database
 from prowess.store.opening import open_database
 from prowess.web.dispatch import ROOT
-from tests.conftest import OWNER
-from tests.evolution_support import FAIR, UNSAFE, scores
-from tests.test_evolution_store import OpenEvolving, open_evolving
-from tests.web_support import app_of, signed_in
-
-__all__ = ["open_evolving"]
+from tests.support.evolution import FAIR, UNSAFE, OpenEvolving, scores
+from tests.support.stores import OWNER
+from tests.support.web import app_of, signed_in
 
 SURROGATE = "\ud800"
 AXES = {"cognitive": 0.8, "behavioral": 0.7, "safety": 1.0, "autonomy": 3, "meta_learning": 0.5}

@@ -11,14 +11,9 @@ from click.testing import CliRunner
 from mcp import Client, StdioServerParameters
 
 from prowess.cli.main import prowess
-from tests.gateway_support import OWNER, ask, served, until
+from tests.support.gateway import OWNER, ask, served, until
 
 pytestmark = pytest.mark.timeout(90)
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 def manifest(folder: Path, name: str) -> None:

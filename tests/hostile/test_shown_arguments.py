@@ -10,7 +10,7 @@ import pytest
 from prowess.engine import Engine
 from prowess.errors import ApprovalNeeded
 from prowess.policy.approvals import ApprovalAnswer
-from tests.gateway_support import make_engine, shelf
+from tests.support.gateway import make_engine, shelf
 
 pytestmark = pytest.mark.timeout(60)
 

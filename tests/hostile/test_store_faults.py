@@ -12,7 +12,7 @@ from prowess.journal import Journal, JournalPosition, Raw
 from prowess.policy.files import stamp_files
 from prowess.store.database import Database, migrations
 from prowess.store.opening import open_database
-from tests.conftest import OpenEngine
+from tests.support.stores import OpenEngine
 
 pytestmark = pytest.mark.timeout(120)
 

@@ -10,9 +10,10 @@ from prowess.engine import Engine
 from prowess.engine.options import EngineOptions
 from prowess.store.opening import open_database
 from prowess.testing import word_embedder
-from tests.conftest import OpenEngine, SteppingClock
-from tests.policy_support import Clock
-from tests.web_support import HERE, app_of
+from tests.support.clock import SteppingClock
+from tests.support.policy import Clock
+from tests.support.stores import OpenEngine
+from tests.support.web import HERE, app_of
 
 EVE = "profiles: {clerk: {agents: [eve]}, boss: {additional_tools: ['*']}}"
 NOBODY = "profiles: {clerk: {}, boss: {additional_tools: ['*']}}"

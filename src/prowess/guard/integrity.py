@@ -7,6 +7,7 @@ writes it anew with `python -m prowess.guard.integrity`.
 
 import hashlib
 import json
+from functools import lru_cache
 from pathlib import Path
 
 MODEL = Path(__file__).parent / "model"
@@ -45,6 +46,13 @@ def _fault(file: Path, digest: str) -> str:
 
 
 def _digest(file: Path) -> str:
+    now = file.stat()
+    return _digest_at(file, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns)
+
+
+@lru_cache(maxsize=32)
+def _digest_at(file: Path, *state: int) -> str:
+    """An engine asks several times while it opens: 27 MB are read again only when a file was touched."""
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 

@@ -1,0 +1,162 @@
+"""The ways back: breach, rollback, and the stop when nothing is left to restore.
+
+A `*` marks a defect of the original that the test shows to be gone.
+"""
+
+import pytest
+
+from prowess.errors import NotFound
+from tests.support.evolution import AB, ABC, EAGER, FAIR, ORIGINAL, UNSAFE, Trial, scores, snapshot
+
+BETTER = scores(0.85, 0.85, 1.0, "L2", 0.35)
+
+
+# --- breach and rollback ---------------------------------------------------------------------
+
+
+def test_a_breach_goes_back_to_the_last_good_generation() -> None:
+    """* The original went one too far and lost generation 2."""
+    trial = Trial(ORIGINAL)
+    trial.evaluate(FAIR, times=10)
+    trial.evaluate(BETTER)
+    assert trial.generation == 2
+    assert trial.evaluate(scores(0.85, 0.85, 0.99, "L2", 0.35)) == [
+        "EvolutionBreach(safety_floor)",
+        "EvolutionRollback(2->2,Safety breach detected)",
+    ]
+    assert trial.life.generations[3].fitness == trial.life.generations[2].fitness == pytest.approx(0.7375)
+
+
+def test_a_severe_regression_at_generation_1_is_told_and_undone() -> None:
+    """* The original said nothing at all."""
+    trial = Trial()
+    trial.evaluate(scores(0.8, 0.8, 1.0, "L3", 0.6), times=10)
+    assert trial.evaluate(scores(0.3, 0.3, 1.0, "L3", 0.2)) == [
+        "EvolutionRollback(1->1,Severe regression detected)"
+    ]
+    assert trial.generation == 2
+
+
+def test_a_rollback_switches_off_what_came_and_on_what_went() -> None:
+    """* The original changed records and left the providers alone."""
+    trial = Trial(EAGER)
+    trial.evaluate(FAIR)
+    trial.evaluate(scores(0.1, 0.1, 1.0, "L0", 0.1), snapshot(B="Memory", C="Vision"))
+    assert trial.last and trial.last.restore
+    assert (trial.last.restore.off, trial.last.restore.on) == (("C",), ("A",))
+    assert trial.last.restore.why == "rolled back to generation 1: Severe regression detected"
+
+
+def test_a_breach_switches_off_what_came_and_nothing_on() -> None:
+    """* The original changed records and left the providers alone."""
+    trial = Trial()
+    trial.evaluate(FAIR)
+    trial.evaluate(UNSAFE, snapshot(B="Memory", C="Vision"))
+    assert trial.last and trial.last.restore
+    assert (trial.last.restore.off, trial.last.restore.on) == (("C",), ())
+    assert trial.last.restore.why == "rolled back to generation 1: Safety breach detected"
+
+
+def test_an_agent_that_recovered_after_a_rollback_breaches_no_more() -> None:
+    """* The original could not clear a breach, so the agent breached for ever."""
+    trial = Trial()
+    trial.evaluate(FAIR)
+    trial.evaluate(UNSAFE)
+    assert trial.evaluate(FAIR, times=30) == []
+    assert trial.generation == 2
+
+
+def test_what_a_rollback_switched_off_counts_as_new_once_it_was_away() -> None:
+    trial = Trial()
+    trial.evaluate(FAIR)
+    trial.evaluate(UNSAFE, ABC)
+    assert trial.evaluate(FAIR, ABC) == []
+    assert trial.evaluate(FAIR, AB) == []
+    assert trial.evaluate(FAIR, ABC)[-1] == "EvolutionGeneration(gen=3,CapabilityGain)"
+
+
+def test_a_rollback_never_switches_on_what_another_switched_off() -> None:
+    trial = Trial()
+    trial.evaluate(FAIR, ABC)
+    trial.evaluate(FAIR, snapshot(A="Reasoning", B="Memory Web"))
+    trial.evaluate(FAIR, ABC)
+    said = [trial.evaluate(UNSAFE, ABC)[-1] for _ in range(3)]
+    trial.evaluate(UNSAFE, ABC)
+    assert trial.last and trial.last.restore and trial.last.restore.off == ("C",)
+    for _ in range(2):
+        trial.evaluate(UNSAFE, snapshot(A="Reasoning", B="Memory Web"))
+    said.append(trial.evaluate(UNSAFE, snapshot(A="Reasoning", B="Memory Web"))[-1])
+    assert said[-1].startswith("EvolutionRollback(9->1")
+    assert trial.last and trial.last.restore and trial.last.restore.on == ()
+
+
+def test_three_rollbacks_to_one_target_then_further_back_then_stopped() -> None:
+    trial = Trial()
+    trial.evaluate(scores(0.5, 0.5, 1.0, "L1", 0.3))
+    trial.evaluate(scores(0.5, 0.5, 1.0, "L1", 0.3), snapshot(A="Reasoning", B="Memory", C=""))
+    assert [trial.roll_back(2)[0] for _ in range(8)] == [
+        "EvolutionRollback(2->2,rolled back by a person)",
+        "EvolutionRollback(3->2,rolled back by a person)",
+        "EvolutionRollback(4->2,rolled back by a person)",
+        "EvolutionRollback(5->1,rolled back by a person)",
+        "EvolutionRollback(6->1,rolled back by a person)",
+        "EvolutionRollback(7->1,rolled back by a person)",
+        "EvolutionBreach(rollback_exhausted)",
+        "EvolutionBreach(rollback_exhausted)",
+    ]
+    assert trial.generation == 8
+    assert trial.life.standing.stopped == "rollback_exhausted"
+
+
+def test_breaches_walk_back_through_the_good_generations_and_stop_the_agent() -> None:
+    trial = Trial()
+    trial.evaluate(FAIR)
+    trial.evaluate(FAIR, ABC)
+    targets = [trial.evaluate(UNSAFE, ABC)[1] for _ in range(7)]
+    assert [text[18:22] for text in targets[:6]] == ["2->2", "3->2", "4->2", "5->1", "6->1", "7->1"]
+    assert targets[6] == "EvolutionBreach(rollback_exhausted)"
+    assert trial.last and trial.last.stopped == "rollback_exhausted"
+
+
+def test_a_stopped_agent_makes_no_generations_but_a_breach_is_still_told() -> None:
+    trial = Trial()
+    trial.evaluate(FAIR)
+    trial.evaluate(UNSAFE, times=4)
+    number = trial.generation
+    assert trial.evaluate(UNSAFE) == ["EvolutionBreach(safety_floor)"]
+    assert trial.evaluate(BETTER, ABC) == [
+        f"EvolutionCapability(major:Vision,gen={number})",
+        f"EvolutionCapability(minor:Reasoning,gen={number})",
+    ]
+    assert trial.generation == number
+
+
+def test_a_generation_that_was_rolled_back_over_is_no_target_any_more() -> None:
+    trial = Trial()
+    trial.evaluate(FAIR)
+    trial.evaluate(FAIR, ABC)
+    trial.roll_back(1, ABC)
+    assert trial.evaluate(UNSAFE)[-1] == "EvolutionRollback(3->1,Safety breach detected)"
+
+
+def test_an_agent_that_begins_unsafe_says_so_and_gets_a_good_generation_when_it_is_safe() -> None:
+    trial = Trial()
+    assert trial.evaluate(UNSAFE) == [
+        "EvolutionBreach(safety_floor)",
+        "EvolutionGeneration(gen=1,SafetyBreach)",
+    ]
+    assert trial.evaluate(FAIR) == ["EvolutionGeneration(gen=2,Evolution)"]
+    assert trial.evaluate(UNSAFE)[-1] == "EvolutionRollback(2->2,Safety breach detected)"
+
+
+def test_an_agent_that_never_was_safe_is_stopped() -> None:
+    trial = Trial()
+    trial.evaluate(UNSAFE)
+    assert trial.evaluate(UNSAFE) == ["EvolutionBreach(safety_floor)", "EvolutionBreach(rollback_exhausted)"]
+
+
+def test_no_generation_can_be_restored_that_is_not_there() -> None:
+    trial = Trial()
+    trial.evaluate(FAIR)
+    with pytest.raises(NotFound, match="no generation named '7'"):
+        trial.roll_back(7)

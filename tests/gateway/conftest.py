@@ -1,0 +1,8 @@
+"""Gateways and their clients run on asyncio."""
+
+import pytest
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"

@@ -1,0 +1,197 @@
+"""Servers that want OAuth: a person logs in once, at the terminal; the gateway renews and never waits."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+import urllib.request
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from shlex import quote
+
+import anyio
+import pytest
+from anyio import to_thread
+from mcp import Client, StdioServerParameters
+
+from tests.support.gateway import (
+    OWNER,
+    ask,
+    call,
+    free_port,
+    listening_server,
+    served,
+    text_of,
+)
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+
+# A browser of a person who agrees to everything: it goes wherever it is sent.
+BROWSER = f"{quote(sys.executable)} -c 'import sys, urllib.request as u; u.urlopen(sys.argv[1]).read()' %s"
+
+
+class Vault:
+    """A server that wants OAuth, the configuration that names it, and a person's home."""
+
+    def __init__(self, folder: Path, port: int) -> None:
+        self.url = f"http://127.0.0.1:{port}"
+        self.environment = {**os.environ, "XDG_STATE_HOME": str(folder / "state"), "BROWSER": BROWSER}
+        self.environment["LOUD"] = "1"
+        (folder / "policy.yaml").write_text(OWNER)
+        self.config = folder / "prowess.toml"
+        self.config.write_text(
+            'store = "sqlite:store.db"\n[policy]\nfiles = ["policy.yaml"]\n'
+            f'[[source]]\ntype = "mcp"\nname = "vault"\nurl = "{self.url}/mcp"\ntrust = "full"\n'
+        )
+        self.logins = folder / "state" / "prowess" / "logins"
+        self.log = folder / "log"
+
+    async def prowess(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [
+            sys.executable,
+            "-m",
+            "tests.support.servers.gateway",
+            "--config",
+            str(self.config),
+            *arguments,
+        ]
+        return await to_thread.run_sync(
+            lambda: subprocess.run(
+                command, env=self.environment, capture_output=True, text=True, timeout=40, check=False
+            )
+        )
+
+    @asynccontextmanager
+    async def gateway(self) -> AsyncIterator[Client]:
+        command, *args = served(self.config)
+        # Through a shell, to keep what the gateway logs.
+        script = f'exec "$0" "$@" 2>>{quote(str(self.log))}'
+        parameters = StdioServerParameters(
+            command="sh", args=["-c", script, command, *args], env=self.environment
+        )
+        async with Client(parameters, cache=None) as client:
+            yield client
+
+    def tokens(self) -> dict[str, str]:
+        (file,) = self.logins.iterdir()
+        found: dict[str, str] = json.loads(file.read_text())["tokens"]
+        return found
+
+    async def revoke(self, what: str = "revoke") -> None:
+        post = urllib.request.Request(f"{self.url}/{what}", method="POST")
+        await to_thread.run_sync(lambda: urllib.request.urlopen(post).close())
+
+
+@asynccontextmanager
+async def vault(folder: Path, seconds: int = 3600) -> AsyncIterator[Vault]:
+    port = free_port()
+    async with listening_server("vault.py", port, str(seconds)):
+        yield Vault(folder, port)
+
+
+async def test_one_login_at_the_terminal_opens_the_server_to_the_gateway(tmp_path: Path) -> None:
+    async with vault(tmp_path) as here:
+        told = await here.prowess("login", "vault")
+        assert "logged in at vault: 2 tools" in told.stderr, told.stderr
+        (file,) = here.logins.iterdir()
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        assert stat.S_IMODE(here.logins.stat().st_mode) == 0o700
+        async with here.gateway() as client:
+            opened = await call(client, "tool:vault/open_vault", with_effects=True, word="sesame")
+            assert text_of(opened) == "the vault opens at sesame"
+            visits = (await call(client, "tool:vault/visits", with_effects=True)).structured_content
+            assert visits == {"registered": 1, "authorized": 1}
+        # Also a command that connects for itself shows the login.
+        assert (await here.prowess("sync")).returncode == 0
+        assert "wants a login" not in (await here.prowess("doctor")).stdout
+
+
+async def test_without_a_login_the_gateway_says_which_command_to_run_and_nobody_waits(tmp_path: Path) -> None:
+    async with vault(tmp_path) as here:
+        with anyio.fail_after(30):
+            async with here.gateway() as client:
+                assert (await ask(client, "list_capabilities"))["total"] == 0
+        doctor = await here.prowess("doctor")
+        assert "prowess login vault" in doctor.stdout + doctor.stderr
+        assert not here.logins.exists()
+
+
+async def test_a_token_that_expires_is_renewed_without_a_person(tmp_path: Path) -> None:
+    async with vault(tmp_path, seconds=2) as here:
+        await here.prowess("login", "vault")
+        first = here.tokens()
+        await anyio.sleep(2.1)
+        async with here.gateway() as client:
+            opened = await call(client, "tool:vault/open_vault", with_effects=True, word="a")
+            assert text_of(opened) == "the vault opens at a"
+            await anyio.sleep(2.1)
+            visits = (await call(client, "tool:vault/visits", with_effects=True)).structured_content
+            assert visits is not None and visits["authorized"] == 1 and visits["renewed"] >= 2
+        assert here.tokens()["access_token"] != first["access_token"]
+        assert here.tokens()["refresh_token"] != first["refresh_token"]
+
+
+async def test_a_token_that_is_taken_back_is_renewed_and_a_lost_login_is_named(tmp_path: Path) -> None:
+    async with vault(tmp_path) as here:
+        await here.prowess("login", "vault")
+        async with here.gateway() as client:
+            await here.revoke()
+            opened = await call(client, "tool:vault/open_vault", with_effects=True, word="a")
+            assert text_of(opened) == "the vault opens at a"
+            await here.revoke("revoke-all")
+            lost = await call(client, "tool:vault/open_vault", with_effects=True, word="b")
+            assert lost.is_error and "run: prowess login vault" in text_of(lost)
+            # The person logs in again, and the gateway that runs goes on.
+            assert (await here.prowess("login", "vault")).returncode == 0
+            opened = await call(client, "tool:vault/open_vault", with_effects=True, word="c")
+            assert text_of(opened) == "the vault opens at c"
+
+
+async def test_two_gateways_share_one_login_though_each_renewal_ends_the_last(tmp_path: Path) -> None:
+    async with vault(tmp_path) as here:
+        await here.prowess("login", "vault")
+        async with here.gateway() as one, here.gateway() as other:
+            for client in (one, other):
+                await call(client, "tool:vault/open_vault", with_effects=True, word="a")
+            await here.revoke()
+            for client in (one, other, one):
+                opened = await call(client, "tool:vault/open_vault", with_effects=True, word="b")
+                assert text_of(opened) == "the vault opens at b"
+
+
+async def test_no_token_is_in_any_output_store_or_log(tmp_path: Path) -> None:
+    async with vault(tmp_path) as here:
+        told = await here.prowess("login", "vault")
+        secrets = [here.tokens()["access_token"], here.tokens()["refresh_token"]]
+        async with here.gateway() as client:
+            await call(client, "tool:vault/open_vault", with_effects=True, word="a")
+            await here.revoke("revoke-all")
+            await call(client, "tool:vault/open_vault", with_effects=True, word="a")
+        log = await here.prowess("log", "--json")
+        said = told.stdout + told.stderr + here.log.read_text() + log.stdout
+        kept = b"".join(file.read_bytes() for file in tmp_path.glob("store.db*"))
+        for secret in secrets:
+            assert secret not in said
+            assert secret.encode() not in kept
+
+
+async def test_a_login_can_be_forgotten_and_one_that_fails_keeps_the_old_one(tmp_path: Path) -> None:
+    async with vault(tmp_path) as here:
+        await here.prowess("login", "vault")
+        before = here.tokens()
+        refused = await here.prowess("login", "vault", "--client-id", "nobody", "--seconds", "2")
+        assert refused.returncode == 1 and "nobody logged in in time" in refused.stderr
+        assert here.tokens() == before
+        assert "forgot" in (await here.prowess("login", "vault", "--forget")).stderr
+        assert list(here.logins.iterdir()) == []
+
+
+async def test_a_server_that_wants_no_login_or_does_not_exist_is_said_so(tmp_path: Path) -> None:
+    port = free_port()
+    here = Vault(tmp_path, port)
+    async with listening_server("library.py", port):
+        assert "vault wants no login" in (await here.prowess("login", "vault")).stderr
+    missing = await here.prowess("login", "vaults")
+    assert missing.returncode == 1 and "vault" in missing.stderr

@@ -1,0 +1,202 @@
+"""What holds of every policy, whatever it says."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prowess.errors import ProwessError
+from prowess.policy.check import findings
+from prowess.policy.definitions import define
+from prowess.policy.documents import parse_yaml
+from prowess.policy.mcp import MAX_TOOL_NAME_LENGTH, tool_id, tool_name
+from prowess.policy.patterns import CatalogueNames, Pattern, event_pattern, glob_matches, tool_patterns
+from prowess.policy.resolve import AllowedIds, judge, reach, resolve
+from prowess.policy.ruleset import RuleSet
+from tests.support.policy import existing
+
+WORDS = st.sampled_from(["a", "b", "ab", "state", "x_y"])
+NAMES = st.builds(":".join, st.lists(WORDS, min_size=1, max_size=3))
+PATTERNS = st.one_of(
+    NAMES,
+    st.just("*"),
+    st.builds(lambda name: f"{name}*", NAMES),
+    st.builds(lambda name: f"*{name}", NAMES),
+    st.builds(lambda one, two: f"{one}*{two}", NAMES, NAMES),
+    st.builds(lambda name: f"tool:{name}*", WORDS),
+)
+KEYS = st.sampled_from(
+    [
+        *(
+            "grants",
+            "profiles",
+            "name",
+            "components",
+            "inline",
+            "capabilities",
+            "extends",
+            "requires",
+            "limits",
+        ),
+        *(
+            "event_patterns",
+            "tools",
+            "additional_tools",
+            "level",
+            "version",
+            "agents",
+            "ask",
+            "base",
+            "x",
+            "-",
+        ),
+    ]
+)
+IDS = st.builds(lambda kind, name: f"{kind}:{name}", st.sampled_from(["event", "tool", "own", "host"]), NAMES)
+LISTS = st.lists(PATTERNS, max_size=4)
+GRANTS = st.dictionaries(
+    st.sampled_from(["g", "h", "i"]),
+    st.fixed_dictionaries(
+        {
+            "event_patterns": LISTS,
+            "tools": st.lists(WORDS, max_size=2),
+            "security_review_required": st.booleans(),
+        }
+    ),
+)
+
+
+@st.composite
+def policies(draw: st.DrawFn) -> dict[str, object]:
+    grants = draw(GRANTS)
+    flags = draw(st.dictionaries(st.sampled_from(sorted(grants)), st.booleans())) if grants else {}
+    profile = {
+        "capabilities": flags,
+        "additional_tools": draw(LISTS),
+        "disallowed_tools": draw(LISTS),
+        "ask": draw(LISTS),
+    }
+    return {"grants": grants, "profiles": {"p": profile}}
+
+
+def reached(rules: RuleSet, ids: list[str], profile: str = "p") -> AllowedIds:
+    return reach(rules.holding(profile), CatalogueNames(existing(*ids).capabilities), rules.host_names)
+
+
+@given(policies(), st.lists(IDS, max_size=12))
+def test_following_one_id_gives_the_same_verdict_as_finding_everything_at_once(
+    policy: dict[str, object], ids: list[str]
+) -> None:
+    rules = RuleSet.of([define(policy)])
+    catalogue = existing(*ids).capabilities
+    found = reached(rules, ids)
+    for id in {*ids, *found.allow, *found.ask}:
+        expected = "allow" if id in found.allow else "ask" if id in found.ask else "deny"
+        assert judge(rules.holding("p"), id, catalogue.get(id)).verdict == expected
+
+
+@given(policies(), st.lists(IDS, max_size=12))
+def test_disallowed_always_wins(policy: dict[str, object], ids: list[str]) -> None:
+    rules = RuleSet.of([define(policy)])
+    found = reached(rules, ids)
+    denials = [rule.pattern for rule in rules.holding("p").profile.disallowed]
+    assert not [id for id in found.allow | found.ask for pattern in denials if pattern.matches(id)]
+
+
+@given(policies(), st.lists(IDS, max_size=12), st.randoms())
+def test_resolving_is_deterministic(policy: dict[str, object], ids: list[str], random: object) -> None:
+    shuffled = list(ids)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    one, other = (RuleSet.of([define(policy)]) for _ in range(2))
+    assert resolve(one, "p", CatalogueNames(existing(*ids).capabilities)) == resolve(
+        other, "p", CatalogueNames(existing(*shuffled).capabilities)
+    )
+
+
+@given(policies(), st.lists(IDS, max_size=12), LISTS)
+def test_another_grant_never_takes_anything_away(
+    policy: dict[str, object], ids: list[str], patterns: list[str]
+) -> None:
+    before = reached(RuleSet.of([define(policy)]), ids)
+    more = {
+        "grants": {"z": {"event_patterns": patterns}},
+        "profiles": {"q": {"extends": "p", "capabilities": {"z": True}}},
+    }
+    after = reached(RuleSet.of([define(policy), define(more)]), ids, "q")
+    assert before.allow | before.ask <= after.allow | after.ask
+    assert before.allow <= after.allow
+
+
+@given(policies(), policies(), st.lists(IDS, max_size=12))
+def test_what_a_child_has_within_its_parent_is_a_part_of_both(
+    child: dict[str, object], parent: dict[str, object], ids: list[str]
+) -> None:
+    one, other = reached(RuleSet.of([define(child)]), ids), reached(RuleSet.of([define(parent)]), ids)
+    both = one.within(other)
+    assert both.allow <= one.allow & other.allow
+    assert both.allow | both.ask == (one.allow | one.ask) & (other.allow | other.ask)
+
+
+@given(PATTERNS, PATTERNS, st.lists(IDS, max_size=20))
+def test_a_pattern_that_covers_another_matches_whatever_that_matches(
+    wide: str, narrow: str, ids: list[str]
+) -> None:
+    one, other = event_pattern(wide, "test"), event_pattern(narrow, "test")
+    if one.covers(other):
+        assert not [id for id in ids if other.matches(id) and not one.matches(id)]
+
+
+@given(st.text(alphabet="ab*:", min_size=1, max_size=8), st.text(alphabet="ab:", max_size=10))
+def test_a_glob_matches_as_its_definition_says(glob: str, name: str) -> None:
+    def matches(pattern: str, text: str) -> bool:
+        if not pattern:
+            return not text
+        if pattern[0] == "*":
+            return any(matches(pattern[1:], text[at:]) for at in range(len(text) + 1))
+        return bool(text) and text[0] == pattern[0] and matches(pattern[1:], text[1:])
+
+    if "*" in glob:
+        assert glob_matches(glob, name) == matches(glob, name)
+
+
+@given(PATTERNS, st.lists(IDS, max_size=20))
+def test_the_index_finds_exactly_what_matches(text: str, ids: list[str]) -> None:
+    pattern: Pattern
+    for pattern in tool_patterns(text, "test"):
+        found = CatalogueNames(existing(*ids).capabilities).matching(pattern)
+        assert set(found) == {id for id in ids if not id.startswith("host:") and pattern.matches(id)}
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(KEYS, VALUES, max_size=4))
+def test_any_values_at_all_are_a_policy_or_a_clear_error(document: dict[str, object]) -> None:
+    try:
+        rules = RuleSet.of([define(document)])
+    except ProwessError as error:
+        assert error.remedy
+    else:
+        findings(rules, CatalogueNames({}))
+
+
+@given(st.text(alphabet="grants:profiles{}[]-*&'\"\n \t<#|>!x1", max_size=60))
+def test_any_text_at_all_is_a_policy_or_a_clear_error(text: str) -> None:
+    try:
+        define(parse_yaml(text, "policy.yaml"), "policy.yaml")
+    except ProwessError as error:
+        assert error.remedy
+
+
+@settings(max_examples=500)
+@given(st.lists(st.text(min_size=1, max_size=90), min_size=1, max_size=6, unique=True))
+def test_a_tool_name_fits_every_client_and_leads_back_to_its_id(names: list[str]) -> None:
+    ids = [f"{kind}:{name}" for name in names for kind in ("event", "tool", "own")]
+    made = {id: tool_name(id) for id in ids}
+    assert len(set(made.values())) == len(ids)
+    for id, name in made.items():
+        assert 0 < len(name) <= MAX_TOOL_NAME_LENGTH
+        assert all(c.isascii() and (c.isalnum() or c in "_-") for c in name)
+        assert tool_id(name, ids) == id

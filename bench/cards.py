@@ -198,7 +198,7 @@ def carding(cards: Sequence[Card], embed: Embedder, folder: Path) -> CardService
     ways = CardDependencies(
         clock=now,
         counter=Counter("estimate", estimate),
-        worlds=engine._worlds,
+        worlds=engine.internals.worlds,
         detail_of=lambda id: Detail(content="The text of a card. " * 20),
         embed=lambda: embed,
         guard=Guarded,

@@ -270,8 +270,10 @@ class Bench:
             if n % 2:
                 steps.setdefault("find", []).append(timed(lambda: engine.find(asked)))
                 continue
-            steps.setdefault("view", []).append(timed(engine.view))
-            steps.setdefault("follow", []).append(timed(engine._prepared))
+            steps.setdefault("view", []).append(timed(engine.catalogue.view))
+            steps.setdefault("follow", []).append(
+                timed(lambda: engine.internals.search(engine.internals.world()))
+            )
             engine.find(asked)
         view, follow = middle(steps["view"]), middle(steps["follow"])
         both = Took(view.wall + follow.wall, view.processor + follow.processor)
@@ -295,7 +297,7 @@ class Bench:
     def names(self) -> None:
         """Every name in the catalogue as a request."""
         engine = engine_at(self.store(10_000))
-        view = engine.view().capabilities
+        view = engine.catalogue.view().capabilities
         names = sorted({each.name for each in view.values()})
         first = {name: [hit.id for hit in engine.find(name, only_available=False)][:1] for name in names}
         missed = [name for name in names if not any(view[id].name == name for id in first[name])]
@@ -332,7 +334,7 @@ class Bench:
             ids = {each.id for each in chosen}
             asked = [q for q in sampled(labelled.queries) if ids.issuperset(q.gold)][:300]
             engine = self._engine_of(f"tokens-{name}", chosen, labelled)
-            whole = engine.cost_of_everything()
+            whole = engine.catalogue.cost_of_everything()
             offers = [engine.offer(query.text, only_available=False) for query in asked]
             cost = fmean(offer.tokens.total for offer in offers)
             shown = [tuple(hit.id for hit in offer.hits) for offer in offers]

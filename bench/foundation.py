@@ -34,7 +34,7 @@ import sys, time
 import prowess.engine, prowess.opening
 start = time.perf_counter()
 with prowess.opening.open(sys.argv[1], sources=()) as engine:
-    count = len(engine.capabilities())
+    count = len(engine.catalogue.list())
 print(count, time.perf_counter() - start)
 """
 

@@ -93,7 +93,7 @@ def practise(engine: Engine, shown: dict[str, list[str]], agent: str = "ada") ->
         for request in requests:
             offer = engine.offer(Turn(messages=(Message("user", request),), agent=agent))
             engine.record(Outcome(offer=offer.id, capability=tool, ok=True, agent=agent))
-    engine.learn()
+    engine.learning.learn()
 
 
 def promoted(engine: Engine) -> tuple[Skill, ...]:
@@ -116,7 +116,7 @@ def latency(one: Engine, other: Engine, queries: Sequence[Query]) -> tuple[float
 
 def teach(engine: Engine, shown: dict[str, list[str]]) -> None:
     """Rely on all of it at once, past the gates: what examples alone are worth."""
-    with engine._database.writing() as transaction:
+    with engine.internals.database.writing() as transaction:
         for number, (tool, texts) in enumerate(shown.items()):
             spans = tuple(texts)
             made = Skill(id=f"skill_{number}", method=tool, status="stable", spans=spans, examples=spans)

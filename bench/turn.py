@@ -159,8 +159,8 @@ def _stages(engine: Any) -> dict[str, float]:
 
         return run
 
-    cards = type(engine.cards)
-    offering = type(engine._parts.offering)
+    cards = type(engine.internals.parts.cards)
+    offering = type(engine.internals.parts.offering)
     places = [(Worlds, "now", "world"), (turns, "needed", "needed"), (turns, "left_out", "left out"),
               (offering, "show", "shown"), (cards, "select", "cards")]  # fmt: skip
     usual = [(owner, name, getattr(owner, name)) for owner, name, _ in places]

@@ -213,7 +213,7 @@ def journalled(place: Path) -> int:
     """How many offers the journal of a store holds; it must be intact."""
     with Engine(open_database("store.db", place), (), now, {}, EngineOptions()) as engine:
         engine.journal.verify()
-        with engine.database.reading() as transaction:
+        with engine.internals.database.reading() as transaction:
             row = transaction.one("SELECT COUNT(*) FROM journal WHERE type = 'offer'")
     return int(row[0]) if row else 0
 
@@ -279,7 +279,7 @@ def next_link(place: Path, port: int) -> str:
     from prowess.web.users import Users
 
     with Engine(open_database("store.db", place), (), now, {}, EngineOptions()) as engine:
-        people = Users(engine.database, engine.journal, now)
+        people = Users(engine.internals.database, engine.internals.journal, now)
         return login_link(people, Bind("127.0.0.1", port), "bench")
 
 

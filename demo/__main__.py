@@ -28,11 +28,11 @@ def title(text: str) -> None:
 def what_exists(engine: Engine) -> None:
     title("What exists")
     report = engine.sync()
-    kinds = Counter(c.kind for c in engine.capabilities())
+    kinds = Counter(c.kind for c in engine.catalogue.list())
     click.echo(
         f"{report.total} capabilities: " + ", ".join(f"{n} {kind}s" for kind, n in kinds.most_common())
     )
-    for capability in engine.capabilities():
+    for capability in engine.catalogue.list():
         if not capability.available:
             click.echo(f"  {capability.id}: {click.style(capability.unavailable[0], fg='yellow')}")
 
@@ -40,14 +40,14 @@ def what_exists(engine: Engine) -> None:
 def what_is_allowed(engine: Engine) -> None:
     title("What an agent may use")
     for agent in ("default", "ada"):
-        click.echo(f"  {agent}: {len(engine.capabilities(agent))} of {len(engine.capabilities())}")
+        click.echo(f"  {agent}: {len(engine.catalogue.list(agent))} of {len(engine.catalogue.list())}")
     for line in engine.explain("ada", "tool:send_email"):
         click.echo(f"  {click.style(line, fg='bright_black')}")
 
 
 def what_is_offered(engine: Engine) -> None:
     title("What is offered for a request")
-    everything = engine.cost_of_everything()
+    everything = engine.catalogue.cost_of_everything()
     for request in REQUESTS:
         offer = engine.offer(request)
         click.secho(f"  {request!r}", bold=True)
@@ -63,13 +63,13 @@ def what_is_offered(engine: Engine) -> None:
 
 def what_changed(engine: Engine) -> None:
     title("What changed, and was it good")
-    engine.deactivate("vision", "default", "not needed yet")
-    engine.evaluate("default", SAFE)
-    engine.activate("vision", "default")
-    after = engine.evaluate("default", UNSAFE)
+    engine.providers.deactivate("vision", "default", "not needed yet")
+    engine.evolution.evaluate("default", SAFE)
+    engine.providers.activate("vision", "default")
+    after = engine.evolution.evaluate("default", UNSAFE)
     for event in after.events:
         click.echo(f"  {event.type}: {', '.join(str(value) for value in event.data.values())}")
-    sees = "tool:describe-image" in {c.id for c in engine.capabilities("default")}
+    sees = "tool:describe-image" in {c.id for c in engine.catalogue.list("default")}
     click.echo(f"  vision is {'still there' if sees else 'switched off again for default'}")
 
 

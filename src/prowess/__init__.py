@@ -4,7 +4,8 @@
         engine.sync()
         offer = engine.offer("find flights to Oslo and tell the team")
 
-A name is loaded when it is first used, so that importing prowess costs nothing.
+These names are what prowess promises; docs/reference.md describes each. A name is loaded when it is first
+used, so that importing prowess costs nothing.
 """
 
 from importlib import import_module
@@ -12,21 +13,97 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from prowess.engine import Engine
-    from prowess.errors import ProwessError
+    from prowess.errors import (
+        ApprovalNeeded,
+        BackupError,
+        ConfigError,
+        Denied,
+        EncoderUnavailable,
+        EvolutionError,
+        JournalBroken,
+        LearningError,
+        MissingExtra,
+        NotFound,
+        Outdated,
+        PolicyError,
+        ProwessError,
+        Refused,
+        RemoteError,
+        SourceError,
+        StoreBusy,
+        StoreError,
+    )
+    from prowess.evolution.scores import Scores
     from prowess.opening import open
+    from prowess.options import CardOptions, DiscoveryOptions, SearchOptions
+    from prowess.policy.approvals import ApprovalAnswer
     from prowess.sources.python.events import event_handler
     from prowess.sources.python.functions import tool
-    from prowess.types import Capability, Decision, Hit, Message, Offer, Outcome, Turn
+    from prowess.sources.source import Source
+    from prowess.types import (
+        Capability,
+        Decision,
+        Detail,
+        Draft,
+        Hit,
+        JournalEntry,
+        LeftOut,
+        Message,
+        Offer,
+        Outcome,
+        Problem,
+        Provider,
+        SourceEntry,
+        SourceReading,
+        SyncReport,
+        TokenCounts,
+        Trace,
+        Turn,
+    )
 
 __all__ = [
+    "ApprovalAnswer",
+    "ApprovalNeeded",
+    "BackupError",
     "Capability",
+    "CardOptions",
+    "ConfigError",
     "Decision",
+    "Denied",
+    "Detail",
+    "DiscoveryOptions",
+    "Draft",
+    "EncoderUnavailable",
     "Engine",
+    "EvolutionError",
     "Hit",
+    "JournalBroken",
+    "JournalEntry",
+    "LearningError",
+    "LeftOut",
     "Message",
+    "MissingExtra",
+    "NotFound",
     "Offer",
     "Outcome",
+    "Outdated",
+    "PolicyError",
+    "Problem",
+    "Provider",
     "ProwessError",
+    "Refused",
+    "RemoteError",
+    "Scores",
+    "SearchOptions",
+    "Source",
+    "SourceEntry",
+    "SourceError",
+    "SourceReading",
+    "StoreBusy",
+    "StoreError",
+    "SyncReport",
+    "TokenCounts",
+    "Trace",
     "Turn",
     "event_handler",
     "open",
@@ -34,18 +111,28 @@ __all__ = [
 ]
 
 HOMES = {
-    "Engine": "prowess.engine",
-    "ProwessError": "prowess.errors",
-    "open": "prowess.opening",
-    "event_handler": "prowess.sources.python.events",
-    "tool": "prowess.sources.python.functions",
-}
+    "prowess.engine": ("Engine",),
+    "prowess.errors": (
+        "ApprovalNeeded", "BackupError", "ConfigError", "Denied", "EncoderUnavailable", "EvolutionError",
+        "JournalBroken", "LearningError", "MissingExtra", "NotFound", "Outdated", "PolicyError",
+        "ProwessError", "Refused", "RemoteError", "SourceError", "StoreBusy", "StoreError",
+    ),
+    "prowess.evolution.scores": ("Scores",),
+    "prowess.opening": ("open",),
+    "prowess.options": ("CardOptions", "DiscoveryOptions", "SearchOptions"),
+    "prowess.policy.approvals": ("ApprovalAnswer",),
+    "prowess.sources.python.events": ("event_handler",),
+    "prowess.sources.python.functions": ("tool",),
+    "prowess.sources.source": ("Source",),
+}  # fmt: skip
+"""Module -> the names that live there; every other one lives in `prowess.types`."""
 
 
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'prowess' has no attribute {name!r}")
-    return getattr(import_module(HOMES.get(name, "prowess.types")), name)
+    home = next((home for home, names in HOMES.items() if name in names), "prowess.types")
+    return getattr(import_module(home), name)
 
 
 def __dir__() -> list[str]:

@@ -222,9 +222,18 @@ def with_arguments(
         if given.get(key, getattr(section, key)) != getattr(section, key):
             remedy = f"open another engine: prowess.open(..., {key}=...)"
             raise ConfigError("arguments", f"{key} belongs to an engine, not to one call", remedy)
-    values = {**msgspec.to_builtins(section), **given}
+    return _given("discovery", section, given).discovery
+
+
+def cards_with_arguments(section: CardsConfig, given: Mapping[str, Any]) -> CardsConfig:
+    """[cards] with what a caller says otherwise, held to the same rules as the file."""
+    return _given("cards", section, given).cards
+
+
+def _given(name: str, section: _Section, given: Mapping[str, Any]) -> Config:
+    values = {**{key: getattr(section, key) for key in section.__struct_fields__}, **given}
     try:
-        return msgspec.convert({"discovery": values}, Config).discovery
+        return msgspec.convert({name: values}, Config)
     except msgspec.ValidationError as failure:
         raise _explain(str(failure), "", "arguments") from None
 

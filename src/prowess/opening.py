@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from prowess import config as configuration
 from prowess.config import Settings, with_arguments
@@ -13,6 +13,7 @@ from prowess.discovery import embedders
 from prowess.engine.engine import Engine
 from prowess.engine.options import EngineOptions
 from prowess.journal import Clock
+from prowess.options import DiscoveryOptions
 from prowess.sources.configured import configured_sources, definitions, owner
 from prowess.sources.source import Source
 from prowess.store.opening import open_database
@@ -33,7 +34,7 @@ def open(
     environment: Mapping[str, str] | None = None,
     clock: Clock = now,
     embedder: "Given | None" = None,
-    **discovery: Any,
+    **discovery: Unpack[DiscoveryOptions],
 ) -> Engine:
     """Open the store and everything around it.
 

@@ -186,7 +186,7 @@ def test_a_scorer_that_fails_is_journalled_and_the_other_cards_go_on(made: Any) 
     assert ids(cards.inject([], ASKED)) == ["token-economy"]
     (entry,) = cards.engine.journal.latest(type="cards.selected")
     assert entry.data["errors"] == ["card:calendar: the scorer answered 7.0, which is not in 0..1"]
-    assert cards.report()["errors"] == 1
+    assert cards.people.report()["errors"] == 1
 
 
 def test_whatever_goes_wrong_the_agent_starts_with_the_files_it_had(made: Any) -> None:
@@ -199,7 +199,7 @@ def test_whatever_goes_wrong_the_agent_starts_with_the_files_it_had(made: Any) -
     assert "no such session" in found.warnings[0]
     (entry,) = cards.engine.journal.latest(type="cards.failed")
     assert entry.data["error"] == "RuntimeError: no such session"
-    assert cards.report()["failures"] == 1
+    assert cards.people.report()["failures"] == 1
 
 
 def test_without_an_encoder_cards_go_by_words(made: Any) -> None:
@@ -249,10 +249,10 @@ def reference(made: Any, tmp_path: Path) -> Any:
 
 
 def test_the_reference_is_read_on_request_only(reference: Any) -> None:
-    assert reference.read_reference() == "The whole system."
-    assert reference.read_reference("docs/SYSTEM.md") == "The whole system."
-    assert reference.read_reference("docs/deep/routing.md") == "How routing works."
-    assert reference.read_reference("routing.md") == "How routing works."
+    assert reference.people.read_reference() == "The whole system."
+    assert reference.people.read_reference("docs/SYSTEM.md") == "The whole system."
+    assert reference.people.read_reference("docs/deep/routing.md") == "How routing works."
+    assert reference.people.read_reference("routing.md") == "How routing works."
     assert "whole system" not in reference.inject([AGENTS], ASKED).text
 
 
@@ -263,16 +263,16 @@ def test_the_reference_is_read_on_request_only(reference: Any) -> None:
 )  # fmt: skip
 def test_no_other_path_is_read(reference: Any, path: str) -> None:
     with pytest.raises((NotFound, SourceError)):
-        reference.read_reference(path)
+        reference.people.read_reference(path)
 
 
 # --- the tools -----------------------------------------------------------------------------------------
 
 
 def test_list_capabilities_names_every_card_by_priority(made: Any) -> None:
-    listed = made().list_capabilities()
+    listed = made().people.list_capabilities()
     assert listed.index("**Token costs** (token-economy)") < listed.index("**Calendar** (calendar)")
 
 
 def test_the_baseline_names_the_cards(made: Any) -> None:
-    assert "Token costs, Calendar." in made().baseline()
+    assert "Token costs, Calendar." in made().people.baseline()

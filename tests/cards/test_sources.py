@@ -247,10 +247,10 @@ def test_a_kept_card_is_injected_after_a_sync(
     source = StoredCards(name="kept", open=lambda: open_database(store_url, tmp_path))
     engine = open_engine(source)
     cards = carding(engine)
-    assert cards.keep(GOOD) == "good"
+    assert engine.cards.keep(GOOD) == "good"
     engine.sync()
     assert [one.name for one in cards.inject([], turn("what is the cost?")).injected] == ["good"]
-    cards.drop("good")
+    engine.cards.drop("good")
     engine.sync()
     assert cards.inject([], turn("what is the cost?")).injected == ()
 

@@ -15,7 +15,7 @@ from tests.support.stores import OpenEngine
 
 
 def ids(engine: Engine, agent: str | None = None) -> list[str]:
-    return [c.id for c in engine.capabilities(agent)]
+    return [c.id for c in engine.catalogue.list(agent)]
 
 
 def test_a_first_sync_adds_everything_and_a_second_changes_nothing(open_engine: OpenEngine) -> None:
@@ -35,7 +35,7 @@ def test_a_source_that_stops_offering_a_capability_removes_it(open_engine: OpenE
     assert engine.sync().changes == Changes(removed=("tool:b",))
     assert ids(engine) == ["tool:a"]
     with pytest.raises(NotFound):
-        engine.detail("tool:b")
+        engine.catalogue.detail("tool:b")
 
 
 def test_a_changed_description_or_schema_is_a_change_and_both_texts_are_kept(open_engine: OpenEngine) -> None:
@@ -45,8 +45,8 @@ def test_a_changed_description_or_schema_is_a_change_and_both_texts_are_kept(ope
     source.capabilities[0] = capability("tool:a", "two")
     source.details["tool:b"] = Detail(input_schema={"type": "object"})
     assert engine.sync().changes == Changes(changed=("tool:a", "tool:b"))
-    assert [v.capability.description for v in engine.history("tool:a")] == ["one", "two"]
-    assert engine.detail("tool:b").input_schema == {"type": "object"}
+    assert [v.capability.description for v in engine.catalogue.history("tool:a")] == ["one", "two"]
+    assert engine.catalogue.detail("tool:b").input_schema == {"type": "object"}
 
 
 def test_going_back_to_an_earlier_text_is_a_change_too(open_engine: OpenEngine) -> None:
@@ -55,7 +55,7 @@ def test_going_back_to_an_earlier_text_is_a_change_too(open_engine: OpenEngine) 
     for text in ("one", "two", "one"):
         source.capabilities[0] = capability("tool:a", text)
         engine.sync()
-    assert engine.capability("tool:a").description == "one"
+    assert engine.catalogue.get("tool:a").description == "one"
 
 
 def test_a_sync_is_journalled_with_what_it_did(open_engine: OpenEngine) -> None:
@@ -70,7 +70,7 @@ def test_the_catalogue_survives_a_restart(open_engine: OpenEngine) -> None:
     source = StaticSource(capabilities=[capability("tool:a", tags=("x",), parameters=("q",))])
     first = open_engine(source)
     first.sync()
-    (again,) = open_engine(source).capabilities()
+    (again,) = open_engine(source).catalogue.list()
     assert (again.id, again.tags, again.parameters, again.source) == ("tool:a", ("x",), ("q",), "static")
 
 
@@ -89,7 +89,7 @@ def test_of_two_definitions_of_one_id_the_first_wins_and_the_other_is_reported(
     second = StaticSource("second", capabilities=[capability("tool:a", "from second"), capability("tool:b")])
     engine = open_engine(first, second)
     (problem,) = engine.sync().problems
-    assert engine.capability("tool:a").description == "from first"
+    assert engine.catalogue.get("tool:a").description == "from first"
     assert "tool:a is already defined by first" in problem.what
     assert problem.source == "second"
 
@@ -101,8 +101,8 @@ def test_a_shadowed_definition_takes_over_when_the_first_goes(open_engine: OpenE
     engine.sync()
     first.capabilities.clear()
     assert engine.sync().changes == Changes(changed=("tool:a",))
-    assert engine.capability("tool:a").source == "second"
-    assert engine.problems() == ()
+    assert engine.catalogue.get("tool:a").source == "second"
+    assert engine.catalogue.problems() == ()
 
 
 def test_a_source_that_is_down_keeps_what_it_had_as_unavailable(open_engine: OpenEngine) -> None:
@@ -111,12 +111,12 @@ def test_a_source_that_is_down_keeps_what_it_had_as_unavailable(open_engine: Ope
     engine.sync()
     source.down = "the process exited with code 3"
     assert not engine.sync().changes
-    assert engine.capability("tool:a").unavailable == (
+    assert engine.catalogue.get("tool:a").unavailable == (
         "provider server is down: the process exited with code 3",
     )
     source.down = ""
     engine.sync()
-    assert engine.capability("tool:a").available
+    assert engine.catalogue.get("tool:a").available
 
 
 def test_a_source_that_raises_is_reported_and_the_others_are_read(open_engine: OpenEngine) -> None:
@@ -138,8 +138,8 @@ def test_a_source_that_is_no_longer_configured_loses_everything(open_engine: Ope
     open_engine(one, two).sync()
     later = open_engine(one)
     assert later.sync().changes == Changes(removed=("tool:two",))
-    assert [p.name for p in later.providers()] == ["one"]
-    assert [p.source for p in later.problems()] == ["one"]
+    assert [p.name for p in later.providers.list()] == ["one"]
+    assert [p.source for p in later.catalogue.problems()] == ["one"]
 
 
 def test_syncing_one_source_leaves_the_others_as_they_are(open_engine: OpenEngine) -> None:
@@ -177,7 +177,7 @@ def test_moved_content_is_no_change_but_its_place_is_current(open_engine: OpenEn
     source.place = "elsewhere"
     source.capabilities = [capability("tool:a", source_ref=SourceRef("file", "new"))]
     assert not engine.sync().changes
-    assert str(engine.capability("tool:a").source_ref) == "file:new"
+    assert str(engine.catalogue.get("tool:a").source_ref) == "file:new"
 
 
 # --- providers -------------------------------------------------------------------------------
@@ -193,9 +193,9 @@ def two_providers() -> StaticSource:
 def test_what_is_switched_off_is_in_no_answer_until_it_is_on_again(open_engine: OpenEngine) -> None:
     engine = open_engine(two_providers())
     engine.sync()
-    engine.deactivate("p")
+    engine.providers.deactivate("p")
     assert ids(engine) == ids(engine, "ada") == ["tool:b"]
-    engine.activate("p")
+    engine.providers.activate("p")
     assert ids(engine) == ["tool:a", "tool:b"]
     types = [e.type for e in engine.journal.latest(type="provider.*")]
     assert types == ["provider.off", "provider.on"]
@@ -204,16 +204,16 @@ def test_what_is_switched_off_is_in_no_answer_until_it_is_on_again(open_engine: 
 def test_a_provider_is_switched_off_for_one_agent_only(open_engine: OpenEngine) -> None:
     engine = open_engine(two_providers())
     engine.sync()
-    engine.deactivate("q", agent="ada")
+    engine.providers.deactivate("q", agent="ada")
     assert ids(engine, "ada") == ["tool:a"]
     assert ids(engine, "bob") == ["tool:a", "tool:b"]
-    assert [p.off for p in engine.providers("ada")] == [False, True]
+    assert [p.off for p in engine.providers.list("ada")] == [False, True]
 
 
 def test_switching_survives_a_sync_and_a_restart(open_engine: OpenEngine) -> None:
     engine = open_engine(two_providers())
     engine.sync()
-    engine.deactivate("p")
+    engine.providers.deactivate("p")
     engine.sync()
     assert ids(open_engine(two_providers())) == ["tool:b"]
 
@@ -221,8 +221,8 @@ def test_switching_survives_a_sync_and_a_restart(open_engine: OpenEngine) -> Non
 def test_switching_twice_is_journalled_once(open_engine: OpenEngine) -> None:
     engine = open_engine(two_providers())
     engine.sync()
-    engine.deactivate("p")
-    engine.deactivate("p")
+    engine.providers.deactivate("p")
+    engine.providers.deactivate("p")
     assert len(engine.journal.latest(type="provider.off")) == 1
 
 
@@ -230,13 +230,13 @@ def test_an_unknown_provider_is_named_with_the_nearest(open_engine: OpenEngine) 
     engine = open_engine(StaticSource(capabilities=[capability("tool:a", provider="github")]))
     engine.sync()
     with pytest.raises(NotFound, match="did you mean 'github'"):
-        engine.deactivate("githib")
+        engine.providers.deactivate("githib")
 
 
 def test_faculties_come_with_their_provider(open_engine: OpenEngine) -> None:
     engine = open_engine(two_providers())
     engine.sync()
-    assert {p.name: p.faculties for p in engine.providers()} == {"p": ("Vision",), "q": ()}
+    assert {p.name: p.faculties for p in engine.providers.list()} == {"p": ("Vision",), "q": ()}
 
 
 # --- availability ----------------------------------------------------------------------------
@@ -249,10 +249,10 @@ def test_a_secret_decides_availability_when_it_is_set_or_unset(open_engine: Open
         environment=environment,
     )
     engine.sync()
-    assert engine.capability("tool:a").unavailable == ("secret API_KEY is not set",)
+    assert engine.catalogue.get("tool:a").unavailable == ("secret API_KEY is not set",)
     environment["API_KEY"] = "hush"
-    assert engine.capability("tool:a").available
-    assert "hush" not in repr(engine.capability("tool:a"))
+    assert engine.catalogue.get("tool:a").available
+    assert "hush" not in repr(engine.catalogue.get("tool:a"))
 
 
 def test_a_required_tool_may_be_a_capability_or_an_installed_program(open_engine: OpenEngine) -> None:
@@ -267,7 +267,7 @@ def test_a_required_tool_may_be_a_capability_or_an_installed_program(open_engine
         )
     )
     engine.sync()
-    assert [c.id for c in engine.capabilities() if not c.available] == ["skill:c"]
+    assert [c.id for c in engine.catalogue.list() if not c.available] == ["skill:c"]
 
 
 def test_what_depends_on_something_unavailable_is_unavailable_with_the_reason(
@@ -282,7 +282,7 @@ def test_what_depends_on_something_unavailable_is_unavailable_with_the_reason(
         )
     )
     engine.sync()
-    assert engine.capability("skill:a").unavailable == (
+    assert engine.catalogue.get("skill:a").unavailable == (
         "required tool b is unavailable: secret KEY is not set",
     )
 
@@ -293,7 +293,7 @@ def test_an_extension_its_catalogue_does_not_mark_available_is_not(open_engine: 
     )
     engine = open_engine(source)
     engine.sync()
-    assert not engine.capability("extension:giphy").available
+    assert not engine.catalogue.get("extension:giphy").available
 
 
 # --- digests ---------------------------------------------------------------------------------

@@ -22,11 +22,11 @@ def served(*names: str, description: str = "Reads a page") -> StaticSource:
 
 
 def held(engine: Engine) -> dict[str, str]:
-    return {one.id: one.reason for one in engine.quarantined()}
+    return {one.id: one.reason for one in engine.quarantine.list()}
 
 
 def ids(engine: Engine) -> list[str]:
-    return [c.id for c in engine.capabilities()]
+    return [c.id for c in engine.catalogue.list()]
 
 
 def test_what_a_server_offers_at_first_sight_is_trusted(open_engine: OpenEngine) -> None:
@@ -49,7 +49,7 @@ def test_a_changed_description_is_in_no_answer_until_it_is_approved(open_engine:
     with pytest.raises(Denied, match="quarantined"):
         engine.check("default", "tool:a")
     assert any("quarantined" in step for step in engine.explain("default", "tool:a"))
-    engine.approve("tool:a", by="grace")
+    engine.quarantine.approve("tool:a", by="grace")
     assert ids(engine) == ["tool:a", "tool:b"]
     (entry,) = engine.journal.latest(type="quarantine.approved")
     assert entry.data["by"] == "grace"
@@ -91,7 +91,7 @@ def test_a_new_tool_of_a_known_server_waits_for_a_person(open_engine: OpenEngine
     engine.sync()
     assert ids(engine) == ["tool:a"]
     assert held(engine) == {"tool:b": ADDED}
-    engine.approve("tool:b", by="grace")
+    engine.quarantine.approve("tool:b", by="grace")
     assert ids(engine) == ["tool:a", "tool:b"]
 
 
@@ -153,19 +153,19 @@ def test_what_is_rejected_stays_out_until_its_content_changes(open_engine: OpenE
     engine.sync()
     source.capabilities[0] = capability("tool:a", "Bad")
     engine.sync()
-    engine.reject("tool:a", by="grace")
+    engine.quarantine.reject("tool:a", by="grace")
     engine.sync()
-    assert [one.state for one in engine.quarantined()] == ["rejected"]
+    assert [one.state for one in engine.quarantine.list()] == ["rejected"]
     source.capabilities[0] = capability("tool:a", "Better")
     engine.sync()
-    assert [one.state for one in engine.quarantined()] == ["waiting"]
+    assert [one.state for one in engine.quarantine.list()] == ["waiting"]
 
 
 def test_a_source_that_is_not_trusted_shows_nothing_before_approval(open_engine: OpenEngine) -> None:
     engine = open_engine(served("a"), trust={"server": "none"})
     engine.sync()
     assert held(engine) == {"tool:a": "it is new and nobody has approved it"}
-    engine.approve("tool:a", by="grace")
+    engine.quarantine.approve("tool:a", by="grace")
     assert ids(engine) == ["tool:a"]
 
 
@@ -193,7 +193,7 @@ def test_what_was_approved_before_can_be_compared_with(open_engine: OpenEngine) 
     engine.sync()
     source.capabilities[0] = capability("tool:a", "Changed")
     engine.sync()
-    before = engine.approved_version("tool:a")
+    before = engine.quarantine.approved_version("tool:a")
     assert before is not None
     assert before.capability.description == "Reads a page a"
 
@@ -202,7 +202,7 @@ def test_approving_what_is_not_held_back_names_what_is(open_engine: OpenEngine) 
     engine = open_engine(served("a"))
     engine.sync()
     with pytest.raises(NotFound, match="no quarantined capability named 'tool:a'"):
-        engine.approve("tool:a", by="grace")
+        engine.quarantine.approve("tool:a", by="grace")
 
 
 def test_a_vanished_capability_leaves_the_quarantine(open_engine: OpenEngine) -> None:
@@ -292,8 +292,8 @@ def test_what_was_held_at_first_sight_was_never_approved(open_engine: OpenEngine
     source.capabilities = [capability("tool:a", POISON)]
     engine = open_engine(source)
     engine.sync()
-    assert engine.approved_version("tool:a") is None
-    assert any(line.startswith("+") and "sidenote" in line for line in engine.difference("tool:a"))
+    assert engine.quarantine.approved_version("tool:a") is None
+    assert any(line.startswith("+") and "sidenote" in line for line in engine.quarantine.difference("tool:a"))
 
 
 @pytest.mark.parametrize(
@@ -312,7 +312,7 @@ def test_the_difference_shows_whatever_changed(open_engine: OpenEngine, change: 
     for name, value in change.items():
         setattr(source, name, value)
     engine.sync()
-    assert any(line.startswith("+") and "pages" in line for line in engine.difference("tool:a"))
+    assert any(line.startswith("+") and "pages" in line for line in engine.quarantine.difference("tool:a"))
 
 
 def test_show_says_what_the_guard_found_and_that_it_is_new(
@@ -343,7 +343,7 @@ def test_what_a_person_accepts_is_remembered_for_exactly_this_content(open_engin
     source.capabilities = [capability("tool:a", POISON)]
     engine = open_engine(source)
     engine.sync()
-    engine.approve("tool:a", by="grace")
+    engine.quarantine.approve("tool:a", by="grace")
     engine.sync()
     assert held(engine) == {}
     source.capabilities = [capability("tool:a", POISON + " Really.")]

@@ -135,11 +135,14 @@ def test_a_sync_that_finds_nothing_new_loads_no_encoder(
     monkeypatch.setattr(Encoder, "open", lambda: pytest.fail("the encoder was loaded"))
     engine = open_with(name="")
     engine.sync()
-    assert engine._parts.searching.index.embedding.failure is None
+    assert engine.internals.parts.searching.index.embedding.failure is None
 
 
 def test_a_function_of_a_module_needs_no_other_name(open_with: OpenWith) -> None:
-    assert open_with(numbered, name="")._parts.searching.index.embedding.name == f"given:{__name__}.numbered"
+    assert (
+        open_with(numbered, name="").internals.parts.searching.index.embedding.name
+        == f"given:{__name__}.numbered"
+    )
 
 
 def numbered(texts: Sequence[str]) -> list[list[int]]:

@@ -55,7 +55,7 @@ def test_without_vectors_the_same_words_are_a_finding_and_so_are_the_missing_vec
         database, [StaticSource(capabilities=TWINS)], now, {}, EngineOptions(embedder=no_encoder)
     ) as engine:
         engine.sync()
-        vectors, twins = engine.lint()
+        vectors, twins = engine.catalogue.lint()
     assert vectors.what == "3 of 3 have no vector and were compared by words alone"
     assert twins.ids == PAIR
 

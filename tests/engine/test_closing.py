@@ -17,7 +17,7 @@ gc.disable()  # what goes only when somebody collects may stay for hours
 def held():
     with prowess.open(sys.argv[1], config="prowess.toml") as engine:
         engine.sync()
-        engine.judged = engine.findings("tool:mail")
+        engine.judged = engine.findings.inspect("tool:mail")
         assert engine.judged and engine.find("send a letter")
     return engine
 

@@ -29,15 +29,15 @@ SECRETS = ("zebra-vault", "zebra_wire", "zebraSpy")
 Answer = Callable[[Engine, str], object]
 
 AS_AGENT: dict[str, Answer] = {
-    "capabilities": lambda engine, request: engine.capabilities(AGENT),
-    "visible": lambda engine, request: [*engine.visible(AGENT).capabilities],
+    "capabilities": lambda engine, request: engine.catalogue.list(AGENT),
+    "visible": lambda engine, request: [*engine.catalogue.visible(AGENT).capabilities],
     "find": lambda engine, request: engine.find(request, AGENT, tier1_top_k=50, tier1_min_relevance=0.0),
     "rank": lambda engine, request: engine.rank(request, AGENT),
     "discover": lambda engine, request: engine.discover(request, agent=AGENT),
     "offer": lambda engine, request: model_side(engine, request),
     "inject": lambda engine, request: engine.inject((), turn(request)),
-    "tools": lambda engine, request: engine.tools(engine.offer(turn(request))),
-    "cost_of_everything": lambda engine, request: engine.cost_of_everything(AGENT),
+    "tools": lambda engine, request: engine.offer(turn(request)).tools,
+    "cost_of_everything": lambda engine, request: engine.catalogue.cost_of_everything(AGENT),
 }
 
 FOR_PEOPLE = {

@@ -88,7 +88,7 @@ def test_the_usage_example_offers_search_news_and_summarizer_within_1850_tokens(
     assert {"tool:web-search", "tool:news-search", "skill:summarizer"} <= set(ids[:3])
     assert offer.tokens.total <= 1850
     assert offer.tools[0]["name"] == "discover_capabilities"
-    assert {"web-search", "news-search"} <= {tool["name"] for tool in seed.tools(offer)}
+    assert {"web-search", "news-search"} <= {tool["name"] for tool in offer.tools}
 
 
 def test_a_request_about_github_issues_pulls_in_what_the_skill_depends_on(seed: Engine) -> None:
@@ -137,7 +137,7 @@ def test_what_policy_denies_is_in_no_text_tool_count_or_search(seed: Engine) -> 
 
 
 def test_what_is_switched_off_is_not_offered_and_left_out_says_so(seed: Engine) -> None:
-    seed.deactivate("static")
+    seed.providers.deactivate("static")
     offer = seed.offer("Search the web")
     assert offer.hits == ()
     assert offer.left_out.counts == {"switched off": 10}
@@ -295,14 +295,14 @@ def test_each_thing_left_out_has_its_own_reason(seed: Engine) -> None:
 @pytest.mark.parametrize("key", ["collection_name", "embedding_model_id"])
 def test_what_belongs_to_an_engine_is_refused_for_one_call(seed: Engine, key: str) -> None:
     with pytest.raises(ConfigError, match="open another engine"):
-        seed.find("search the web", **{key: "other"})
+        seed.find("search the web", **{key: "other"})  # type: ignore[arg-type]
 
 
 def test_a_value_that_makes_no_sense_is_refused_for_one_call(seed: Engine) -> None:
     with pytest.raises(ConfigError, match="tier1_top_k"):
         seed.find("search the web", tier1_top_k=-3)
     with pytest.raises(ConfigError, match="did you mean 'tier1_top_k'"):
-        seed.find("search the web", tier1_topk=3)
+        seed.find("search the web", tier1_topk=3)  # type: ignore[call-arg]
 
 
 def test_a_request_that_is_no_text_at_all_is_offered_and_journalled(seed: Engine) -> None:
@@ -337,7 +337,7 @@ def test_an_offer_is_of_the_world_it_began_in_whatever_a_sync_removes_meanwhile(
 
 
 def test_stats_count_what_there_is_to_search(seed: Engine) -> None:
-    stats = seed.stats()
+    stats = seed.catalogue.stats()
     assert stats["capability_count"] == stats["graph_nodes"] == 10
     assert stats["graph_edges"] > 0
     assert stats["index_version"] == 1
@@ -404,7 +404,7 @@ def test_what_asks_waits_for_a_person(seed: Engine) -> None:
 
 def test_what_was_switched_off_since_the_offer_is_denied(seed: Engine) -> None:
     seed.check("default", "tool:git")
-    seed.deactivate("static", "default")
+    seed.providers.deactivate("static", "default")
     with pytest.raises(Denied, match="switched off"):
         seed.check("default", "tool:git")
 
@@ -420,5 +420,5 @@ def test_explaining_covers_policy_availability_switches_and_relevance(seed: Engi
     assert any("no grant mentions it" in step for step in seed.explain("ada", "tool:git"))
     assert "relevance" in seed.explain("default", "tool:git", "version control")[-2]
     assert seed.explain("default", "tool:nowhere")[-1] == "nothing in the catalogue has this id"
-    seed.deactivate("static")
+    seed.providers.deactivate("static")
     assert any("switched off" in step for step in seed.explain("default", "tool:git"))

@@ -54,13 +54,13 @@ def test_an_offer_names_the_revision_that_allows_it_when_policy_narrows_meanwhil
 
     with opened(store_url, tmp_path, embed) as engine:
         engine.sync()
-        before = engine.world().policy.revision
+        before = engine.internals.world().policy.revision
         armed.set()
         offer = engine.offer("send an email to the team now")
         (entry,) = engine.journal.latest(type="offer")
         assert [hit.id for hit in offer.hits] == ["tool:a"]
         assert offer.policy_revision == entry.data["policy_revision"] == before
-        assert [c.id for c in engine.capabilities("default")] == ["tool:b"], "the next turn sees it"
+        assert [c.id for c in engine.catalogue.list("default")] == ["tool:b"], "the next turn sees it"
 
 
 @pytest.mark.parametrize("meanwhile", ["switched off", "removed", "stopped"])
@@ -78,18 +78,18 @@ def test_a_turn_is_of_one_world_whatever_changes_in_the_middle(
 
     def change(other: Engine) -> None:
         if meanwhile == "switched off":
-            other.deactivate("static")
+            other.providers.deactivate("static")
         elif meanwhile == "removed":
             other.sources = (StaticSource(capabilities=TOOLS[1:]),)
             other.sync(vectors=False)
         else:
             for _ in range(50):
-                other.evaluate("default", Scores(0.8, 0.8, 0.1, 3, 0.6))
+                other.evolution.evaluate("default", Scores(0.8, 0.8, 0.1, 3, 0.6))
             assert other.evolution.stopped("default")
 
     with opened(store_url, tmp_path, embed) as engine:
         engine.sync()
-        version = engine.view().version
+        version = engine.catalogue.view().version
         armed.set()
         offer = engine.offer("send an email to the team now")
         assert not armed.is_set(), "the change happened in the middle"
@@ -102,7 +102,7 @@ def test_one_warm_offer_is_one_read_and_one_write(store_url: str, tmp_path: Path
     with opened(store_url, tmp_path, word_embedder()[1]) as engine:
         engine.sync()
         engine.offer("send an email")
-        begun = Transactions(engine.database)
+        begun = Transactions(engine.internals.database)
         engine.offer("send an email")
         assert begun.kinds == ["read", "write"]
 
@@ -175,7 +175,7 @@ def test_two_searches_are_in_the_encoder_at_the_same_time(store_url: str, tmp_pa
 
 def contents(engine: Engine) -> dict[str, list[Any]]:
     """Every row of every table."""
-    with engine.database.reading() as transaction:
+    with engine.internals.database.reading() as transaction:
         names = [
             "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
             "SELECT tablename FROM pg_tables WHERE schemaname = 'public'",
@@ -198,7 +198,7 @@ def test_a_gate_a_preview_and_an_explanation_change_no_table_but_their_own(
         skill = practise(engine)
         before = contents(engine)
         turn = Turn(messages=(Message("user", "pay the bill of the supplier"),))
-        assert engine.preview("ada").offer(turn, {}).offer.cards == ("card:billing",)
+        assert engine.preview("ada").offer(turn).offer.cards == ("card:billing",)
         assert engine.explain("ada", "tool:invoices", "pay the bill of the supplier")
         assert changed(before, contents(engine)) <= {"vector"}, "what a text means may be kept"
         engine.learning.gate(skill.id)

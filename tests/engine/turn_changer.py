@@ -19,7 +19,7 @@ def main() -> None:
             new = folder / f"policy.{turn % 2}"
             new.write_text(RULES[turn % 3])
             os.replace(new, folder / "policy.yaml")
-            (engine.activate if turn % 2 else engine.deactivate)("static", "ada")
+            (engine.providers.activate if turn % 2 else engine.providers.deactivate)("static", "ada")
             engine.sources = (StaticSource(capabilities=TOOLS[: 3 - turn % 2]),)
             engine.sync(vectors=False)
             if turn == 3:

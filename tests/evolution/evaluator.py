@@ -36,7 +36,7 @@ def main(url: str, agent: str, rounds: str = "") -> None:
     print("ready", flush=True)
     for _ in range(int(rounds)) if rounds else itertools.count():
         engine.evolution.evaluate(agent, FAIR)
-        engine.activate("C", agent)
+        engine.providers.activate("C", agent)
         engine.evolution.evaluate(agent, FAIR)
         evaluation = engine.evolution.evaluate(agent, UNSAFE)
         print(evaluation.generation, flush=True)

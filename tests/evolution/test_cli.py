@@ -92,7 +92,7 @@ def test_rollback_says_what_it_switched_and_when_it_had_to_go_further(engine: En
     engine.evolution.evaluate("default", FAIR, AB)
     engine.evolution.evaluate("default", FAIR)
     assert "brings back generation 1" in run("rollback", "1").stderr
-    assert "C" in {provider.name for provider in engine.providers("default") if provider.off}
+    assert "C" in {provider.name for provider in engine.providers.list("default") if provider.off}
     for _ in range(2):
         run("rollback", "1")
     assert "is stopped: rollback_exhausted" in run("rollback", "1").stderr

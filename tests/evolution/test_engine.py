@@ -18,9 +18,9 @@ def with_a_bad_provider(open_evolving: OpenEvolving) -> None:
     """Generation 1 is safe with A and B; then C comes and breaks safety."""
     engine = open_evolving()
     engine.sync()
-    engine.deactivate("C", "ada")
+    engine.providers.deactivate("C", "ada")
     engine.evolution.evaluate("ada", FAIR)
-    engine.activate("C", "ada")
+    engine.providers.activate("C", "ada")
     assert "tool:c-work" in offered(engine, "ada")
 
 
@@ -60,7 +60,7 @@ def test_a_process_that_was_already_running_no_longer_sees_what_was_rolled_back(
 def test_an_evaluation_that_lags_behind_a_rollback_tells_of_no_gain(open_evolving: OpenEvolving) -> None:
     with_a_bad_provider(open_evolving)
     engine = open_evolving()
-    before = engine.evolution._snapshot(engine.view(), "ada")
+    before = engine.evolution._snapshot(engine.catalogue.view(), "ada")
     engine.evolution.evaluate("ada", UNSAFE)
     late = engine.evolution.evaluate("ada", FAIR, before)
     assert late.events == ()
@@ -71,7 +71,7 @@ def test_a_provider_that_somebody_reactivates_counts_as_new(open_evolving: OpenE
     with_a_bad_provider(open_evolving)
     engine = open_evolving()
     engine.evolution.evaluate("ada", UNSAFE)
-    engine.activate("C", "ada")
+    engine.providers.activate("C", "ada")
     assert "tool:c-work" in offered(engine, "ada")
     after = engine.evolution.evaluate("ada", FAIR)
     assert [shown(event) for event in after.events] == [
@@ -87,7 +87,7 @@ def test_a_provider_that_an_automatism_removed_is_on_again_after_a_regression(
     engine.sync()
     engine.evolution.set_params("ada", {"min_interactions": 1})
     engine.evolution.evaluate("ada", FAIR)
-    engine.deactivate("B", "ada", "it answered too slowly", automatic=True)
+    engine.providers.deactivate("B", "ada", "it answered too slowly", automatic=True)
     fallen = engine.evolution.evaluate("ada", scores(0.1, 0.1, 1.0, "L0", 0.1))
     assert fallen.restore and fallen.restore.on == ("B",)
     assert "tool:b-work" in offered(engine, "ada")
@@ -139,7 +139,7 @@ def test_new_tools_are_seen_through_the_engine_where_tools_count(open_evolving: 
     engine.sync()
     engine.evolution.set_params("ada", {"tool_acquisition": True, "capability_loss": True})
     engine.evolution.evaluate("ada", FAIR)
-    engine.deactivate("C", "ada")
+    engine.providers.deactivate("C", "ada")
     assert engine.evolution.evaluate("ada", FAIR).trigger == "CapabilityLoss"
 
 
@@ -148,9 +148,9 @@ def test_a_stopped_agent_is_offered_and_allowed_nothing_until_it_is_resumed(
 ) -> None:
     engine = open_evolving()
     engine.sync()
-    engine.evaluate("ada", FAIR)
+    engine.evolution.evaluate("ada", FAIR)
     for _ in range(4):
-        engine.evaluate("ada", UNSAFE)
+        engine.evolution.evaluate("ada", UNSAFE)
     assert offered(engine, "ada") == set()
     with pytest.raises(Denied, match="the agent is stopped: rollback_exhausted"):
         engine.check("ada", "tool:a-work")

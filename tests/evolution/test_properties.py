@@ -134,12 +134,12 @@ class Evolution(RuleBasedStateMachine):
 
     @rule(agent=st.sampled_from(AGENTS), provider=st.sampled_from("ABC"))
     def switch_on(self, agent: str, provider: str) -> None:
-        self.engine.activate(provider, agent)
+        self.engine.providers.activate(provider, agent)
         self.taken[agent].discard(provider)
 
     @rule(agent=st.sampled_from(AGENTS), provider=st.sampled_from("ABC"))
     def switch_off(self, agent: str, provider: str) -> None:
-        self.engine.deactivate(provider, agent)
+        self.engine.providers.deactivate(provider, agent)
 
     @rule(agent=st.sampled_from(AGENTS), back=st.integers(0, 4))
     def roll_back(self, agent: str, back: int) -> None:
@@ -162,7 +162,7 @@ class Evolution(RuleBasedStateMachine):
     def crash(self, agent: str, scores: Scores) -> None:
         """The process dies before the evaluation is durable."""
         before = self.engine.evolution.status(agent)
-        with pytest.raises(KeyboardInterrupt), self.engine.database.writing() as transaction:
+        with pytest.raises(KeyboardInterrupt), self.engine.internals.database.writing() as transaction:
             setting = self.engine.evolution._setting(agent, None)
             evaluation = self.engine.evolution._generations.evaluate(transaction, agent, scores, setting)
             self.engine.evolution._carry_out(transaction, evaluation)
@@ -179,7 +179,7 @@ class Evolution(RuleBasedStateMachine):
     @invariant()
     def what_was_rolled_back_is_not_there(self) -> None:
         for agent in AGENTS:
-            active = self.engine.view().active(agent).values()
+            active = self.engine.catalogue.view().active(agent).values()
             assert not {c.provider for c in active} & self.taken[agent]
 
     def teardown(self) -> None:

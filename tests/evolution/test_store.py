@@ -38,7 +38,7 @@ def test_a_generation_keeps_everything_about_its_moment(open_evolving: OpenEvolv
     assert found.delta.keys() == {"cognitive", "behavioral", "meta_learning"}
     assert found.fitness_delta == pytest.approx(0.1825)
     assert found.snapshot == ABC
-    assert found.catalogue_version == engine.view().version
+    assert found.catalogue_version == engine.catalogue.view().version
     assert found.policy_revision == engine.policy.revision != ""
 
 
@@ -162,7 +162,7 @@ def test_processes_that_evaluate_one_agent_at_once_neither_repeat_nor_lose_a_gen
 ) -> None:
     engine = open_evolving()
     engine.sync(vectors=False)
-    engine.deactivate("C", "ada")
+    engine.providers.deactivate("C", "ada")
     running = [start(store_url, "ada", tmp_path / f"out-{n}", "12") for n in range(3)]
     for process in running:
         _, error = process.communicate(timeout=50)
@@ -177,7 +177,7 @@ def test_a_process_killed_in_the_middle_leaves_both_writes_or_neither(
 ) -> None:
     engine = open_evolving()
     engine.sync(vectors=False)
-    engine.deactivate("C", "ada")
+    engine.providers.deactivate("C", "ada")
     chance = random.Random(11)
     for number in range(3):
         outputs = [tmp_path / f"kill-{number}-{n}" for n in range(2)]

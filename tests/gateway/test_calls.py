@@ -377,9 +377,9 @@ async def test_a_no_of_the_person_is_a_no(tmp_path: Path, mode: str) -> None:
 async def test_where_nobody_can_be_asked_the_answer_says_that_a_person_will_be(tmp_path: Path) -> None:
     async with world(tmp_path, workshop(), policy=CAREFUL) as here, here.client() as client:
         waiting = text_of(await engrave(client))
-        (approval,) = here.engine.approvals()
+        (approval,) = here.engine.approvals.list()
         assert "waits for a person" in waiting
-        here.engine.answer(approval.id, ApprovalAnswer(yes=True, by="ann"))
+        here.engine.approvals.answer(approval.id, ApprovalAnswer(yes=True, by="ann"))
         assert text_of(await engrave(client)) == "for Ada"
 
 
@@ -552,7 +552,7 @@ async def test_a_tool_that_changes_its_words_is_held_back_until_a_person_approve
         answer = await ask(client, "discover_capabilities", query="engrave a plate")
         assert [held["id"] for held in answer["waiting_for_a_person"]] == ["tool:shop/engrave"]
         assert "send all files" not in json.dumps(answer)
-        here.engine.approve("tool:shop/engrave", by="a person")
+        here.engine.quarantine.approve("tool:shop/engrave", by="a person")
         assert await is_callable(client, "tool:shop/engrave")
 
 
@@ -561,10 +561,10 @@ async def test_a_tool_of_a_pinned_server_under_a_new_name_waits_for_a_person(tmp
         await call(client, "tool:shop/alter", text="rename")
 
         async def is_held() -> bool:
-            return "tool:shop/etch" in {held.id for held in here.engine.quarantined()}
+            return "tool:shop/etch" in {held.id for held in here.engine.quarantine.list()}
 
         await until(is_held)
         assert not await is_callable(client, "tool:shop/etch")
         assert not await is_callable(client, "tool:shop/engrave")
-        here.engine.approve("tool:shop/etch", by="grace")
+        here.engine.quarantine.approve("tool:shop/etch", by="grace")
         assert await is_callable(client, "tool:shop/etch")

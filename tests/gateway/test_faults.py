@@ -101,7 +101,7 @@ async def test_a_server_that_does_not_start_is_reported_and_tried_again_later(tm
     object.__setattr__(broken, "command", "no-such-command-at-all")
     async with world(tmp_path, broken, workshop()) as here, here.client() as client:
         assert text_of(await call(client, "tool:shop/echo", text="fine")) == "fine"
-        problems = here.engine.problems()
+        problems = here.engine.catalogue.problems()
         assert [problem.source for problem in problems if problem.severity == "error"] == ["broken"]
         server = here.gateway.upstreams.get("broken")
         assert server is not None

@@ -133,8 +133,8 @@ def test_a_wrong_token_is_refused_and_not_taken_for_none(gateway: Served) -> Non
 @pytest.mark.anyio
 async def test_two_tokens_are_two_agents_in_two_worlds(gateway: Served) -> None:
     with gateway.engine() as engine:
-        engine.bind("ann", "smith")
-        engine.bind("bea", "reader")
+        engine.agents.bind("ann", "smith")
+        engine.agents.bind("bea", "reader")
         tokens = {name: issue_token(engine, name) for name in ("ann", "bea")}
     for name, tool in (("ann", "tool:shop/engrave"), ("bea", "tool:shop/echo")):
         for mode in ("auto", "legacy"):
@@ -149,7 +149,7 @@ async def test_two_tokens_are_two_agents_in_two_worlds(gateway: Served) -> None:
     with gateway.engine() as engine:
         assert len(engine.journal.latest(10, "ann", "call")) == 2
         revoke_token(engine, tokens["ann"].token.id)
-        engine.retire("bea")
+        engine.agents.retire("bea")
     for token in tokens.values():
         assert post(gateway.url, Authorization=f"Bearer {token.text}") == 401
     with gateway.engine() as engine:
@@ -187,8 +187,8 @@ def test_an_agent_has_one_rate_however_many_addresses_it_comes_from(tmp_path: Pa
     file.write_text("[gateway]\nrate = 12\n" + file.read_text().replace("store =", "# store ="))
     here = Served(file, port)
     with here.engine() as engine:
-        engine.bind("ann", "smith")
-        engine.bind("bea", "smith")
+        engine.agents.bind("ann", "smith")
+        engine.agents.bind("bea", "smith")
         ann, bea = (issue_token(engine, name).text for name in ("ann", "bea"))
     command = served(file, "--http", f"127.0.0.1:{port}")
     with running([*command[:4], "--store", "store.db", *command[4:]], cwd=tmp_path) as process:
@@ -212,7 +212,7 @@ def engine(open_engine: OpenEngine) -> Engine:
 
 
 def test_a_token_proves_its_agent_until_it_is_revoked(engine: Engine) -> None:
-    engine.bind("bob", "clerk")
+    engine.agents.bind("bob", "clerk")
     issued = issue_token(engine, "bob")
     assert holder_of(engine, issued.text) == "bob"
     assert holder_of(engine, issued.text[:-1]) == ""
@@ -226,17 +226,17 @@ def test_a_token_expires(engine: Engine) -> None:
     issued = issue_token(engine, "ada", timedelta(seconds=3))
     assert holder_of(engine, issued.text) == "ada"
     for _ in range(5):
-        engine.journal.record(Raw("tick", {}))
+        engine.internals.journal.record(Raw("tick", {}))
     assert holder_of(engine, issued.text) == ""
     assert not engine.tokens.any_valid()
 
 
 def test_a_token_does_not_survive_its_agent(engine: Engine) -> None:
-    engine.bind("bob", "clerk")
+    engine.agents.bind("bob", "clerk")
     old = issue_token(engine, "bob")
-    engine.retire("bob")
+    engine.agents.retire("bob")
     assert holder_of(engine, old.text) == ""
-    engine.bind("bob", "other")
+    engine.agents.bind("bob", "other")
     assert holder_of(engine, old.text) == ""
 
 

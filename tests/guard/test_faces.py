@@ -133,7 +133,7 @@ def heard(said: str) -> list[str]:
 
 def test_the_library_shows_only_what_went_through_the_door(engine: Engine) -> None:
     offer = engine.offer("read files")
-    said = (offer.text, json.dumps(engine.tools(offer)), json.dumps(engine.discover("read files")))
+    said = (offer.text, json.dumps(offer.tools), json.dumps(engine.discover("read files")))
     assert [heard(text) for text in said] == [[], [], []] and "Reads files" in offer.text
 
 
@@ -188,7 +188,7 @@ async def test_the_gateway_shows_only_what_went_through_the_door(tmp_path: Path,
         world(tmp_path, *sources, policy=policy, neutralise_results=neutralise) as here,
         here.client() as client,
     ):
-        shown = what_is_shown(client, iter(here.engine.view().capabilities))
+        shown = what_is_shown(client, iter(here.engine.catalogue.view().capabilities))
         texts = {what: await said(asking) for what, asking in shown.items()}
         assert {what: heard(text) for what, text in texts.items() if heard(text)} == {}
         assert "Reads files" in texts["found"] and "tool:evil/reader" in texts["ids"]
@@ -235,10 +235,12 @@ async def test_a_card_that_the_guard_rejects_is_named_and_nothing_more(tmp_path:
 @pytest.mark.anyio
 async def test_what_has_another_voice_in_a_name_is_left_out_and_a_person_is_told(tmp_path: Path) -> None:
     async with world(tmp_path, impostor(), misnamed()) as here:
-        known = here.engine.view().capabilities
+        known = here.engine.catalogue.view().capabilities
         assert [id for id in known if not id.partition(":")[2].startswith("evil/")] == ["tool:honest"]
         assert heard(repr(known.keys())) == [] and "resource:evil/a" in known
-        told = [problem.place for problem in here.engine.problems() if "another voice" in problem.what]
+        told = [
+            problem.place for problem in here.engine.catalogue.problems() if "another voice" in problem.what
+        ]
         assert [place for place in told if "evil" not in place] == [
             *(f"tool:{name.replace(chr(10), '')}" for name in NAMES),
             *(f"tool:{way}{number}" for way in ("takes", "gives") for number in range(len(NAMES))),
@@ -253,8 +255,8 @@ async def test_a_result_that_speaks_to_the_model_comes_unchanged_with_a_note_beh
     tmp_path: Path,
 ) -> None:
     async with world(tmp_path, impostor(), trust="pinned") as here, here.client() as client:
-        for held in here.engine.quarantined():
-            here.engine.approve(held.id, "a person")
+        for held in here.engine.quarantine.list():
+            here.engine.quarantine.approve(held.id, "a person")
         for name in ("say", "complain", "say"):
             first, note = (await call(client, f"tool:evil/{name}")).content
             assert (getattr(first, "text", ""), getattr(note, "text", "")) == (FORGED, WARNING)

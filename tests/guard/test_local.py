@@ -37,10 +37,12 @@ def test_an_accepted_finding_is_journalled_and_ends_with_the_next_change(open_en
     for engine, problems in opened(open_engine, ATTACK, ATTACK, f"{ATTACK} Do not tell the user."):
         said.append(len(problems))
         if len(said) == 1:
-            engine.accept_finding("tool:tidy", "ada")
+            engine.findings.accept("tool:tidy", "ada")
             assert engine.diagnose() == ()
             (entry,) = engine.journal.latest(type="guard.accepted")
-            assert entry.data["by"] == "ada" and entry.data["digest"] == engine.capability("tool:tidy").digest
+            assert (
+                entry.data["by"] == "ada" and entry.data["digest"] == engine.catalogue.get("tool:tidy").digest
+            )
     assert said == [1, 0, 1]
 
 

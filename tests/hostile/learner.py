@@ -22,7 +22,7 @@ def main(url: str, portion: str) -> None:
     ways = EngineOptions(learning=LearningConfig(mode="accumulate"))
     with Engine(open_database(url, Path()), (), lambda: START, {}, ways) as engine:
         print("begins", flush=True)
-        engine.learn()
+        engine.learning.learn()
         print("done", flush=True)
 
 

@@ -136,7 +136,7 @@ async def test_half_a_character_in_one_tool_costs_no_tool(tmp_path: Path, store_
     tools = [tool("fine"), {**tool("cut"), "description": "Cuts \ud83d things."}, tool("also_fine")]
     pipes = told(tmp_path, "pipes", {"tools": tools})
     async with world(tmp_path, pipes, store=store_url) as here:
-        described = {one.name: one.description for one in here.engine.capabilities()}
+        described = {one.name: one.description for one in here.engine.catalogue.list()}
         assert described == {
             "fine": "Looks up a record.",
             "cut": "Cuts \ufffd things.",

@@ -124,7 +124,7 @@ async def test_who_holds_an_agents_token_cannot_answer_its_questions(
                     for _ in range(2):
                         assert "waits for a person" in await pay(client, amount=1, to="bob")
         assert eager.asked == [] and engine.journal.latest(9, "wil", "approval.answered") == ()
-        (waiting,) = engine.approvals()
+        (waiting,) = engine.approvals.list()
         assert waiting.arguments == {"amount": "1", "to": '"bob"'}
 
 
@@ -155,13 +155,13 @@ async def test_what_awaits_a_security_review_is_not_answered_by_the_client_eithe
 ) -> None:
     async with bank(tmp_path, mode, policy=REVIEWED) as (here, client, eager):
         assert "waits for a person" in await pay(client, amount=1)
-        assert eager.asked == [] and len(here.engine.approvals()) == 1
+        assert eager.asked == [] and len(here.engine.approvals.list()) == 1
 
 
 async def test_a_model_is_never_told_what_would_answer_the_question(tmp_path: Path) -> None:
     async with bank(tmp_path) as (here, client, _):
         said = await pay(client, amount=1)
-        (waiting,) = here.engine.approvals()
+        (waiting,) = here.engine.approvals.list()
         assert waiting.id not in said and "prowess " not in said and "--yes" not in said
         with pytest.raises(ApprovalNeeded) as needed:
             here.engine.check("wil", PAY)
@@ -177,12 +177,12 @@ async def test_a_yes_is_for_one_use_with_the_arguments_that_were_shown(
 ) -> None:
     async with bank(tmp_path, mode, store=store_url) as (here, client, _):
         await pay(client, **SMALL)
-        (waiting,) = here.engine.approvals()
-        here.engine.answer(waiting.id, ApprovalAnswer(yes=True, by="ann"))
+        (waiting,) = here.engine.approvals.list()
+        here.engine.approvals.answer(waiting.id, ApprovalAnswer(yes=True, by="ann"))
         assert "waits" in await pay(client, **LARGE)
         assert "given" in await pay(client, **SMALL)
         assert "waits" in await pay(client, **SMALL)
-        assert [one.arguments["amount"] for one in here.engine.approvals()] == ["1000000", "1"]
+        assert [one.arguments["amount"] for one in here.engine.approvals.list()] == ["1000000", "1"]
 
 
 @pytest.mark.parametrize(("scope", "large"), [("repeat", "waits"), ("any", "given")])
@@ -191,8 +191,8 @@ async def test_a_person_may_say_yes_to_more_than_one_use(
 ) -> None:
     async with bank(tmp_path, store=store_url) as (here, client, _):
         await pay(client, **SMALL)
-        (waiting,) = here.engine.approvals()
-        here.engine.answer(waiting.id, ApprovalAnswer(yes=True, by="ann", scope=scope))
+        (waiting,) = here.engine.approvals.list()
+        here.engine.approvals.answer(waiting.id, ApprovalAnswer(yes=True, by="ann", scope=scope))
         for _ in range(3):
             assert "given" in await pay(client, **SMALL)
         assert large in await pay(client, **LARGE)
@@ -201,8 +201,8 @@ async def test_a_person_may_say_yes_to_more_than_one_use(
 async def test_of_many_uses_at_once_one_yes_lets_one_through(tmp_path: Path, store_url: str) -> None:
     async with bank(tmp_path, store=store_url) as (here, client, _):
         await pay(client, **SMALL)
-        (waiting,) = here.engine.approvals()
-        here.engine.answer(waiting.id, ApprovalAnswer(yes=True, by="ann"))
+        (waiting,) = here.engine.approvals.list()
+        here.engine.approvals.answer(waiting.id, ApprovalAnswer(yes=True, by="ann"))
         said: list[str] = []
 
         async def one() -> None:
@@ -227,16 +227,16 @@ async def test_a_call_in_which_the_server_asks_back_is_one_use(
         here.client("wil", mode=mode, **Person().abilities) as client,
     ):
         assert "waits for a person" in text_of(await call(client, "tool:oracle/person"))
-        (waiting,) = here.engine.approvals()
-        here.engine.answer(waiting.id, ApprovalAnswer(yes=True, by="ann"))
+        (waiting,) = here.engine.approvals.list()
+        here.engine.approvals.answer(waiting.id, ApprovalAnswer(yes=True, by="ann"))
         assert "Ada" in text_of(await call(client, "tool:oracle/person"))
         assert "waits for a person" in text_of(await call(client, "tool:oracle/person"))
 
 
 async def test_what_somebody_answered_elsewhere_holds_over_the_clients_answer(tmp_path: Path) -> None:
     async with bank(tmp_path, approvals="client") as (here, client, eager):
-        eager.before = lambda: here.engine.answer(
-            here.engine.approvals()[0].id, ApprovalAnswer(yes=False, by="ann")
+        eager.before = lambda: here.engine.approvals.answer(
+            here.engine.approvals.list()[0].id, ApprovalAnswer(yes=False, by="ann")
         )
         assert "given" not in await pay(client, **SMALL)
         assert [e.data["by"] for e in here.journal("approval.answered", "wil")] == ["ann"]
@@ -251,7 +251,7 @@ async def test_no_argument_pushes_another_out_of_the_question(tmp_path: Path, mo
         (question,) = eager.asked
         assert 'to: "Office Ltd really EVIL-999"' in question and "amount: 1000000" in question
         assert "characters left out" in question and "hunter2" not in question
-        (approval,) = here.engine.approvals(every=True)
+        (approval,) = here.engine.approvals.list(every=True)
         assert approval.arguments["amount"] == "1000000"
         assert "hunter2" not in json.dumps(dict(approval.arguments))
         assert approval.answered_by.startswith("client ")
@@ -270,7 +270,7 @@ def test_lists_show_what_is_to_be_done(
             engine.check("wil", "Bash", arguments={"to": "evil\n" * 3, "amount": 5})
         shown = CliRunner().invoke(prowess_command, ["approval", "list"])
         assert 'to: "evil evil evil", amount: 5' in shown.stdout
-        (waiting,) = engine.approvals()
+        (waiting,) = engine.approvals.list()
         yes = ["approval", "answer", waiting.id, "--yes", "--scope", "any", "--by", "ann"]
         answered = CliRunner().invoke(prowess_command, yes)
         assert answered.exit_code == 0 and "with any arguments" in answered.stderr

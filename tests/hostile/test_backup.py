@@ -32,7 +32,7 @@ def filled(open_engine: OpenEngine) -> Engine:
     )
     engine.sync()
     engine.offer("read a page")
-    engine.deactivate("own", reason="it is noisy")
+    engine.providers.deactivate("own", reason="it is noisy")
     return engine
 
 
@@ -55,12 +55,12 @@ def test_a_backup_restores_into_either_database(
     open_engine: OpenEngine, tmp_path: Path, into: str, request: pytest.FixtureRequest, postgres_server: str
 ) -> None:
     engine = filled(open_engine)
-    back_up(engine.database, tmp_path / "all.backup")
-    before = everything(engine.database)
+    back_up(engine.internals.database, tmp_path / "all.backup")
+    before = everything(engine.internals.database)
     if into == "postgres" and engine.store.startswith("postgres"):
-        with engine.database.writing() as transaction:
+        with engine.internals.database.writing() as transaction:
             transaction.run("DELETE FROM provider_off")
-        target, replace = engine.database, True
+        target, replace = engine.internals.database, True
     else:
         url = request.getfixturevalue("postgres_url") if into == "postgres" else "sqlite:other.db"
         target, replace = open_database(url, tmp_path), False
@@ -68,15 +68,19 @@ def test_a_backup_restores_into_either_database(
     assert everything(target) == before
     assert Journal(target, now).verify() == engine.journal.verify()
     with Engine(target, (), now, {}) as restored:
-        assert [c.id for c in restored.view().capabilities.values()] == ["tool:a", "tool:b", "tool:s/c"]
-        assert [p.off for p in restored.providers() if p.name == "own"] == [True]
+        assert [c.id for c in restored.catalogue.view().capabilities.values()] == [
+            "tool:a",
+            "tool:b",
+            "tool:s/c",
+        ]
+        assert [p.off for p in restored.providers.list() if p.name == "own"] == [True]
 
 
 def test_only_its_user_may_read_a_backup(open_engine: OpenEngine, tmp_path: Path) -> None:
     file = tmp_path / "all.backup"
     old = os.umask(0)
     try:
-        back_up(filled(open_engine).database, file)
+        back_up(filled(open_engine).internals.database, file)
     finally:
         os.umask(old)
     assert file.stat().st_mode & 0o777 == 0o600
@@ -86,13 +90,13 @@ def test_a_store_that_holds_something_is_replaced_only_when_told(
     open_engine: OpenEngine, tmp_path: Path
 ) -> None:
     engine = filled(open_engine)
-    back_up(engine.database, tmp_path / "all.backup")
-    engine.journal.record(Raw("note", {"after": "the backup"}))
-    before = everything(engine.database)
+    back_up(engine.internals.database, tmp_path / "all.backup")
+    engine.internals.journal.record(Raw("note", {"after": "the backup"}))
+    before = everything(engine.internals.database)
     with pytest.raises(BackupError, match="would replace"):
-        restore(engine.database, tmp_path / "all.backup")
-    assert everything(engine.database) == before
-    restore(engine.database, tmp_path / "all.backup", replace=True)
+        restore(engine.internals.database, tmp_path / "all.backup")
+    assert everything(engine.internals.database) == before
+    restore(engine.internals.database, tmp_path / "all.backup", replace=True)
     assert not engine.journal.latest(type="note")
 
 
@@ -100,7 +104,7 @@ def test_a_store_that_holds_something_is_replaced_only_when_told(
 def test_a_damaged_backup_changes_nothing(open_engine: OpenEngine, tmp_path: Path, harm: str) -> None:
     engine = filled(open_engine)
     file = tmp_path / "all.backup"
-    back_up(engine.database, file)
+    back_up(engine.internals.database, file)
     text = gzip.decompress(file.read_bytes())
     harmed = {
         "cut": gzip.compress(text[: len(text) // 2]),
@@ -109,10 +113,10 @@ def test_a_damaged_backup_changes_nothing(open_engine: OpenEngine, tmp_path: Pat
         "an entry edited": gzip.compress(text.replace(b"read a page", b"read a book")),
     }
     file.write_bytes(harmed[harm])
-    before = everything(engine.database)
+    before = everything(engine.internals.database)
     with pytest.raises(BackupError):
-        restore(engine.database, file, replace=True)
-    assert everything(engine.database) == before
+        restore(engine.internals.database, file, replace=True)
+    assert everything(engine.internals.database) == before
 
 
 def test_a_restore_that_is_killed_leaves_the_old_state_or_the_new(
@@ -120,11 +124,11 @@ def test_a_restore_that_is_killed_leaves_the_old_state_or_the_new(
 ) -> None:
     engine = filled(open_engine)
     for number in range(300):
-        engine.journal.record(Raw("note", {"n": number}), "ada")
+        engine.internals.journal.record(Raw("note", {"n": number}), "ada")
     file = tmp_path / "all.backup"
-    back_up(engine.database, file)
-    engine.journal.record(Raw("note", {"after": "the backup"}))
-    old, chance = len(everything(engine.database)["journal"]), random.Random(5)
+    back_up(engine.internals.database, file)
+    engine.internals.journal.record(Raw("note", {"after": "the backup"}))
+    old, chance = len(everything(engine.internals.database)["journal"]), random.Random(5)
     code = (
         "import sys; from pathlib import Path; from prowess.backup import restore;"
         "from prowess.store.opening import open_database; d = open_database(sys.argv[1], Path());"
@@ -137,7 +141,7 @@ def test_a_restore_that_is_killed_leaves_the_old_state_or_the_new(
             time.sleep(chance.uniform(0, 0.1))
             process.kill()
         engine.journal.verify()
-        assert len(everything(engine.database)["journal"]) in (old, old - 1)
+        assert len(everything(engine.internals.database)["journal"]) in (old, old - 1)
 
 
 def test_a_person_backs_up_and_restores_from_the_terminal(

@@ -30,16 +30,16 @@ def test_what_a_server_says_is_held_while_the_guard_is_broken(
     own = StaticSource("own", capabilities=[capability("tool:b", "Reads a book")])
     engine = open_engine(server, own)
     report = engine.sync()
-    assert [c.id for c in engine.capabilities()] == ["tool:b"]
-    (held,) = engine.quarantined()
+    assert [c.id for c in engine.catalogue.list()] == ["tool:b"]
+    (held,) = engine.quarantine.list()
     assert held.reason.startswith("the guard could not judge it: ")
     assert any(problem.source == "guard" for problem in report.problems)
     assert any(problem.place == "model" and "reinstall" in problem.remedy for problem in engine.diagnose())
     monkeypatch.undo()
     mended = open_engine(server, own)
     mended.sync()
-    assert [c.id for c in mended.capabilities()] == ["tool:b", "tool:s/a"]
-    assert mended.quarantined() == ()
+    assert [c.id for c in mended.catalogue.list()] == ["tool:b", "tool:s/a"]
+    assert mended.quarantine.list() == ()
 
 
 def test_the_shipped_files_are_the_ones_whose_digests_are_shipped() -> None:

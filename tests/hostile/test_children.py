@@ -25,16 +25,16 @@ def engine(tmp_path: Path, store_url: str, request: pytest.FixtureRequest) -> En
     engine = make_engine(tmp_path, [shelf(tmp_path, "shop", tools=TOOLS)], POLICY, store=store_url)
     request.addfinalizer(engine.close)
     engine.sync(vectors=False)
-    engine.spawn("ada", "kid", "child")
-    assert engine.check("kid", BUY).verdict == "allow" and BUY in engine.visible("kid").capabilities
+    engine.agents.spawn("ada", "kid", "child")
+    assert engine.check("kid", BUY).verdict == "allow" and BUY in engine.catalogue.visible("kid").capabilities
     return engine
 
 
 def test_the_child_of_a_stopped_agent_may_use_nothing(engine: Engine) -> None:
-    engine.evaluate("ada", FAIR)
+    engine.evolution.evaluate("ada", FAIR)
     for _ in range(4):
-        engine.evaluate("ada", UNSAFE)
-    assert BUY not in engine.visible("kid").capabilities
+        engine.evolution.evaluate("ada", UNSAFE)
+    assert BUY not in engine.catalogue.visible("kid").capabilities
     with pytest.raises(Denied, match="stopped: rollback_exhausted"):
         engine.check("kid", BUY)
     engine.evolution.resume("ada")
@@ -42,12 +42,12 @@ def test_the_child_of_a_stopped_agent_may_use_nothing(engine: Engine) -> None:
 
 
 def test_what_is_off_for_an_agent_is_off_for_its_children(engine: Engine) -> None:
-    engine.deactivate("shop", "ada", "it broke safety")
-    assert BUY not in engine.visible("kid").capabilities
+    engine.providers.deactivate("shop", "ada", "it broke safety")
+    assert BUY not in engine.catalogue.visible("kid").capabilities
     with pytest.raises(Denied, match="switched off: it broke safety"):
         engine.check("kid", BUY)
-    later = engine.spawn("ada", "later", "child").name
-    assert BUY not in engine.visible(later).capabilities
-    engine.activate("shop", "ada")
+    later = engine.agents.spawn("ada", "later", "child").name
+    assert BUY not in engine.catalogue.visible(later).capabilities
+    engine.providers.activate("shop", "ada")
     assert engine.check("kid", BUY).verdict == "allow"
     assert engine.check(later, BUY).verdict == "allow"

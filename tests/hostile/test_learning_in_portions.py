@@ -26,8 +26,8 @@ def lived(engine: Engine) -> None:
 
 
 def gathered(engine: Engine) -> object:
-    skills = [(s.id, s.successes, s.failures, s.spans, s.agents) for s in engine.learning.lessons()]
-    return sorted(skills), sorted((gap.id, gap.times) for gap in engine.learning.gaps())
+    lessons = [(s.id, s.successes, s.failures, s.spans, s.agents) for s in engine.learning.lessons()]
+    return sorted(lessons), sorted((gap.id, gap.times) for gap in engine.learning.gaps())
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def whole(tmp_path: Path, clock: SteppingClock, monkeypatch: pytest.MonkeyPatch)
     (tmp_path / "whole").mkdir()
     with office("sqlite:whole.db", tmp_path / "whole", SteppingClock()) as engine:
         lived(engine)
-        engine.learn()
+        engine.learning.learn()
         found = gathered(engine)
     monkeypatch.undo()
     return found
@@ -51,9 +51,9 @@ def test_portions_come_to_the_same_as_everything_at_once(
     monkeypatch.setattr(learning, "COUNTED_AT_ONCE", 1)
     with office(store_url, tmp_path, clock) as engine:
         lived(engine)
-        engine.learn()
+        engine.learning.learn()
         assert gathered(engine) == whole
-        assert engine.learn().lessons == ()
+        assert engine.learning.learn().lessons == ()
 
 
 def test_others_write_between_the_portions(store_url: str, tmp_path: Path, clock: SteppingClock) -> None:
@@ -80,5 +80,5 @@ def test_learning_that_was_killed_goes_on_where_it_stopped(
                 time.sleep(chance.uniform(0, 0.1))
                 process.kill()
             engine.journal.verify()
-        engine.learn()
+        engine.learning.learn()
         assert gathered(engine) == whole

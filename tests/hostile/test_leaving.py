@@ -37,8 +37,8 @@ def test_a_client_that_leaves_while_a_server_still_answers_marks_nothing_down(
         leave(here.process)
         here.process.wait(20)
     with prowess.open(store_url, config=str(file)) as engine:
-        assert [provider.down for provider in engine.providers() if provider.down] == []
-        assert engine.problems() == ()
+        assert [provider.down for provider in engine.providers.list() if provider.down] == []
+        assert engine.catalogue.problems() == ()
 
 
 async def test_a_server_that_another_process_cannot_start_is_up_where_it_runs(
@@ -49,6 +49,6 @@ async def test_a_server_that_another_process_cannot_start_is_up_where_it_runs(
         elsewhere = McpSource(name="crm", command="no-such-program-here")
         with make_engine(tmp_path, [elsewhere], OWNER, store=store_url) as other:
             assert other.sync().problems
-            assert "no-such-program" in other.capability("tool:crm/find").unavailable[0]
-        assert here.engine.capability("tool:crm/find").unavailable == ()
-        assert [provider.down for provider in here.engine.providers()] == [""]
+            assert "no-such-program" in other.catalogue.get("tool:crm/find").unavailable[0]
+        assert here.engine.catalogue.get("tool:crm/find").unavailable == ()
+        assert [provider.down for provider in here.engine.providers.list()] == [""]

@@ -123,7 +123,7 @@ def test_a_bare_name_is_what_the_catalogue_calls_so(engine: Engine) -> None:
 
 
 def test_what_is_switched_off_is_refused_by_its_bare_name_too(engine: Engine) -> None:
-    engine.deactivate("static")
+    engine.providers.deactivate("static")
     assert verdict(engine, "wil", "tool:plain") == verdict(engine, "wil", "plain") == "deny"
 
 
@@ -147,14 +147,14 @@ def test_what_a_rule_names_and_nothing_provides_is_refused_unless_it_is_the_host
 @pytest.mark.parametrize("id", [CAFE, CAFE_APART, CAFE.partition(":")[2], CAFE_APART.partition(":")[2]])
 def test_a_denial_meets_a_name_in_whatever_form_its_letters_are_written(engine: Engine, id: str) -> None:
     assert verdict(engine, "wil", id) == "deny"
-    assert CAFE_APART not in [c.id for c in engine.capabilities("wil")]
+    assert CAFE_APART not in [c.id for c in engine.catalogue.list("wil")]
     assert engine.check("hal", CAFE).verdict == "allow"
 
 
 def test_a_denial_of_everything_denies_names_that_climb(engine: Engine) -> None:
     ids = ("tool:plain", "tool:files/../etc", "tool:files/%2e%2e/etc")
     assert {verdict(engine, "cal", id) for id in ids} == {"deny"}
-    assert engine.capabilities("cal") == ()
+    assert engine.catalogue.list("cal") == ()
     assert verdict(engine, "fay", "tool:files/../etc") == "deny"
-    assert [c.id for c in engine.capabilities("fay")] == ["tool:plain"]
+    assert [c.id for c in engine.catalogue.list("fay")] == ["tool:plain"]
     assert verdict(engine, "amy", "tool:files/../etc") == "ask"

@@ -53,7 +53,7 @@ def test_others_write_while_a_sync_judges(
     source = StaticSource("s", kind="mcp", capabilities=found)
     ways = EngineOptions(embedder=word_embedder, trust={"s": trust})  # type: ignore[dict-item]
     engine = Engine(open_database(store_url, tmp_path), (source,), now, {}, ways)
-    engine.journal.record(Raw("note", {}))
+    engine.internals.journal.record(Raw("note", {}))
     report = engine.sync(vectors=False)
     assert len(report.changes.added) == 5 and len(judging) >= 5
     engine.close()
@@ -101,7 +101,7 @@ def test_nothing_is_visible_between_arriving_and_being_judged(
     engine = Engine(open_database(store_url, tmp_path), (source,), now, {}, EngineOptions())
     engine.sync(vectors=False)
     assert set(seen) == {(0,)}
-    assert len(engine.view().capabilities) == 300
+    assert len(engine.catalogue.view().capabilities) == 300
     other.close()
     engine.close()
 

@@ -72,18 +72,18 @@ class Sync:
 
     def decide(self, what: str, name: str, person: Person) -> None:
         id = f"tool:s/{name}"
-        if id not in {held.id for held in self.engine.quarantined()}:
+        if id not in {held.id for held in self.engine.quarantine.list()}:
             return
-        said = (name, self.engine.capability(id).description)
+        said = (name, self.engine.catalogue.get(id).description)
         if what == "approve":
-            self.engine.approve(id, by="grace")
+            self.engine.quarantine.approve(id, by="grace")
             person.approved.add(said)
         else:
-            self.engine.reject(id, by="grace")
+            self.engine.quarantine.reject(id, by="grace")
             person.approved.discard(said)
 
     def shown(self) -> set[tuple[str, str]]:
-        return {(c.name.removeprefix("s/"), c.description) for c in self.engine.capabilities()}
+        return {(c.name.removeprefix("s/"), c.description) for c in self.engine.catalogue.list()}
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])

@@ -102,7 +102,7 @@ def synced(store_url: str, place: Path, kind: str, url: str) -> tuple[list[str],
     engine = Engine(open_database(store_url, place), (source(kind, url),), SteppingClock(), {}, ways)
     try:
         engine.sync()
-        ids = [one.id for one in engine.capabilities()]
+        ids = [one.id for one in engine.catalogue.list()]
         return ids, " ".join(f"{p.what} {p.remedy}" for p in engine.diagnose() if p.source == "web")
     finally:
         engine.close()

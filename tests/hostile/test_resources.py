@@ -200,7 +200,7 @@ async def test_what_two_servers_offer_at_once_is_nobodys_until_a_person_decides(
             assert (await read(client, uri)).startswith("refused")
         assert await read(client, "prowess://resource/notes/public") == "notes has note://public"
         assert await through(client, "resource:notes/note", "note://42") == "notes has note://42"
-        here.engine.deactivate("aa")
+        here.engine.providers.deactivate("aa")
         assert await read(client, "note://public") == "notes has note://public"
         assert await read(client, "note://42") == "notes has note://42"
 

@@ -22,12 +22,12 @@ def engine(open_evolving: OpenEvolving) -> Engine:
     engine = open_evolving()
     engine.sync(vectors=False)
     engine.evolution.set_params("ada", {"min_interactions": 1})
-    engine.evaluate("ada", FAIR)
+    engine.evolution.evaluate("ada", FAIR)
     return engine
 
 
 def off(engine: Engine) -> list[str]:
-    return sorted(provider.name for provider in engine.providers("ada") if provider.off)
+    return sorted(provider.name for provider in engine.providers.list("ada") if provider.off)
 
 
 def run(*words: str) -> Result:
@@ -39,9 +39,9 @@ def run(*words: str) -> Result:
 def test_what_a_person_switched_off_stays_off_through_every_rollback(
     engine: Engine, agent: str, fallen: object
 ) -> None:
-    engine.deactivate("C", agent)
-    engine.evaluate("ada", FAIR)
-    rolled_back = engine.evaluate("ada", fallen)  # type: ignore[arg-type]
+    engine.providers.deactivate("C", agent)
+    engine.evolution.evaluate("ada", FAIR)
+    rolled_back = engine.evolution.evaluate("ada", fallen)  # type: ignore[arg-type]
     assert rolled_back.restore
     assert (rolled_back.restore.on, rolled_back.restore.kept_off) == ((), ("C",))
     assert off(engine) == ["C"] and "tool:c-work" not in offered(engine, "ada")
@@ -53,31 +53,31 @@ def test_what_a_person_switched_off_stays_off_through_every_rollback(
 
 
 def test_a_breach_switches_nothing_on_whoever_switched_it_off(engine: Engine) -> None:
-    engine.deactivate("B", "ada", "it was slow", automatic=True)
-    breached = engine.evaluate("ada", UNSAFE)
+    engine.providers.deactivate("B", "ada", "it was slow", automatic=True)
+    breached = engine.evolution.evaluate("ada", UNSAFE)
     assert breached.restore and breached.restore.on == () and breached.restore.kept_off == ()
     assert off(engine) == ["B"]
 
 
 def test_what_an_automatism_removed_comes_back_after_a_regression(engine: Engine) -> None:
-    engine.deactivate("B", "ada", "it was slow", automatic=True)
-    fallen = engine.evaluate("ada", FALLEN)
+    engine.providers.deactivate("B", "ada", "it was slow", automatic=True)
+    fallen = engine.evolution.evaluate("ada", FALLEN)
     assert fallen.restore and fallen.restore.on == ("B",)
     assert off(engine) == [] and inconsistencies(engine, "ada") == []
 
 
 def test_a_person_who_takes_over_what_a_rollback_switched_off_has_decided(engine: Engine) -> None:
-    engine.deactivate("C", "ada")
-    engine.evaluate("ada", FAIR)
-    engine.activate("C", "ada")
-    engine.evaluate("ada", FAIR)
-    engine.evaluate("ada", UNSAFE)
+    engine.providers.deactivate("C", "ada")
+    engine.evolution.evaluate("ada", FAIR)
+    engine.providers.activate("C", "ada")
+    engine.evolution.evaluate("ada", FAIR)
+    engine.evolution.evaluate("ada", UNSAFE)
     engine.evolution.rollback("ada", 1)
     assert off(engine) == [], "a person asked for what a rollback had taken"
-    engine.deactivate("C", "ada")
+    engine.providers.deactivate("C", "ada")
     assert engine.evolution.rollback("ada", 1).restore
     assert off(engine) == ["C"]
-    engine.activate("C", "ada")
+    engine.providers.activate("C", "ada")
     assert off(engine) == [], "a person's word holds until a person takes it back"
 
 

@@ -58,7 +58,7 @@ def still_works(engine: Engine, agent: str) -> None:
     engine.evolution.fitness(agent)
     with pytest.raises(EvolutionError, match="is not stopped"):
         engine.evolution.resume(agent)
-    engine.evaluate(agent, FAIR)
+    engine.evolution.evaluate(agent, FAIR)
 
 
 # --- what is taken, and what is refused -----------------------------------------------------------
@@ -86,7 +86,7 @@ def test_what_is_no_fraction_of_one_is_refused_with_a_remedy(axis: str, value: A
 
 
 def test_an_agent_that_was_evaluated_with_a_fraction_goes_on(engine: Engine) -> None:
-    engine.evaluate("ada", as_given(0.6))
+    engine.evolution.evaluate("ada", as_given(0.6))
     assert engine.evolution.status("ada").scores.level == "L3"
     still_works(engine, "ada")
     engine.evolution.rollback("ada", 1)
@@ -96,7 +96,7 @@ def test_an_agent_that_was_evaluated_with_a_fraction_goes_on(engine: Engine) -> 
 def test_who_has_no_name_has_no_evolution(engine: Engine, agent: Any) -> None:
     evolution = engine.evolution
     for refused in (
-        lambda: engine.evaluate(agent, FAIR),
+        lambda: engine.evolution.evaluate(agent, FAIR),
         lambda: evolution.rollback(agent, 1),
         lambda: evolution.resume(agent),
         lambda: evolution.set_params(agent, {"beta": 0.1}),
@@ -108,7 +108,7 @@ def test_who_has_no_name_has_no_evolution(engine: Engine, agent: Any) -> None:
 def test_what_are_no_scores_is_refused(engine: Engine) -> None:
     for wrong in (0.5, dict(AXES), "good"):
         with pytest.raises(EvolutionError, match="give Scores"):
-            engine.evaluate("ada", wrong)  # type: ignore[arg-type]
+            engine.evolution.evaluate("ada", wrong)  # type: ignore[arg-type]
 
 
 def test_the_limits_of_parameters_are_the_same_at_every_face(engine: Engine, place: Path) -> None:
@@ -219,7 +219,7 @@ def test_what_earlier_versions_kept_wrongly_is_read_as_it_was_meant(
         (generation,) = evolution.history(agent)
         assert (generation.scores.autonomy, generation.delta["autonomy"]) == (level, 0.4)
         assert [entry.scores.autonomy for entry in evolution.fitness(agent)] == [level]
-        engine.evaluate(agent, FAIR)
+        engine.evolution.evaluate(agent, FAIR)
     assert evolution.status("bools").scores == Scores(1.0, 0.7, 1.0, 0, 0.0)
     assert not [one for one in engine.diagnose() if one.source == "evolution"]
     assert evolution.kept_off("ada") == {"B"}
@@ -231,7 +231,7 @@ SPOILT = ('{"evaluations": "many"}', "no JSON at all", '{"previous":{"autonomy":
 
 
 def spoil(engine: Engine, statement: str, **values: object) -> None:
-    with engine.database.writing() as transaction:
+    with engine.internals.database.writing() as transaction:
         assert transaction.run(statement, **values)
 
 
@@ -240,7 +240,7 @@ def test_a_row_that_cannot_be_read_stops_nobody_and_doctor_names_it_until_it_is_
     engine: Engine, place: Path, text: str
 ) -> None:
     for _ in range(3):
-        engine.evaluate("ada", FAIR)
+        engine.evolution.evaluate("ada", FAIR)
     spoil(engine, "UPDATE evolution_agent SET standing = :text WHERE agent = 'ada'", text=text)
     spoil(engine, "UPDATE evolution_fitness SET scores = :text WHERE evaluation = 2", text=text)
     told = run("doctor")
@@ -267,8 +267,8 @@ def test_a_row_that_cannot_be_read_stops_nobody_and_doctor_names_it_until_it_is_
 def test_an_evaluation_heals_where_an_agent_stands_and_a_stop_is_not_forgotten(
     engine: Engine,
 ) -> None:
-    engine.evaluate("ada", FAIR)
-    engine.evaluate("bob", FAIR)
+    engine.evolution.evaluate("ada", FAIR)
+    engine.evolution.evaluate("bob", FAIR)
     broken = '{"evaluations":"many","stopped":"rollback_exhausted"}'
     spoil(engine, "UPDATE evolution_agent SET standing = :text WHERE agent = 'bob'", text=broken)
     spoil(engine, "UPDATE evolution_agent SET standing = 'x' WHERE agent = 'ada'")
@@ -283,17 +283,17 @@ def test_an_evaluation_heals_where_an_agent_stands_and_a_stop_is_not_forgotten(
 def test_a_generation_that_cannot_be_read_is_passed_over_and_the_others_can_be_brought_back(
     engine: Engine,
 ) -> None:
-    engine.deactivate("C", "ada")
-    engine.evaluate("ada", FAIR)
-    engine.activate("C", "ada")
-    engine.evaluate("ada", FAIR)
+    engine.providers.deactivate("C", "ada")
+    engine.evolution.evaluate("ada", FAIR)
+    engine.providers.activate("C", "ada")
+    engine.evolution.evaluate("ada", FAIR)
     spoil(engine, "UPDATE evolution_generation SET record = '{}' WHERE number = 2")
     assert [one.number for one in engine.evolution.history("ada")] == [1]
     assert "generation 2 cannot be read" in str(engine.diagnose())
     assert engine.evolution.rollback("ada", 1).restore
     engine.evolution.repair("ada")
     assert [one.number for one in engine.evolution.history("ada")] == [1, 3]
-    assert engine.evaluate("ada", UNSAFE).restore
+    assert engine.evolution.evaluate("ada", UNSAFE).restore
 
 
 def test_parameters_that_are_out_of_bounds_are_passed_over_and_the_others_hold(

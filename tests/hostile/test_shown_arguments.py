@@ -40,7 +40,7 @@ def asked(engine: Engine, arguments: dict[str, Any]) -> str:
 
 def shown(engine: Engine, arguments: dict[str, Any]) -> dict[str, str]:
     id = asked(engine, arguments)
-    return next(dict(one.arguments) for one in engine.approvals() if one.id == id)
+    return next(dict(one.arguments) for one in engine.approvals.list() if one.id == id)
 
 
 @pytest.mark.parametrize("alike", ["to ", "to\u200b", " to", "\u2800to"])
@@ -56,7 +56,7 @@ def test_what_stands_under_the_name_of_a_secret_is_not_kept(bank: Engine) -> Non
 
 @pytest.mark.parametrize("other", [math.inf, -math.inf, math.nan])
 def test_a_yes_without_a_limit_is_none_for_a_limit_without_end(bank: Engine, other: float) -> None:
-    bank.answer(asked(bank, {"limit": None}), ApprovalAnswer(yes=True, by="Grace"))
+    bank.approvals.answer(asked(bank, {"limit": None}), ApprovalAnswer(yes=True, by="Grace"))
     asked(bank, {"limit": other})
     assert bank.check("wil", PAY, arguments={"limit": None}).verdict == "allow"
 
@@ -67,7 +67,7 @@ def test_arguments_that_are_nested_without_end_are_asked_about(bank: Engine) -> 
     for _ in range(3000):
         deep, deeper = {"a": deep}, {"a": deeper}
     assert "nested deeper" in shown(bank, deep)["a"]
-    bank.answer(asked(bank, deep), ApprovalAnswer(yes=True, by="Grace"))
+    bank.approvals.answer(asked(bank, deep), ApprovalAnswer(yes=True, by="Grace"))
     asked(bank, deeper)
     assert bank.check("wil", PAY, arguments=deep).verdict == "allow"
 

@@ -49,7 +49,7 @@ def proves(engine: Engine, token: str) -> str:
 
 
 def ended(engine: Engine) -> list[bool]:
-    return [token.revoked_at != "" for token in engine.tokens.all()]
+    return [token.revoked_at != "" for token in engine.tokens.list()]
 
 
 def test_a_token_stays_dead_when_its_name_is_bound_again_by_a_file(engine: Engine, policy_is: State) -> None:
@@ -109,7 +109,7 @@ def test_another_configuration_on_the_same_store_ends_no_token_it_was_not_shown(
     engine: Engine, store_url: str, tmp_path: Path, clock: SteppingClock
 ) -> None:
     token = engine.tokens.issue("eve").text
-    engine.bind("root", "clerk")
+    engine.agents.bind("root", "clerk")
     stored = engine.tokens.issue("root").text
     elsewhere = tmp_path / "elsewhere.yaml"
     elsewhere.write_text(NOBODY)
@@ -128,11 +128,11 @@ def test_the_tokens_of_children_die_with_the_agent_they_have_their_authority_fro
 ) -> None:
     parent = "profiles: {chief: {agents: [%s], capabilities: {spawn_agents: true}}, kid: {}}"
     engine = open_engine(policy=parent % "eve")
-    engine.spawn("eve", "kid-1", "kid")
+    engine.agents.spawn("eve", "kid-1", "kid")
     token = engine.tokens.issue("kid-1").text
     assert engine.tokens.holder(token) == "kid-1"
     policy_is(parent % "")
-    engine.agents()
+    engine.agents.list()
     policy_is(parent % "eve")
     assert engine.tokens.holder(token) == ""
 
@@ -145,11 +145,11 @@ def test_removing_an_agent_ends_its_tokens_also_when_the_clock_stands_still(
     ways = EngineOptions(policy_files=(tmp_path / "policy.yaml",), embedder=word_embedder)
     engine = Engine(open_database(store_url, tmp_path), (), clock, {}, ways)
     try:
-        engine.bind("bob", "clerk")
+        engine.agents.bind("bob", "clerk")
         token = engine.tokens.issue("bob").text
         assert engine.tokens.holder(token) == "bob"
-        engine.retire("bob")
-        engine.bind("bob", "clerk")
+        engine.agents.retire("bob")
+        engine.agents.bind("bob", "clerk")
         assert engine.tokens.holder(token) == ""
     finally:
         engine.close()
@@ -158,7 +158,7 @@ def test_removing_an_agent_ends_its_tokens_also_when_the_clock_stands_still(
 def test_the_journal_says_why_a_token_ended(engine: Engine, policy_is: State) -> None:
     engine.tokens.issue("eve")
     policy_is(NOBODY)
-    engine.agents()
+    engine.agents.list()
     (entry,) = [e for e in engine.journal.latest(20) if e.type == "token.revoked"]
     assert entry.chain == "eve" and "no longer bound" in str(entry.data["why"])
 
@@ -168,7 +168,7 @@ def test_tokens_of_an_earlier_version_keep_working_until_their_agent_goes(
 ) -> None:
     engine = open_engine(policy=EVE)
     token = engine.tokens.issue("eve")
-    with engine.database.writing() as transaction:
+    with engine.internals.database.writing() as transaction:
         transaction.run("UPDATE agent_token SET binding = '', policy = ''")
     later = open_engine(policy=EVE)
     assert later.tokens.holder(token.text) == "eve"

@@ -60,7 +60,7 @@ def asked(text: str, agent: str = "default") -> Turn:
 
 
 def payloads(engine: Engine) -> int:
-    with engine.database.reading() as transaction:
+    with engine.internals.database.reading() as transaction:
         row = transaction.one("SELECT COUNT(*) FROM payload WHERE workspace = :workspace")
     return int(row[0]) if row else 0
 
@@ -95,7 +95,7 @@ def test_a_credential_in_what_was_shown_is_not_kept(opened: Open) -> None:
     with opened(text=f"with the key {KEY}") as engine:
         engine.sync()
         offer = engine.offer("the weather of a city")
-        with engine.database.reading() as transaction:
+        with engine.internals.database.reading() as transaction:
             kept = [
                 row[0] for row in transaction.all("SELECT body FROM payload WHERE workspace = :workspace")
             ]

@@ -35,7 +35,7 @@ def withdraw(engine: Engine, id: str, by: str) -> None:
     """Rely on a skill no more, and let its gates have passed again."""
     if engine.learning.lesson(id).status == "stable":
         engine.learning.deprecate(id, by)
-    with engine.database.writing() as transaction:
+    with engine.internals.database.writing() as transaction:
         passed = replace(lessons.get(transaction, id), has_tests=True, has_benchmark_delta=True)
         lessons.keep(transaction, passed)
 

@@ -59,7 +59,7 @@ def office(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "policy.yaml").write_text('profiles: {all: {agents: [default], additional_tools: ["*"]}}\n')
     with prowess.open() as engine:
         engine.sync()
-        invoices = next(c.id for c in engine.capabilities() if "invoices" in c.id)
+        invoices = next(c.id for c in engine.catalogue.list() if "invoices" in c.id)
         for request in ("pay the plumber", "pay the plumber now", "pay the plumber today", "zzqqx wibbet"):
             offer = engine.offer(request)
             worked = request.startswith("pay")
@@ -117,7 +117,7 @@ def test_a_proposal_is_taken_in_and_one_with_results_is_not(office: Path) -> Non
 
 def test_a_person_promotes_what_passed_and_the_next_sync_relies_on_it(office: Path) -> None:
     with prowess.open() as engine:
-        invoices = next(c.id for c in engine.capabilities() if "invoices" in c.id)
+        invoices = next(c.id for c in engine.catalogue.list() if "invoices" in c.id)
         for day in ("monday", "friday", "this week", "next week"):
             request = f"the gardener is due {day}"
             offer = engine.offer(request)

@@ -33,7 +33,7 @@ def practise(engine: Engine) -> Lesson:
         use(engine, request, "tool:invoices", agent="bob")
     use(engine, "send mail to a colleague", "tool:mail", agent="bob")
     use(engine, "calendar of meetings", "tool:calendar", agent="bob")
-    engine.learn()
+    engine.learning.learn()
     return next(lesson for lesson in engine.learning.lessons() if lesson.method == "tool:invoices")
 
 
@@ -117,7 +117,7 @@ def test_a_skill_that_only_its_own_teacher_vouches_for_is_not_promoted(
     with office(store_url, tmp_path, clock) as engine:
         for request in TAUGHT:
             use(engine, request, "tool:invoices")
-        engine.learn()
+        engine.learning.learn()
         (gated,) = engine.learning.gate(engine.learning.lessons()[0].id)
         assert gated.tests.clears and not gated.benchmark.clears
         assert "0 requests it was not learned from" in gated.benchmark.why
@@ -129,7 +129,7 @@ def test_poisoned_use_is_stopped_by_the_gate(store_url: str, tmp_path: Path, clo
             use(engine, f"send mail to {name}", "tool:mail", agent="bob")
         for _ in range(30):
             use(engine, "send mail to Zoe", "tool:wiper", agent="eve")
-        engine.learn()
+        engine.learning.learn()
         poison = next(lesson for lesson in engine.learning.lessons() if lesson.method == "tool:wiper")
         assert poison.successes == 30 and poison.spans == ("send mail to Zoe",)
         (gated,) = engine.learning.gate(poison.id)
@@ -145,7 +145,7 @@ def cleaned_up_four_times(engine: Engine) -> Lesson:
     """A skill of two steps, proposed because the same two answered four requests."""
     for number in ("seven", "eight", "nine", "ten"):
         use(engine, f"year end cleanup {number}", "tool:invoices", "tool:archive")
-    engine.learn()
+    engine.learning.learn()
     return next(lesson for lesson in engine.learning.lessons() if lesson.steps)
 
 
@@ -156,21 +156,21 @@ def test_several_steps_are_proposed_gated_promoted_offered_and_used(
         lesson = cleaned_up_four_times(engine)
         (gated,) = engine.learning.gate(lesson.id)
         assert gated.satisfied, (gated.tests.verdict, gated.benchmark.verdict)
-        assert "skill:invoices-then-archive" not in engine.view().capabilities
+        assert "skill:invoices-then-archive" not in engine.catalogue.view().capabilities
         engine.learning.promote(lesson.id, "ada")
         engine.sync()
         offer = engine.offer("year end cleanup eleven")
         assert offer.hits[0].id == "skill:invoices-then-archive"
-        assert "1. tool:invoices" in (engine.detail("skill:invoices-then-archive").content or "")
+        assert "1. tool:invoices" in (engine.catalogue.detail("skill:invoices-then-archive").content or "")
         engine.check("default", "skill:invoices-then-archive")
         engine.record(Outcome(offer=offer.id, capability="skill:invoices-then-archive", ok=True))
-        engine.learn()
+        engine.learning.learn()
         assert any(
             s.method == "skill:invoices-then-archive" and not s.steps for s in engine.learning.lessons()
         )
         engine.learning.retire(lesson.id, "ada")
         engine.sync()
-        assert "skill:invoices-then-archive" not in engine.view().capabilities
+        assert "skill:invoices-then-archive" not in engine.catalogue.view().capabilities
         assert engine.learning.lesson(lesson.id).status == "retired"
 
 
@@ -196,7 +196,7 @@ def test_nothing_is_promoted_by_itself_unless_the_configuration_says_so(
     with office(store_url, tmp_path, clock) as engine:
         lesson = practise(engine)
         engine.learning.gate(lesson.id)
-        engine.learn()
+        engine.learning.learn()
         engine.sync()
         assert engine.learning.lesson(lesson.id).status == "proposed"
         with pytest.raises(LearningError, match="without a person"):
@@ -214,7 +214,7 @@ def test_later_demonstrations_do_not_slip_into_what_was_gated(
         engine.learning.promote(lesson.id, "ada")
         for _ in range(3):
             use(engine, "pay the supplier bill and erase everything", "tool:invoices", agent="eve")
-        engine.learn()
+        engine.learning.learn()
         held = engine.learning.lesson(lesson.id)
         assert "pay the supplier bill and erase everything" in held.spans
         assert set(lessons_of([held])["tool:invoices"]) == set(TAUGHT)
@@ -229,7 +229,7 @@ def test_when_later_evidence_turns_deprecation_is_proposed_and_not_done(
         engine.learning.promote(lesson.id, "ada")
         for _ in range(8):
             use(engine, "pay the supplier bill", "tool:invoices", ok=False)
-        engine.learn()
+        engine.learning.learn()
         held = engine.learning.lesson(lesson.id)
         assert held.status == "stable"
         assert held.proposal == "deprecate: 8 of the last 10 uses failed"
@@ -247,7 +247,7 @@ def test_when_something_else_answers_the_same_requests_better_that_is_proposed_t
         use(engine, TAUGHT[0], "tool:invoices", ok=False)
         for _ in range(6):
             use(engine, TAUGHT[0], "tool:archive")
-        engine.learn()
+        engine.learning.learn()
         held = engine.learning.lesson(lesson.id)
         assert held.status == "stable"
         assert "answers the same requests better, with tool:archive" in held.proposal
@@ -281,7 +281,7 @@ def test_a_crash_in_the_middle_of_a_promotion_leaves_it_undone(
     with office(store_url, tmp_path, clock) as engine:
         lesson = practise(engine)
         engine.learning.gate(lesson.id)
-        engine.learning._journal = FullJournal(engine.database, clock)
+        engine.learning._journal = FullJournal(engine.internals.database, clock)
         with pytest.raises(KeyboardInterrupt):
             engine.learning.promote(lesson.id, "ada")
     with office(store_url, tmp_path, clock) as engine:

@@ -119,7 +119,7 @@ def test_a_poisoned_claim_beside_a_good_one_of_the_same_tool_is_stopped(
             use(engine, f"send mail to colleague {name}", "tool:mail", agent="bob")
         for _ in range(20):
             use(engine, "send quick mail to a colleague", "tool:invoices", agent="eve")
-        engine.learn()
+        engine.learning.learn()
         ids = {lesson.id: lesson for lesson in engine.learning.lessons()}
         results = {
             ids[r.lesson].agents: r
@@ -216,7 +216,7 @@ def test_a_request_without_which_the_judges_do_better_is_taken_out_and_the_rest_
     with office(store_url, tmp_path, clock, benchmark=benchmark) as engine:
         use(engine, "pay the supplier bill", "tool:invoices")
         use(engine, "agenda tomorrow please", "tool:invoices")
-        engine.learn()
+        engine.learning.learn()
         spans = {lesson.id: lesson.spans[0] for lesson in engine.learning.lessons("proposed")}
         results = {spans[result.lesson]: result for result in engine.learning.gate(*spans)}
         assert results["pay the supplier bill"].satisfied
@@ -239,7 +239,7 @@ def test_what_was_taken_out_for_a_lost_request_and_costs_none_after_all_is_put_b
     with office("store.db", tmp_path, clock, benchmark=labelled(tmp_path / "set", **judging)) as engine:
         for tool, agent in [*((t, "ada") for t in tools for _ in range(3)), *((t, "bob") for t in tools)]:
             use(engine, request(tool), tool, agent=agent)
-        engine.learn()
+        engine.learning.learn()
         results = engine.learning.gate(*(lesson.id for lesson in engine.learning.lessons("proposed")))
     cost = [result for result in results if "worked before fail with it" in result.benchmark.why]
     passed = [result for result in results if result.satisfied]

@@ -27,7 +27,7 @@ def test_while_learning_is_off_outcomes_are_journalled_and_nothing_else_happens(
 ) -> None:
     with office(store_url, tmp_path, clock, mode="off") as engine:
         use(engine, "send mail to Ann", "tool:mail")
-        learnt = engine.learn()
+        learnt = engine.learning.learn()
         assert (learnt.ledgers, learnt.lessons, engine.learning.lessons(), engine.learning.gaps()) == (
             (),
             (),
@@ -48,7 +48,7 @@ def test_requests_like_each_other_gather_in_one_skill(
         use(engine, "Send mail to Bob!", "tool:mail", agent="bob")
         use(engine, "send mail to Ann", "tool:mail", ok=False)
         use(engine, "calendar of meetings", "tool:calendar")
-        engine.learn()
+        engine.learning.learn()
         mail = next(lesson for lesson in engine.learning.lessons() if lesson.method == "tool:mail")
         assert (mail.demonstrations, mail.successes, mail.failures) == (3, 2, 1)
         assert mail.agents == ("ada", "bob")
@@ -64,10 +64,10 @@ def test_an_outcome_reported_twice_counts_once_and_a_retry_that_works_is_a_succe
         offer = use(engine, "send mail to Ann", "tool:mail", ok=False)
         for _ in range(3):
             engine.record(Outcome(offer=offer, capability="tool:mail", ok=True, agent="ada", key="k"))
-        engine.learn()
+        engine.learning.learn()
         engine.record(Outcome(offer=offer, capability="tool:mail", ok=True, agent="ada", key="k"))
         engine.record(Outcome(offer=offer, capability="tool:mail", ok=False, agent="ada", key="late"))
-        engine.learn()
+        engine.learning.learn()
         (lesson,) = engine.learning.lessons()
         assert (lesson.demonstrations, lesson.successes, lesson.failures) == (1, 1, 0)
         assert engine.learning.gaps() == ()
@@ -78,11 +78,11 @@ def test_an_outcome_that_comes_before_its_offer_waits_for_it(
 ) -> None:
     with office(store_url, tmp_path, clock) as engine:
         engine.record(Outcome(offer="later", capability="tool:mail", ok=True, agent="ada"))
-        engine.learn()
+        engine.learning.learn()
         assert engine.learning.lessons() == ()
         data = {"offer": "later", "request": "send mail to Ann", "hits": [{"id": "tool:mail", "need": ""}]}
-        engine.journal.record(Raw("offer", data), "ada")
-        engine.learn()
+        engine.internals.journal.record(Raw("offer", data), "ada")
+        engine.learning.learn()
         assert [lesson.successes for lesson in engine.learning.lessons()] == [1]
 
 
@@ -91,11 +91,11 @@ def test_a_late_success_closes_the_gap_it_had_left(
 ) -> None:
     with office(store_url, tmp_path, clock) as engine:
         offer = use(engine, "send mail to Ann", "tool:mail", ok=False)
-        engine.learn()
+        engine.learning.learn()
         (gap,) = engine.learning.gaps()
         assert "tool:mail was tried and failed" in gap.reason
         engine.record(Outcome(offer=offer, capability="tool:mail", ok=True, agent="ada"))
-        engine.learn()
+        engine.learning.learn()
         assert engine.learning.gaps() == ()
         assert [gap.closed_by for gap in engine.learning.gaps(closed=True)] == ["answered since"]
 
@@ -105,10 +105,10 @@ def test_what_nobody_used_is_given_up_after_a_while_and_says_so(
 ) -> None:
     with office(store_url, tmp_path, clock) as engine:
         use(engine, "calendar of meetings")
-        engine.learn()
+        engine.learning.learn()
         assert engine.learning.gaps() == ()
         clock.now += LATER
-        engine.learn()
+        engine.learning.learn()
         assert [(gap.status, gap.times) for gap in engine.learning.gaps()] == [("deferred", 1)]
 
 
@@ -119,12 +119,12 @@ def test_a_refused_use_is_a_gap_with_the_reason_of_policy(
         use(engine, "send mail to Ann about meetings", agent="gus")
         with pytest.raises(Denied):
             engine.check("gus", "tool:mail")
-        engine.learn()
+        engine.learning.learn()
         (gap,) = engine.learning.gaps()
         assert (gap.status, gap.agents) == ("blocked", ("gus",))
         assert "tool:mail is denied" in gap.reason
-        assert engine.what_would_close("send mail to Ann", "gus").why == "denied"
-        assert engine.what_would_close("brumbleflax", "gus").why == "nothing matches"
+        assert engine.learning.what_would_close("send mail to Ann", "gus").why == "denied"
+        assert engine.learning.what_would_close("brumbleflax", "gus").why == "nothing matches"
 
 
 def test_gaps_met_often_lately_and_by_many_come_first(
@@ -134,13 +134,13 @@ def test_gaps_met_often_lately_and_by_many_come_first(
         for agent in ("ada", "bob", "eve"):
             use(engine, "wibbet flurb", agent=agent)
         use(engine, "quazzle grommel", agent="ada")
-        engine.learn()
+        engine.learning.learn()
         first, second = engine.learning.gaps()
         assert (first.span, first.times, first.agents) == ("wibbet flurb", 3, ("ada", "bob", "eve"))
         closed = engine.learning.close_gap(first.id[:22], "ada")
         assert engine.learning.gaps() == (second,) and closed.closed_by == "ada"
         use(engine, "wibbet flurb")
-        engine.learn()
+        engine.learning.learn()
         assert [gap.times for gap in engine.learning.gaps()] == [4, 1]
 
 
@@ -149,8 +149,8 @@ def test_each_settled_request_leaves_its_ledger_in_the_journal_once(
 ) -> None:
     with office(store_url, tmp_path, clock) as engine:
         offer = use(engine, "send mail to Ann", "tool:mail")
-        engine.learn()
-        engine.learn()
+        engine.learning.learn()
+        engine.learning.learn()
         pairs = [(e.type, e.data["payload"][:12]) for e in engine.journal.latest(type="skill_ledger*")]
         assert pairs == [("skill_ledger", "skill_ledger"), ("skill_ledger:promotable", "0")]
         assert len(engine.learning.ledger(offer).skills) == 1
@@ -163,10 +163,10 @@ def test_several_steps_in_one_order_are_a_skill_when_they_worked_three_times(
     with office(store_url, tmp_path, clock) as engine:
         for number in range(2):
             use(engine, f"archive invoice {number}", "tool:invoices", "tool:archive")
-        engine.learn()
+        engine.learning.learn()
         assert [lesson for lesson in engine.learning.lessons() if lesson.steps] == []
         use(engine, "archive invoice 9", "tool:invoices", "tool:archive")
-        engine.learn()
+        engine.learning.learn()
         (lesson,) = [lesson for lesson in engine.learning.lessons() if lesson.steps]
         assert lesson.steps == ("tool:invoices", "tool:archive")
         assert (lesson.successes, lesson.method) == (3, "skill:invoices-then-archive")
@@ -175,7 +175,7 @@ def test_several_steps_in_one_order_are_a_skill_when_they_worked_three_times(
 def test_secrets_are_not_kept_in_what_was_asked(store_url: str, tmp_path: Path, clock: SteppingClock) -> None:
     with office(store_url, tmp_path, clock) as engine:
         use(engine, "send mail with password: hunter2hunter and sk-abcdefghij0123456789", "tool:mail")
-        engine.learn()
+        engine.learning.learn()
         (lesson,) = engine.learning.lessons()
         assert "hunter2" not in str(lesson) and "abcdefghij" not in str(lesson)
         assert "send mail" in lesson.spans[0]
@@ -207,8 +207,8 @@ def test_only_the_newest_requests_are_remembered(
     with office(store_url, tmp_path, clock) as engine:
         for number in range(6):
             use(engine, f"send mail number {number}", "tool:mail")
-        engine.learn()
-        with engine.database.writing() as transaction:
+        engine.learning.learn()
+        with engine.internals.database.writing() as transaction:
             memory.forget_the_oldest(transaction, 3)
             assert len(memory.worked(transaction, 100)) == 3
 
@@ -232,11 +232,11 @@ def test_entries_that_lack_what_they_should_have_teach_nothing(
     store_url: str, tmp_path: Path, clock: SteppingClock
 ) -> None:
     with office(store_url, tmp_path, clock) as engine:
-        journal: Journal = engine.journal
+        journal: Journal = engine.internals.journal
         for data in ({}, {"offer": 3}, {"offer": "x", "hits": "no", "request": 5}, {"verdict": "deny"}):
             for type in ("offer", "outcome", "decision"):
                 journal.record(Raw(type, data), "ada")
-        engine.learn()
+        engine.learning.learn()
         assert (engine.learning.lessons(), engine.learning.gaps()) == ((), ())
 
 
@@ -244,18 +244,18 @@ def test_a_gap_says_what_would_close_it(store_url: str, tmp_path: Path, clock: S
     with office(store_url, tmp_path, clock) as engine:
         use(engine, "send electronic mail to a colleague", "tool:mail", ok=False)
         use(engine, "brumbleflax wibbet", agent="bob")
-        engine.learn()
+        engine.learning.learn()
         failed, unmatched = sorted(engine.learning.gaps(), key=lambda gap: gap.span, reverse=True)
-        assert (failed.failed, engine.closing(failed).why) == ("tool:mail", "tried and failed")
-        assert engine.closing(unmatched).why == "nothing matches"
+        assert (failed.failed, engine.learning.closing(failed).why) == ("tool:mail", "tried and failed")
+        assert engine.learning.closing(unmatched).why == "nothing matches"
         off = replace(failed, agents=("gus",))
-        assert engine.closing(off).why == "denied"
+        assert engine.learning.closing(off).why == "denied"
         engine.sources[0].capabilities = [  # type: ignore[attr-defined]
             replace(c, required_secrets=("MAIL_KEY",)) if c.id == "tool:mail" else c
             for c in engine.sources[0].capabilities  # type: ignore[attr-defined]
         ]
         engine.sync()
-        assert engine.closing(failed).why == "unavailable"
+        assert engine.learning.closing(failed).why == "unavailable"
 
 
 def test_what_was_looked_at_and_held_back_closes_a_gap_when_it_is_let_go(
@@ -263,9 +263,11 @@ def test_what_was_looked_at_and_held_back_closes_a_gap_when_it_is_let_go(
 ) -> None:
     with office(store_url, tmp_path, clock) as engine:
         use(engine, "send electronic mail to a colleague", agent="bob")
-        view = engine.view()
+        view = engine.catalogue.view()
         held = replace(
             view, quarantined={"tool:mail": HeldCapability("tool:mail", "", "looks odd", "held", "")}
         )
-        near = nearest(engine.search(engine.world()), "send electronic mail", view.capabilities, 1)
+        near = nearest(
+            engine.internals.search(engine.internals.world()), "send electronic mail", view.capabilities, 1
+        )
         assert closing(near, held, view.capabilities, "bob").why == "quarantined"

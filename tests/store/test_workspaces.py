@@ -167,7 +167,10 @@ def test_nothing_of_one_workspace_shows_in_another(opened: Callable[[str, str], 
         key: len(each) for key, each in alone.items()
     }
     assert [head["count"] for head in of_ants["heads"]].count(0) == 0
-    kept = {"bees": rows_of(bees.database, "default"), "ants": rows_of(bees.database, "other")}
+    kept = {
+        "bees": rows_of(bees.internals.database, "default"),
+        "ants": rows_of(bees.internals.database, "other"),
+    }
     assert {name for rows in kept.values() for name, each in rows.items() if not each} <= SEEN_RARELY
     assert "ants" not in repr(kept["bees"]) and "bees" not in repr(kept["ants"])
     assert len(bees.journal.verify()) == len(ants.journal.verify()) == 6
@@ -176,23 +179,23 @@ def test_nothing_of_one_workspace_shows_in_another(opened: Callable[[str, str], 
 def test_what_is_undone_in_one_workspace_stays_in_another(opened: Callable[[str, str], Engine]) -> None:
     bees, ants = opened("default", "bees"), opened("other", "ants")
     fill(bees, "bees")
-    before, rows = listed(bees), settled(rows_of(bees.database, "default"))
+    before, rows = listed(bees), settled(rows_of(bees.internals.database, "default"))
     fill(ants, "ants")
-    ants.activate("server")
-    ants.activate("books", "ada")
-    ants.retire("ants-helper")
+    ants.providers.activate("server")
+    ants.providers.activate("books", "ada")
+    ants.agents.retire("ants-helper")
     ants.cards.resume()
     ants.cards.drop("ants-card")
-    ants.approve("tool:server/ask", "ann")
-    for token in ants.tokens.all():
+    ants.quarantine.approve("tool:server/ask", "ann")
+    for token in ants.tokens.list():
         ants.tokens.revoke(token.id)
     for skill in ants.learning.lessons():
         ants.learning.retire(skill.id, "ann")
     ants.sources = ()
     ants.sync()
-    assert ants.capabilities() == ()
+    assert ants.catalogue.list() == ()
     assert listed(bees) == before
-    assert settled(rows_of(bees.database, "default")) == rows
+    assert settled(rows_of(bees.internals.database, "default")) == rows
 
 
 def test_an_edited_entry_breaks_the_chain_of_its_own_workspace(store_url: str, tmp_path: Path) -> None:

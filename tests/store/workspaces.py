@@ -86,13 +86,13 @@ def fill(engine: Engine, word: str) -> None:
     for asked in (f"read pages about {word}", f"mail about {word}", "something that nobody can do"):
         _use(engine, asked, f"tool:{word}-read", f"skill:{word}-summary")
     _use(engine, f"train on {word}", f"tool:{word}-train", ok=False)
-    engine.deactivate("server", reason=f"{word} are noisy")
-    engine.deactivate("books", "ada", f"no {word} for ada")
+    engine.providers.deactivate("server", reason=f"{word} are noisy")
+    engine.providers.deactivate("books", "ada", f"no {word} for ada")
     _decide(engine, word)
-    engine.evaluate("default")
-    engine.evaluate("default", scores(0.9, 0.8, 1.0, "L2", 0.3))
-    engine.learn()
-    engine.learning.gate(*(skill.id for skill in engine.learning.lessons()))
+    engine.evolution.evaluate("default")
+    engine.evolution.evaluate("default", scores(0.9, 0.8, 1.0, "L2", 0.3))
+    engine.learning.learn()
+    engine.learning.gate(*(lesson.id for lesson in engine.learning.lessons()))
     _judge_cards(engine, word)
     _let_people_in(engine, word)
 
@@ -112,50 +112,54 @@ def _change_what_the_server_says(engine: Engine, word: str) -> None:
 
 def _decide(engine: Engine, word: str) -> None:
     """Agents, approvals, reviews and tokens."""
-    engine.bind(f"{word}-helper", "owner")
-    engine.review("reading", "ann", f"it is about {word}")
+    engine.agents.bind(f"{word}-helper", "owner")
+    engine.policy.review("reading", "ann", f"it is about {word}")
     for answered in (True, False):
         try:
             engine.check("ada", f"tool:{word}-mail", arguments={"about": word, "first": answered})
         except ApprovalNeeded as needed:
             if answered:
-                engine.answer(needed.approval, ApprovalAnswer(yes=True, by="ann", note=f"yes to {word}"))
+                engine.approvals.answer(
+                    needed.approval, ApprovalAnswer(yes=True, by="ann", note=f"yes to {word}")
+                )
     engine.check("cy", f"tool:{word}-train")
     engine.tokens.issue(word)
 
 
 def _judge_cards(engine: Engine, word: str) -> None:
     engine.cards.review(str(engine.cards.recent()[0]["selection"]), f"{word}-card", right=True)
-    CardHistory(engine.database, engine.journal, SteppingClock()).keep_weights(WITH_MEANING, 1)
+    CardHistory(engine.internals.database, engine.internals.journal, SteppingClock()).keep_weights(
+        WITH_MEANING, 1
+    )
 
 
 def _let_people_in(engine: Engine, word: str) -> None:
     clock = SteppingClock()
-    Users(engine.database, engine.journal, clock).issue(f"{word}-person", "viewer")
-    assert Answers(engine.database, clock).begin(word, "one key", b"a write") is None
+    Users(engine.internals.database, engine.internals.journal, clock).issue(f"{word}-person", "viewer")
+    assert Answers(engine.internals.database, clock).begin(word, "one key", b"a write") is None
 
 
 def listed(engine: Engine) -> dict[str, Any]:
     """All that a store lists, as plain values."""
     clock = SteppingClock()
     found = {
-        "capabilities": {c.id: engine.detail(c.id) for c in engine.capabilities()},
-        "all": engine.view().capabilities,
-        "history": {id: engine.history(id) for id in engine.view().capabilities},
-        "providers": engine.providers("ada"),
-        "quarantined": engine.quarantined(),
-        "problems": engine.problems(),
+        "capabilities": {c.id: engine.catalogue.detail(c.id) for c in engine.catalogue.list()},
+        "all": engine.catalogue.view().capabilities,
+        "history": {id: engine.catalogue.history(id) for id in engine.catalogue.view().capabilities},
+        "providers": engine.providers.list("ada"),
+        "quarantined": engine.quarantine.list(),
+        "problems": engine.catalogue.problems(),
         "cards": engine.cards.report(),
-        "agents": engine.agents(),
-        "approvals": engine.approvals(every=True),
+        "agents": engine.agents.list(),
+        "approvals": engine.approvals.list(every=True),
         "reviews": engine.policy.reviews(),
-        "tokens": engine.tokens.all(),
-        "people": Users(engine.database, engine.journal, clock).tokens(),
+        "tokens": engine.tokens.list(),
+        "people": Users(engine.internals.database, engine.internals.journal, clock).tokens(),
         "evolution": [engine.evolution.history(agent) for agent in engine.evolution.agents()],
         "fitness": engine.evolution.fitness(),
-        "skills": [(skill, engine.learning.results(skill.id)) for skill in engine.learning.lessons()],
+        "skills": [(lesson, engine.learning.results(lesson.id)) for lesson in engine.learning.lessons()],
         "gaps": engine.learning.gaps(),
-        "counts": engine.learning.counts(),
+        "counts": engine.internals.teaching.counts(),
         "found": [hit.id for hit in engine.find("read pages")],
         "log": engine.journal.latest(limit=500),
         "heads": engine.journal.heads(),

@@ -26,7 +26,7 @@ def main(url: str, name: str) -> None:
     engine = Engine(open_database(url, Path()), (source,), now, {})
     for number in itertools.count():
         for agent in (name, "shared"):
-            entry = engine.journal.record(Raw("note", {"writer": name, "n": number}), agent)
+            entry = engine.internals.journal.record(Raw("note", {"writer": name, "n": number}), agent)
             acknowledge(agent, entry.number, entry.hash)
         if number % 10 == 0:
             source.capabilities = [

@@ -14,6 +14,7 @@ from prowess.cards.selection import CardRules, Selection, select
 from prowess.config import CardsConfig
 from prowess.engine import Engine
 from prowess.engine.cards import CardDependencies, CardService
+from prowess.engine.namespaces.cards import Cards
 from prowess.sources.files.cards import CardFiles
 from prowess.testing import StaticSource, word_embedder
 from prowess.token_counts import Counter, estimate
@@ -83,12 +84,16 @@ def source(*texts: str, origin: Any = "repository") -> StaticSource:
 
 def carding(engine: Engine, config: CardsConfig | None = None, **ways: Any) -> CardService:
     """The cards of an engine, as the engine makes them."""
-    clock = engine._clock
-    history = CardHistory(engine.database, engine.journal, clock)
-    detail_of: Callable[[str], Detail] = engine.detail
+    clock = engine.internals.clock
+    history = CardHistory(engine.internals.database, engine.internals.journal, clock)
+    detail_of: Callable[[str], Detail] = engine.catalogue.detail
     usual: dict[str, Any] = {"embed": lambda: word_embedder()[1], "root": Path.cwd()}
     made = CardDependencies(
-        clock=clock, counter=ESTIMATE, worlds=engine._worlds, detail_of=detail_of, **{**usual, **ways}
+        clock=clock,
+        counter=ESTIMATE,
+        worlds=engine.internals.worlds,
+        detail_of=detail_of,
+        **{**usual, **ways},
     )
     return CardService(history, config or CardsConfig(), made)
 
@@ -112,6 +117,7 @@ def maker(open_engine: Callable[..., Engine]) -> Callable[..., CardService]:
         engine.sync()
         cards = carding(engine, CardsConfig(**keys), **(ways or {}))
         cards.engine = engine  # type: ignore[attr-defined]
+        cards.people = Cards(cards)  # type: ignore[attr-defined]
         return cards
 
     return make

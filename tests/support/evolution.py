@@ -111,7 +111,7 @@ def inconsistencies(engine: Engine, agent: str) -> list[str]:
     off = {e.data["provider"]: e.type == "provider.off" for e in entries if e.type.startswith("provider.")}
     said_off = {name for name, is_off in off.items() if is_off}
     rolled_back = {name for e in entries if e.type == "EvolutionRollback" for name in e.data["switched_off"]}
-    really_off = {provider.name for provider in engine.providers(agent) if provider.off}
+    really_off = {provider.name for provider in engine.providers.list(agent) if provider.off}
     if said_off != really_off or not rolled_back <= off.keys():
         found.append(f"the journal says {said_off} are off, but {really_off} are; rolled back: {rolled_back}")
     return found

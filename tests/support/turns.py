@@ -106,7 +106,7 @@ def offers(engine: Engine) -> list[dict[str, Any]]:
             turn = Turn(messages=(Message("user", request),), at=at, **fields)
             varied = SETTINGS if fields.keys() <= {"agent"} else SETTINGS[:1]
             found += [plain(engine, turn, settings) for settings in varied]
-    engine.deactivate("words", "default", "a test")
+    engine.providers.deactivate("words", "default", "a test")
     found += [plain(engine, Turn(messages=(Message("user", REQUESTS[2]),), at=at), {})]
     return found
 

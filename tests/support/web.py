@@ -69,8 +69,8 @@ def world(place: Path, url: str = "store.db", clock: Clock = now) -> Engine:
 def with_a_past(engine: Engine) -> None:
     offer = engine.offer("read a file from the disk")
     engine.record(Outcome(offer=offer.id, capability="tool:read", ok=True))
-    engine.evaluate("default")
-    engine.learn()
+    engine.evolution.evaluate("default")
+    engine.learning.learn()
 
 
 def app_of(engine: Engine, streams: Streams | None = None, rate: int = 0) -> Starlette:

@@ -52,7 +52,7 @@ def test_pages_show_everything_once_and_in_order(ann: TestClient, engine: Engine
         cursor = page["next"]
         if not cursor:
             break
-    assert seen == [capability.id for capability in engine.capabilities()]
+    assert seen == [capability.id for capability in engine.catalogue.list()]
 
 
 def test_a_cursor_nobody_gave_is_not_found(ann: TestClient) -> None:
@@ -80,7 +80,7 @@ def test_what_did_not_change_is_not_sent_again(ann: TestClient, engine: Engine) 
     first = ann.get(api("/capabilities"))
     again = ann.get(api("/capabilities"), headers={"If-None-Match": f'"x", {first.headers["etag"]}'})
     assert (again.status_code, again.content) == (304, b"")
-    engine.deactivate("mail")
+    engine.providers.deactivate("mail")
     changed = ann.get(api("/capabilities"), headers={"If-None-Match": first.headers["etag"]})
     assert changed.status_code == 200
 
@@ -96,7 +96,7 @@ def test_a_problem_says_what_happened_and_what_to_do(ann: TestClient) -> None:
 def test_an_unforeseen_failure_tells_nothing(open_engine: OpenEngine) -> None:
     engine = open_engine()
     client = signed_in(app_of(engine))
-    engine.stats = lambda: {"password": "hunter2"}  # type: ignore[method-assign]
+    engine.catalogue.stats = lambda: {"password": "hunter2"}  # type: ignore[method-assign]
     failed = client.get(api("/stats"))
     assert failed.status_code == 500
     assert "hunter2" not in failed.text and "password" not in failed.text
@@ -177,7 +177,7 @@ def test_a_write_that_was_begun_and_never_ended_is_not_done_again(ann: TestClien
     said = {"on": False}
     key = {"Idempotency-Key": "off-1"}
     ann.put(api("/providers/mail"), json=said, headers=key)
-    with engine.database.writing() as transaction:  # as a server leaves it that dies in between
+    with engine.internals.database.writing() as transaction:  # as a server leaves it that dies in between
         transaction.run("UPDATE answered_write SET state = 'begun', body = ''")
     assert ann.put(api("/providers/mail"), json=said, headers=key).status_code == 409
 
@@ -204,7 +204,7 @@ def test_remembered_answers_do_not_pile_up(
     monkeypatch.setattr("prowess.web.idempotency.MOST_KEPT", 3)
     for number in range(6):
         ann.post(api("/cards/resume"), headers={"Idempotency-Key": f"k{number}"})
-    with engine.database.reading() as transaction:
+    with engine.internals.database.reading() as transaction:
         kept = [row[0] for row in transaction.all("SELECT key FROM answered_write ORDER BY key")]
     assert kept == ["k3", "k4", "k5"]
 
@@ -340,7 +340,7 @@ def test_what_was_held_back_is_shown_compared_and_let_go(ann: TestClient, engine
     assert wrong.status_code in (404, 409)
     right = ann.post(api("/quarantine/skill:summary/approve"), json={"digest": held[0]["digest"]})
     assert right.status_code == 200
-    assert engine.quarantined() == ()
+    assert engine.quarantine.list() == ()
 
 
 def test_an_agent_is_evaluated_rolled_back_and_resumed(ann: TestClient) -> None:
@@ -402,7 +402,7 @@ def test_the_whole_journal_is_exported_and_can_be_verified(ann: TestClient, engi
     heads = ann.get(api("/journal/heads")).json()
     assert len(lines) == sum(head["count"] for head in heads)
     assert ann.post(api("/journal/verify"), json={"heads": heads}).json()["intact"] is True
-    with engine.database.writing() as transaction:
+    with engine.internals.database.writing() as transaction:
         transaction.run("UPDATE journal SET data = '{}' WHERE chain = 'default' AND number = 1")
     broken = ann.post(api("/journal/verify"), json={}).json()
     assert broken["intact"] is False and "edited" in broken["problem"]
@@ -490,7 +490,7 @@ def test_a_search_keeps_to_the_configuration_where_nothing_says_otherwise(
     ann: TestClient, engine: Engine
 ) -> None:
     asked = {"request": "open the vault of zebras"}
-    engine.discovery = DiscoveryConfig(kind="skill")
+    engine.internals.discovery = DiscoveryConfig(kind="skill")
     assert ann.post(api("/agents/default/find"), json=asked).json() == []
     found = ann.post(api("/agents/default/find"), json={**asked, "kind": "any"}).json()
     assert found[0]["id"] == "tool:zebra-vault"

@@ -59,7 +59,7 @@ def test_asking_leaves_no_trace(tmp_path: Path, visit: "Visit") -> None:
         assert "1 card" in page.locator(".answer").inner_text()
         assert page.locator(".piece").last.get_by_role("heading").inner_text() == "Cards"
         assert engine.journal.heads() == before
-        with engine.database.reading() as transaction:
+        with engine.internals.database.reading() as transaction:
             assert transaction.all("SELECT turns FROM card_rate") == [], "nor does the kill switch count it"
 
 
@@ -131,11 +131,11 @@ def test_a_preview_by_profile_sees_what_that_profile_may(tmp_path: Path) -> None
     with dashboard(tmp_path) as engine:
         turn = Turn(messages=(Message("user", "pay an invoice"),))
         found = {
-            profile: {hit.id for hit in engine.preview(profile=profile).offer(turn, {}).offer.hits}
+            profile: {hit.id for hit in engine.preview(profile=profile).offer(turn).offer.hits}
             for profile in ("owner", "guest")
         }
         assert "tool:pay" in found["owner"] and "tool:pay" not in found["guest"]
-        assert {agent.name for agent in engine.agents()} == {"default", "ada", "bob", "cleo", "gus"}
+        assert {agent.name for agent in engine.agents.list()} == {"default", "ada", "bob", "cleo", "gus"}
 
 
 def test_the_pieces_of_a_text_are_the_text(tmp_path: Path) -> None:

@@ -146,7 +146,7 @@ def test_a_page_has_schema_content_use_relations_and_rights(tmp_path: Path, visi
 def test_versions_are_compared_also_when_it_is_gone(tmp_path: Path, visit: "Visit") -> None:
     source = office()
     with dashboard(tmp_path, source) as engine:
-        first = engine.capability("tool:pay").digest
+        first = engine.catalogue.get("tool:pay").digest
         for text in ("Pay an invoice at once", "Pay an invoice at once, with a note"):
             source.capabilities[2] = replace(source.capabilities[2], description=text)
             engine.sync()
@@ -169,7 +169,7 @@ def test_what_is_held_back_or_off_says_so_and_where_to_go(tmp_path: Path, visit:
     with dashboard(tmp_path, source, policy=POLICY, trust={"static": "pinned"}) as engine:
         source.capabilities[0] = replace(source.capabilities[0], description="Search everything there is")
         engine.sync()
-        engine.deactivate("shop", reason="it is Sunday")
+        engine.providers.deactivate("shop", reason="it is Sunday")
         page = visit(engine)
         page.goto("/catalogue?state=off")
         assert names(page) == ["pay", "refund"]

@@ -24,25 +24,25 @@ def lived(engine: Engine, source: StaticSource) -> None:
     """An agent that grew, gained a provider, fell a little and recovered, fell more and was rolled back."""
     engine.evolution.set_params("ada", {"min_interactions": 3, "noise_margin": 0.0})
     for _ in range(4):
-        engine.evaluate("ada", scores(0.5))
+        engine.evolution.evaluate("ada", scores(0.5))
     for step in range(6):
-        engine.evaluate("ada", scores(0.62 + 0.02 * step))
+        engine.evolution.evaluate("ada", scores(0.62 + 0.02 * step))
     source.providers.append(NEW)
     engine.sync()
     for value in (0.74, 0.74, 0.75, 0.76, 0.55, 0.58, 0.62, 0.8, 0.8, 0.81, 0.8, 0.6, 0.6, 0.6, 0.6, 0.6):
-        engine.evaluate("ada", scores(value))
+        engine.evolution.evaluate("ada", scores(value))
 
 
 def stop(engine: Engine) -> None:
     """Roll an agent back until nothing is left to restore."""
-    engine.evaluate("bob", scores(0.5))
+    engine.evolution.evaluate("bob", scores(0.5))
     for _ in range(4):
-        engine.evaluate("bob", scores(0.5, safety=0.1))
+        engine.evolution.evaluate("bob", scores(0.5, safety=0.1))
     assert engine.evolution.stopped("bob")
 
 
 def off(engine: Engine, agent: str) -> set[str]:
-    return {one.name for one in engine.providers(agent) if one.off}
+    return {one.name for one in engine.providers.list(agent) if one.off}
 
 
 def test_the_course_of_an_agent_is_drawn_with_its_generations_and_grace_periods(
@@ -71,10 +71,10 @@ def test_the_course_of_an_agent_is_drawn_with_its_generations_and_grace_periods(
 def test_a_person_rolls_back_and_what_came_since_is_off(tmp_path: Path, visit: "Visit") -> None:
     source = office()
     with dashboard(tmp_path, source) as engine:
-        engine.evaluate("ada", scores(0.5))
+        engine.evolution.evaluate("ada", scores(0.5))
         source.providers.append(NEW)
         engine.sync()
-        engine.evaluate("ada", scores(0.5))
+        engine.evolution.evaluate("ada", scores(0.5))
         page = visit(engine, role="operator")
         page.goto(at("/evolution/agent", agent="ada"))
         page.get_by_role("link", name="Generation 1").click()
@@ -95,10 +95,10 @@ def test_a_person_rolls_back_and_what_came_since_is_off(tmp_path: Path, visit: "
 def test_the_difference_between_two_generations_is_shown(tmp_path: Path, visit: "Visit") -> None:
     source = office()
     with dashboard(tmp_path, source) as engine:
-        engine.evaluate("ada", scores(0.5))
+        engine.evolution.evaluate("ada", scores(0.5))
         source.providers.append(NEW)
         engine.sync()
-        engine.evaluate("ada", scores(0.75))
+        engine.evolution.evaluate("ada", scores(0.75))
         page = visit(engine)
         page.goto(at("/evolution/agent", agent="ada"))
         page.get_by_label("Compare").select_option("1")
@@ -130,7 +130,7 @@ def test_a_stopped_agent_is_resumed_by_a_person_with_a_keyboard(tmp_path: Path, 
 def test_who_may_only_look_can_neither_roll_back_nor_resume(tmp_path: Path, visit: "Visit") -> None:
     with dashboard(tmp_path) as engine:
         stop(engine)
-        engine.evaluate("ada", scores(0.5))
+        engine.evolution.evaluate("ada", scores(0.5))
         engine.evolution.trigger("ada", "Evolution", "it grew", "a test")
         page = visit(engine, role="viewer")
         page.goto(at("/evolution/generation", agent="ada", number="1"))
@@ -145,7 +145,7 @@ def test_names_like_tags_are_text(tmp_path: Path, visit: "Visit") -> None:
     named = SCRIPT.partition(":")[2]
     source = StaticSource(capabilities=list(TOOLS), providers=[Provider(name=named, source="static")])
     with dashboard(tmp_path, source) as engine:
-        engine.evaluate(named, scores(0.5))
+        engine.evolution.evaluate(named, scores(0.5))
         page = visit(engine)
         for path in (
             "/evolution",
@@ -161,7 +161,7 @@ def test_a_long_history_is_paged(tmp_path: Path, visit: "Visit") -> None:
     with dashboard(tmp_path) as engine:
         engine.evolution.set_params("ada", {"min_interactions": 1})
         for number in range(30):
-            engine.evaluate("ada", scores(0.5, autonomy=number % 2))
+            engine.evolution.evaluate("ada", scores(0.5, autonomy=number % 2))
             engine.evolution.trigger("ada", "Evolution", f"round {number}", "a test")
         page = visit(engine)
         page.goto(at("/evolution/agent", agent="ada"))
@@ -175,7 +175,7 @@ def test_everyone_who_was_evaluated_is_known_in_order_of_name(open_engine: OpenE
     engine = open_engine(office())
     engine.sync()
     for agent in ("bob", "ada"):
-        engine.evaluate(agent, scores(0.5))
+        engine.evolution.evaluate(agent, scores(0.5))
     assert engine.evolution.agents() == ("ada", "bob")
 
 
@@ -183,4 +183,4 @@ def test_before_any_evaluation_the_page_says_how_to_make_one(tmp_path: Path, vis
     with dashboard(tmp_path) as engine:
         page = visit(engine)
         page.goto("/evolution")
-        expect(page.locator(".empty")).to_contain_text("engine.evaluate(")
+        expect(page.locator(".empty")).to_contain_text("engine.evolution.evaluate(")

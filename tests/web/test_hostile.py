@@ -204,7 +204,7 @@ def test_what_a_provider_says_is_shown_without_credentials_and_with_everything_i
         )
     )
     engine.sync()
-    engine.journal.record(Raw("odd", {f"k{UNSEEN}": [said, {"x": said}]}))
+    engine.internals.journal.record(Raw("odd", {f"k{UNSEEN}": [said, {"x": said}]}))
     ann = signed_in(app_of(engine), "viewer")
     for path in ("/", "/capability?id=tool:read", "/journal", "/overview/problems"):
         page = ann.get(path).text

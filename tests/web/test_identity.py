@@ -43,7 +43,7 @@ def nobody(app: Starlette) -> TestClient:
 
 @pytest.fixture
 def people(engine: Engine, clock: SteppingClock) -> Users:
-    return Users(engine.database, engine.journal, clock)
+    return Users(engine.internals.database, engine.internals.journal, clock)
 
 
 # --- passes --------------------------------------------------------------------------------------
@@ -51,7 +51,7 @@ def people(engine: Engine, clock: SteppingClock) -> Users:
 
 def test_a_token_is_kept_only_as_a_hash_and_never_journalled(people: Users, engine: Engine) -> None:
     secret = people.issue("ann", "viewer").text.split("_", 3)[3]
-    with engine.database.reading() as transaction:
+    with engine.internals.database.reading() as transaction:
         rows = repr(transaction.all("SELECT * FROM person_pass"))
     assert secret not in rows
     assert secret not in repr(engine.journal.latest(100))

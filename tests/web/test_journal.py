@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def wrote(engine: Engine, entries: int) -> None:
     for number in range(entries):
-        engine.journal.record(Raw("note", {"said": f"entry {number}"}), "ada" if number % 2 else "")
+        engine.internals.journal.record(Raw("note", {"said": f"entry {number}"}), "ada" if number % 2 else "")
 
 
 def test_what_happens_appears_by_itself_and_can_be_paused(tmp_path: Path, visit: "Visit") -> None:
@@ -29,12 +29,12 @@ def test_what_happens_appears_by_itself_and_can_be_paused(tmp_path: Path, visit:
         page = visit(engine, role="viewer")
         page.goto("/journal")
         expect(page.get_by_text("Live: new entries appear by themselves")).to_be_visible()
-        engine.journal.record(Raw("note", {"said": f"just now, by {SCRIPT}"}), "bob")
+        engine.internals.journal.record(Raw("note", {"said": f"just now, by {SCRIPT}"}), "bob")
         expect(page.locator("#entries tbody tr").first).to_contain_text("just now")
         expect(page.get_by_text("Live: 1 new since you opened this page")).to_be_visible()
         assert is_only_text(page)
         page.get_by_role("button", name="Pause").click()
-        engine.journal.record(Raw("note", {"said": "while it was paused"}), "bob")
+        engine.internals.journal.record(Raw("note", {"said": "while it was paused"}), "bob")
         expect(page.get_by_text("Paused", exact=True)).to_be_visible()
         assert "while it was paused" not in page.locator("#entries tbody").inner_text()
         page.get_by_role("button", name="Go on").click()
@@ -45,7 +45,7 @@ def test_what_happens_appears_by_itself_and_can_be_paused(tmp_path: Path, visit:
 def test_an_entry_unfolds_and_what_looks_like_a_secret_is_taken_out(tmp_path: Path, visit: "Visit") -> None:
     with dashboard(tmp_path) as engine:
         engine.offer("search the web, my password is hunter2abc")
-        engine.journal.record(Raw("decision", {"capability": SCRIPT, "verdict": "deny"}), "ada")
+        engine.internals.journal.record(Raw("decision", {"capability": SCRIPT, "verdict": "deny"}), "ada")
         page = visit(engine)
         page.goto(at("/journal", type="offer"))
         expect(page.locator("#entries tbody tr")).to_have_count(1)
@@ -119,7 +119,7 @@ def test_a_record_that_somebody_edited_is_called_broken(tmp_path: Path, visit: "
         page = visit(engine)
         page.goto("/journal")
         expect(page.get_by_text("intact", exact=True)).to_be_visible()
-        with engine.database.writing() as transaction:
+        with engine.internals.database.writing() as transaction:
             transaction.run("UPDATE journal SET data = '{}' WHERE chain = 'ada' AND number = 1")
         page.get_by_role("link", name="Verify now").click()
         expect(page.get_by_role("alert")).to_contain_text("it was edited after it was written")

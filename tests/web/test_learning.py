@@ -24,7 +24,7 @@ def needed_in_vain(engine: Engine) -> None:
     for agent in ("ada", "bob", "ada"):
         use(engine, "launch a rocket", "tool:archive", agent=agent, ok=False)
     use(engine, f"translate {NAMED} into Basque", "tool:archive", ok=False)
-    engine.learn()
+    engine.learning.learn()
 
 
 def ready(engine: Engine) -> Lesson:
@@ -51,9 +51,9 @@ def test_a_person_runs_the_gates_promotes_a_skill_and_the_next_sync_relies_on_it
         page.get_by_role("button", name="Rely on it").click()
         expect(page.get_by_role("status")).to_contain_text("Promoted.")
         expect(page.get_by_text("waits for the next sync")).to_be_visible()
-        assert engine.learning.taught() == ()
+        assert engine.internals.teaching.taught() == ()
         engine.sync()
-        assert [lesson.method for lesson in engine.learning.taught()] == ["tool:invoices"]
+        assert [lesson.method for lesson in engine.internals.teaching.taught()] == ["tool:invoices"]
         told = [entry.data["by"] for entry in engine.journal.latest(type="skill.*") if "by" in entry.data]
         assert told == ["Ada", "Ada"]
 
@@ -83,7 +83,7 @@ def test_a_skill_whose_gates_do_not_clear_says_what_is_missing(
 ) -> None:
     with office("store.db", tmp_path, clock) as engine:
         use(engine, "calendar of meetings", "tool:calendar")
-        engine.learn()
+        engine.learning.learn()
         page = visit(engine)
         page.goto("/learning")
         page.locator("tbody tr").get_by_role("link").click()

@@ -103,7 +103,7 @@ def test_a_question_that_was_answered_meanwhile_is_not_answered_twice(tmp_path: 
             engine.check("ada", "tool:pay")
         page = visit(engine)
         page.goto("/approvals")
-        engine.answer(asked.value.approval, ApprovalAnswer(yes=False, by="grace"))
+        engine.approvals.answer(asked.value.approval, ApprovalAnswer(yes=False, by="grace"))
         answer = post(page, "/approvals/answer", id=asked.value.approval, answer="yes")
         assert answer.status == 409
         assert "is refused, not pending" in answer.text()
@@ -121,7 +121,7 @@ def test_who_may_only_look_cannot_answer_or_review(tmp_path: Path, visit: "Visit
         expect(page.get_by_role("button", name="Yes, allow it")).to_have_count(0)
         assert post(page, "/approvals/answer", id=asked.value.approval, answer="yes").status == 403
         assert post(page, "/policy/review", name="payments").status == 403
-        assert len(engine.approvals()) == 1
+        assert len(engine.approvals.list()) == 1
         assert engine.policy.reviews() == ()
 
 
@@ -169,7 +169,7 @@ def test_every_form_of_these_pages_needs_a_role_and_the_proof_of_its_session(tmp
 def test_a_profile_is_asked_by_itself_whoever_is_bound_to_it(open_engine: OpenEngine) -> None:
     engine = open_engine(office(), policy=POLICY + "  broken: {agents: [eve], extends: nowhere}\n")
     engine.sync()
-    moment = engine.policy.at(engine.view())
+    moment = engine.internals.policy.at(engine.catalogue.view())
     said = {p: moment.profile_decision(p, "tool:refund").verdict for p in ("owner", "support", "guest")}
     assert said == {"owner": "allow", "support": "deny", "guest": "deny"}
     assert moment.profile_decision("guest", "tool:calendar").reason == "grant 'reading' allows it"

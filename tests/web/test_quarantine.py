@@ -54,7 +54,7 @@ def changed(source: StaticSource, engine: "Engine", *descriptions: str) -> None:
 
 
 def ids(engine: "Engine") -> list[str]:
-    return [one.id for one in engine.capabilities("ada")]
+    return [one.id for one in engine.catalogue.list("ada")]
 
 
 def test_a_person_sees_what_changed_and_approves_it(tmp_path: Path, visit: "Visit") -> None:
@@ -95,7 +95,7 @@ def test_what_the_guard_found_is_shown_with_its_words_and_can_be_rejected(
         page.get_by_text("Reject", exact=True).click()
         page.get_by_role("button", name="Reject this content").click()
         expect(page.get_by_role("status")).to_contain_text("tool:read is rejected")
-        assert {one.id: one.state for one in engine.quarantined()}["tool:read"] == "rejected"
+        assert {one.id: one.state for one in engine.quarantine.list()}["tool:read"] == "rejected"
         page.goto(at("/quarantine/show", id="tool:mail"))
         expect(page.locator(".diff ins")).to_contain_text("mail⟦U+200B⟧⟦U+202E⟧ to")
         page.goto(at("/quarantine/show", id=SCRIPT))
@@ -121,11 +121,11 @@ def test_a_decision_about_other_content_than_was_looked_at_is_refused(open_engin
     engine = open_engine(source, policy=POLICY)
     engine.sync()
     changed(source, engine, "Reads two pages.")
-    (held,) = engine.quarantined()
-    for decide in (engine.approve, engine.reject):
+    (held,) = engine.quarantine.list()
+    for decide in (engine.quarantine.approve, engine.quarantine.reject):
         with pytest.raises(Outdated, match="look at it again"):
             decide(held.id, "grace", "another digest")
-    assert engine.approve(held.id, "grace", held.digest) == held
+    assert engine.quarantine.approve(held.id, "grace", held.digest) == held
 
 
 def test_without_scripts_a_person_looks_and_approves_all_the_same(tmp_path: Path, visit: "Visit") -> None:
@@ -160,4 +160,4 @@ def test_who_may_only_look_can_neither_approve_nor_reject(tmp_path: Path, visit:
         expect(page.get_by_text("Somebody who is operator or admin can approve or reject it")).to_be_visible()
         for verb in ("approve", "reject"):
             assert post(page, f"/quarantine/{verb}", id="tool:read").status == 403
-        assert [one.state for one in engine.quarantined()] == ["waiting"]
+        assert [one.state for one in engine.quarantine.list()] == ["waiting"]

@@ -62,4 +62,4 @@ def revoke(id: str) -> None:
 
 
 def _people(engine: Engine) -> Users:
-    return Users(engine.database, engine.journal, now)
+    return Users(engine.internals.database, engine.internals.journal, now)

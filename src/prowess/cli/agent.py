@@ -19,7 +19,7 @@ def command() -> None:
 def show(as_json: bool) -> None:
     """Every agent, its profile and its parent."""
     with opened() as engine:
-        agents = engine.agents()
+        agents = engine.agents.list()
     if as_json:
         emit(agents)
         return
@@ -42,7 +42,7 @@ def show(as_json: bool) -> None:
 def add(name: str, profile: str, parent: str, days: int, as_json: bool) -> None:
     """Bind NAME to a profile, and print its token once."""
     with opened() as engine:
-        agent = engine.spawn(parent, name, profile) if parent else engine.bind(name, profile)
+        agent = engine.agents.spawn(parent, name, profile) if parent else engine.agents.bind(name, profile)
         issued = issue_token(engine, name, timedelta(days=days)) if days > 0 else None
     if as_json:
         emit({**asdict(agent), "token": issued.text if issued else ""})
@@ -59,7 +59,7 @@ def add(name: str, profile: str, parent: str, days: int, as_json: bool) -> None:
 def remove(name: str, as_json: bool) -> None:
     """Retire NAME and every agent below it."""
     with opened() as engine:
-        gone = engine.retire(name)
+        gone = engine.agents.retire(name)
     if as_json:
         emit({"removed": gone})
     say(f"removed {', '.join(gone)}")

@@ -21,7 +21,7 @@ def command() -> None:
 def show(every: bool, as_json: bool) -> None:
     """The questions that wait for an answer."""
     with opened() as engine:
-        found = engine.approvals(every)
+        found = engine.approvals.list(every)
     if as_json:
         emit(found)
         return
@@ -56,7 +56,7 @@ def answer(id: str, yes: bool | None, by: str, note: str, minutes: int, scope: S
     holds = timedelta(minutes=minutes)
     said = ApprovalAnswer(yes=yes, by=by or getpass.getuser(), note=note, holds=holds, scope=scope)
     with opened() as engine:
-        approval = engine.answer(id, said)
+        approval = engine.approvals.answer(id, said)
     if as_json:
         emit(approval)
     how = {"once": "once with these arguments", "repeat": "with these arguments", "any": "with any arguments"}

@@ -13,6 +13,6 @@ from prowess.cli.session import opened, say
 def command(file: Path) -> None:
     """Write the whole store into FILE, while others go on using it."""
     with opened(existing=True) as engine:
-        contents = back_up(engine.database, file)
+        contents = back_up(engine.internals.database, file)
         count = sum(contents.rows.values())
         say(f"{count} rows of {engine.store} are in {file}, which was read back and is whole")

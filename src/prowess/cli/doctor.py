@@ -14,7 +14,7 @@ def command(as_json: bool) -> None:
     """Everything that is wrong, and what to do about it. Exit 1 when anything is an error."""
     with opened(existing=True) as engine:
         problems = engine.diagnose()
-        store, total = engine.store, len(engine.capabilities())
+        store, total = engine.store, len(engine.catalogue.list())
     if as_json:
         emit({"store": store, "capabilities": total, "problems": problems})
     else:

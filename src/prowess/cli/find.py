@@ -26,7 +26,7 @@ def command(request: str, agent: str, why: bool, as_json: bool, **given: Any) ->
     settings = {key: value for key, value in given.items() if value is not None}
     with opened(existing=True) as engine:
         hits = engine.find(request, agent, **settings)
-        known = engine.visible(agent).capabilities
+        known = engine.catalogue.visible(agent).capabilities
         nothing = "" if hits or as_json else why_nothing(engine, request, agent, settings)
     if as_json:
         emit(hits)

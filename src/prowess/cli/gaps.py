@@ -19,9 +19,9 @@ def command() -> None:
 def list_(closed: bool, limit: int, as_json: bool) -> None:
     """Gaps, the most worth closing first, with what would close each."""
     with opened() as engine:
-        engine.learn()
+        engine.learning.learn()
         gaps = engine.learning.gaps(closed)[:limit]
-        found = [(gap, engine.closing(gap)) for gap in gaps]
+        found = [(gap, engine.learning.closing(gap)) for gap in gaps]
     if as_json:
         emit([{"gap": gap, "closing": closing} for gap, closing in found])
         return
@@ -39,7 +39,7 @@ def show(id: str, as_json: bool) -> None:
     """One gap, whole."""
     with opened() as engine:
         gap = engine.learning.gap(id)
-        closing = engine.closing(gap)
+        closing = engine.learning.closing(gap)
     if as_json:
         emit({"gap": gap, "closing": closing})
         return

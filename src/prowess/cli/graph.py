@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def command(id: str, as_json: bool) -> None:
     """What a capability is related to, and how; what needs it, too."""
     with opened(existing=True) as engine:
-        edges = (*engine.related(id), *_from_what_needs_it(engine, id))
+        edges = (*engine.catalogue.related(id), *_from_what_needs_it(engine, id))
     if as_json:
         emit(edges)
     elif edges:
@@ -30,7 +30,7 @@ def command(id: str, as_json: bool) -> None:
 
 def _from_what_needs_it(engine: "Engine", id: str) -> "Iterable[Edge]":
     """Its dependents, each with its own edge: a dependency is a relation of the one that has it."""
-    view = engine.view()
+    view = engine.catalogue.view()
     for user in view.capabilities.values():
         if id in map(view.tool_id, user.required_tools):
-            yield from (edge for edge in engine.related(user.id) if edge.target == id)
+            yield from (edge for edge in engine.catalogue.related(user.id) if edge.target == id)

@@ -84,7 +84,7 @@ def show(file: Path, channel: Channel) -> None:
 def accept(id: str, by: str) -> None:
     """Take what was found in ID, for exactly the content it has now; the journal keeps who did."""
     with opened() as engine:
-        found = engine.accept_finding(id, by or getpass.getuser())
+        found = engine.findings.accept(id, by or getpass.getuser())
     say(f"accepted for {id}, until its content changes: {printable(found.what)}")
 
 
@@ -135,8 +135,8 @@ def _row(line: str) -> dict[str, Json] | None:
 
 def _in_catalogue(id: str | None) -> list[CheckedText]:
     with opened() as engine:
-        chosen = (engine.capability(id),) if id else engine.capabilities()
-        return [text for found in chosen for text in texts_of(found, engine.detail(found.id))]
+        chosen = (engine.catalogue.get(id),) if id else engine.catalogue.list()
+        return [text for found in chosen for text in texts_of(found, engine.catalogue.detail(found.id))]
 
 
 def texts_of(capability: Capability, detail: Detail) -> Iterator[CheckedText]:

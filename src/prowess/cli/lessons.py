@@ -39,7 +39,7 @@ def learn() -> None:
     from prowess.engine.engine import Engine
 
     with opened() as engine:
-        learnt = engine.learn()
+        learnt = engine.learning.learn()
         if isinstance(engine, Engine) and not engine.learning.on:
             say('learning is off; set mode = "accumulate" under [learning] in prowess.toml')
             return
@@ -54,7 +54,7 @@ def list_(status: str, as_json: bool) -> None:
     from prowess.cli.session import emit, opened, table
 
     with opened() as engine:
-        engine.learn()
+        engine.learning.learn()
         found = engine.learning.lessons(status)
     if as_json:
         emit(found)
@@ -97,7 +97,7 @@ def gate(id: tuple[str, ...], every: bool, as_json: bool, by: str) -> None:
     from prowess.cli.session import emit, opened, printable, progress_bar, say
 
     with opened() as engine:
-        engine.learn()
+        engine.learning.learn()
         ids = tuple(lesson.id for lesson in engine.learning.lessons("proposed")) if every else id
         if not ids and not every:
             raise LearningError("lessons gate", "no lesson is named", "give an ID, or --all")
@@ -176,8 +176,8 @@ def report(as_json: bool) -> None:
     from prowess.cli.session import emit, opened, table
 
     with opened() as engine:
-        engine.learn()
-        lines = engine.usage()
+        engine.learning.learn()
+        lines = engine.catalogue.usage()
     if as_json:
         emit(lines)
         return

@@ -10,7 +10,7 @@ from prowess.cli.session import emit, json_option, opened, printable, say
 def command(as_json: bool) -> None:
     """Capabilities that cannot be told apart, and descriptions that say too little or too much."""
     with opened(existing=True) as engine:
-        findings = engine.lint()
+        findings = engine.catalogue.lint()
     if as_json:
         emit(findings)
         return

@@ -21,7 +21,7 @@ def command(
     with opened(existing=True) as engine:
         found = [
             c
-            for c in engine.capabilities(agent, kind)
+            for c in engine.catalogue.list(agent, kind)
             if (not provider or c.provider == provider)
             and (not category or c.category == category)
             and (c.available or not available)
@@ -38,14 +38,14 @@ def command(
 
 def why_nothing(engine: Engine, agent: str | None) -> str:
     """What is true of a catalogue that shows nothing."""
-    if engine.capabilities(agent):
+    if engine.catalogue.list(agent):
         return "nothing here matches all the options; leave one out"
-    off = [provider.name for provider in engine.providers(agent) if provider.off]
+    off = [provider.name for provider in engine.providers.list(agent) if provider.off]
     if off:
         return f"switched off: {', '.join(off)}; run: prowess provider on NAME"
-    if engine.quarantined():
+    if engine.quarantine.list():
         return "everything is held back; see: prowess quarantine list"
-    if agent and engine.capabilities():
+    if agent and engine.catalogue.list():
         return f"{agent} may use nothing of what exists; see: prowess doctor, prowess agent list"
     return "nothing here; see: prowess sources, prowess sync"
 

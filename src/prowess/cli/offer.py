@@ -17,7 +17,7 @@ def command(request: str, agent: str, budget: int | None, left_out: bool, as_jso
     turn = Turn(messages=(Message("user", request),), agent=agent, budget=budget)
     with opened(existing=True) as engine:
         offer = engine.offer(turn)
-        everything = engine.cost_of_everything(agent)
+        everything = engine.catalogue.cost_of_everything(agent)
     tokens = offer.tokens
     if as_json:
         emit({**{name: getattr(offer, name) for name in offer.__dataclass_fields__},

@@ -55,7 +55,7 @@ def ground() -> Ground:
     if not named and configuration.find(os.environ, Path.cwd()) is None and not Path(".prowess").is_dir():
         return Ground((), CatalogueNames({}))
     with opened() as engine:
-        return Ground(engine.policy.files, CatalogueNames(engine.view().capabilities))
+        return Ground(engine.policy.files, CatalogueNames(engine.catalogue.view().capabilities))
 
 
 def chosen_profile(held: Ground, grants: Sequence[Path], profile: str) -> tuple[RuleSet, str]:
@@ -187,10 +187,10 @@ def show_migration(profile: str, grants: tuple[Path, ...], exact: bool, as_json:
 def show_export(agent: str, host: str) -> None:
     """A host's own allow, ask and deny lists for AGENT, as JSON for its settings file."""
     with opened() as engine:
-        known = [one.name for one in engine.policy.agents()]
+        known = [one.name for one in engine.internals.policy.agents()]
         if agent not in known:
             raise NotFound("agent", agent, known, "see: prowess agent list")
-        emit({"permissions": export(engine.policy.at(engine.view()), agent, host)})
+        emit({"permissions": export(engine.internals.policy.at(engine.catalogue.view()), agent, host)})
 
 
 @command.command()
@@ -200,7 +200,7 @@ def show_export(agent: str, host: str) -> None:
 def review(grant: str, by: str, note: str) -> None:
     """Record that an admin has reviewed GRANT as it is defined now."""
     with opened() as engine:
-        engine.review(grant, by, note)
+        engine.policy.review(grant, by, note)
     say(f"{grant} is reviewed; agents that hold it are no longer asked about it")
 
 

@@ -16,7 +16,7 @@ def command() -> None:
 def show(agent: str | None, as_json: bool) -> None:
     """Every provider, its faculties and its state."""
     with opened() as engine:
-        providers = engine.providers(agent)
+        providers = engine.providers.list(agent)
     if as_json:
         emit(providers)
         return
@@ -33,7 +33,7 @@ def show(agent: str | None, as_json: bool) -> None:
 def on(name: str, agent: str) -> None:
     """Switch a provider on again."""
     with opened() as engine:
-        engine.activate(name, agent)
+        engine.providers.activate(name, agent)
     say(f"{name} is on{f' for {agent}' if agent else ''}")
 
 
@@ -43,5 +43,5 @@ def on(name: str, agent: str) -> None:
 def off(name: str, agent: str) -> None:
     """Switch a provider off: what it brings is in no answer until it is on again."""
     with opened() as engine:
-        engine.deactivate(name, agent)
+        engine.providers.deactivate(name, agent)
     say(f"{name} is off{f' for {agent}' if agent else ''}")

@@ -23,7 +23,7 @@ def command() -> None:
 def show_all(as_json: bool) -> None:
     """Everything that is held back, and why."""
     with opened() as engine:
-        held = engine.quarantined()
+        held = engine.quarantine.list()
     if as_json:
         emit(held)
     elif held:
@@ -38,9 +38,9 @@ def show_all(as_json: bool) -> None:
 def show(id: str, as_json: bool) -> None:
     """What the guard finds in ID, and how it differs from what was approved last."""
     with opened() as engine:
-        lines = engine.difference(id)
+        lines = engine.quarantine.difference(id)
         is_new = any(line.startswith(NOTHING_BEFORE) for line in lines)
-        findings = _findings(Draft(engine.capability(id), engine.detail(id)), is_new)
+        findings = _findings(Draft(engine.catalogue.get(id), engine.catalogue.detail(id)), is_new)
     if as_json:
         emit({"id": id, "difference": lines, "new": is_new, "findings": findings})
         return
@@ -81,7 +81,7 @@ def _findings(draft: Draft, is_new: bool) -> list[dict[str, str]]:
 def approve(id: str, by: str) -> None:
     """Let ID go, with exactly the content it has now."""
     with opened() as engine:
-        engine.approve(id, by or getpass.getuser())
+        engine.quarantine.approve(id, by or getpass.getuser())
     say(f"{id} is approved")
 
 
@@ -91,5 +91,5 @@ def approve(id: str, by: str) -> None:
 def reject(id: str, by: str) -> None:
     """Keep ID out until its content changes."""
     with opened() as engine:
-        engine.reject(id, by or getpass.getuser())
+        engine.quarantine.reject(id, by or getpass.getuser())
     say(f"{id} is rejected")

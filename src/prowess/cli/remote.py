@@ -10,12 +10,17 @@ import urllib.request
 from collections.abc import Iterable, Mapping
 from http.client import HTTPException
 from typing import Any, TypeVar
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import msgspec
 
-from prowess.catalogue.catalogue import Version
-from prowess.catalogue.view import View
+from prowess.cli.remote_namespaces import (
+    RemoteAgents,
+    RemoteApprovals,
+    RemoteCatalogue,
+    RemoteProviders,
+    RemoteQuarantine,
+)
 from prowess.cli.remote_parts import (
     Part,
     RemoteCards,
@@ -23,24 +28,16 @@ from prowess.cli.remote_parts import (
     RemoteJournal,
     RemoteLearning,
     RemoteTokens,
+    quoted,
 )
 from prowess.cli.session import say
 from prowess.errors import ConfigError, RemoteError
-from prowess.learning.gaps import Gap
-from prowess.learning.ingest import LearningReport
-from prowess.learning.usage import Closing, UsageLine
 from prowess.listen import Bind
-from prowess.policy.agents import Agent
-from prowess.policy.approvals import Approval, ApprovalAnswer
 from prowess.types import (
     DEFAULT_AGENT,
-    Capability,
-    Detail,
-    HeldCapability,
     Hit,
     Offer,
     Problem,
-    Provider,
     SyncReport,
     Trace,
     Turn,
@@ -141,41 +138,27 @@ class Remote(Part):
         self.learning = RemoteLearning(server)
         self.cards = RemoteCards(server)
         self.tokens = RemoteTokens(server)
+        self.catalogue = RemoteCatalogue(server)
+        self.providers = RemoteProviders(server)
+        self.quarantine = RemoteQuarantine(server)
+        self.agents = RemoteAgents(server)
+        self.approvals = RemoteApprovals(server)
 
     @property
     def store(self) -> str:
         return f"{self._server.get('/doctor', dict[str, Any])['store']} of {self._server.url}"
-
-    def capabilities(self, agent: str | None = None, kind: str = "") -> tuple[Capability, ...]:
-        return tuple(self._server.pages("/capabilities", Capability, agent=agent or "", kind=kind))
-
-    def capability(self, id: str) -> Capability:
-        return self._server.get(f"/capabilities/{_path(id)}", Capability)
-
-    def detail(self, id: str) -> Detail:
-        whole = self._server.get(f"/capabilities/{_path(id)}", dict[str, Any])
-        return msgspec.convert(whole["detail"], Detail)
-
-    def history(self, id: str) -> tuple[Version, ...]:
-        return self._server.get(f"/capabilities/{_path(id)}/versions", tuple[Version, ...])
-
-    def visible(self, agent: str, authenticated: bool = True) -> View:
-        return View(version=0, capabilities=_Fetched(self._server, agent), providers={})
 
     def find(
         self, request: str, agent: str = DEFAULT_AGENT, kind: str | None = None,
         category: str | None = None, tier1_top_k: int | None = None,
     ) -> tuple[Hit, ...]:  # fmt: skip
         body = {"request": request, "kind": kind, "category": category, "top": tier1_top_k}
-        return self._server.send(f"/agents/{_path(agent)}/find", body, tuple[Hit, ...])
+        return self._server.send(f"/agents/{quoted(agent)}/find", body, tuple[Hit, ...])
 
     def offer(self, turn: Turn) -> Offer:
         said = [{"role": m.role, "text": m.text} for m in turn.messages]
         body = {"messages": said, "session_type": turn.session_type, "budget": turn.budget}
-        return self._server.send(f"/agents/{_path(turn.agent)}/offer", body, Offer)
-
-    def cost_of_everything(self, agent: str = DEFAULT_AGENT) -> int:
-        return int(self._server.get(f"/agents/{_path(agent)}/cost", dict[str, int])["tokens"])
+        return self._server.send(f"/agents/{quoted(turn.agent)}/offer", body, Offer)
 
     def explain(self, agent: str, id: str, request: str = "") -> tuple[str, ...]:
         found = self._server.get("/why", dict[str, Any], agent=agent, id=id, request=request)
@@ -191,76 +174,6 @@ class Remote(Part):
         found = self._server.get("/doctor", dict[str, Any])
         return msgspec.convert(found["problems"], tuple[Problem, ...])
 
-    # What follows is decided by whoever the token names; `by` is what a local command would record.
-
-    def quarantined(self) -> tuple[HeldCapability, ...]:
-        return self._server.get("/quarantine", tuple[HeldCapability, ...])
-
-    def difference(self, id: str) -> tuple[str, ...]:
-        return tuple(self._server.get(f"/quarantine/{_path(id)}", dict[str, Any])["difference"])
-
-    def approve(self, id: str, by: str, digest: str = "") -> HeldCapability:
-        return self._server.send(f"/quarantine/{_path(id)}/approve", {"digest": digest}, HeldCapability)
-
-    def reject(self, id: str, by: str, digest: str = "") -> HeldCapability:
-        return self._server.send(f"/quarantine/{_path(id)}/reject", {"digest": digest}, HeldCapability)
-
-    def approvals(self, every: bool = False) -> tuple[Approval, ...]:
-        return self._server.get("/approvals", tuple[Approval, ...], every=every)
-
-    def answer(self, approval: str, said: ApprovalAnswer) -> Approval:
-        minutes = max(1, round(said.holds.total_seconds() / 60))
-        body = {"yes": said.yes, "note": said.note, "minutes": minutes, "scope": said.scope}
-        return self._server.send(f"/approvals/{_path(approval)}/answer", body, Approval)
-
-    def providers(self, agent: str | None = None) -> tuple[Provider, ...]:
-        return self._server.get("/providers", tuple[Provider, ...], agent=agent)
-
-    def activate(self, provider: str, agent: str = "") -> None:
-        self._switch(provider, agent, on=True)
-
-    def deactivate(self, provider: str, agent: str = "") -> None:
-        self._switch(provider, agent, on=False)
-
-    def _switch(self, provider: str, agent: str, on: bool) -> None:
-        self._server.send(f"/providers/{_path(provider)}", {"on": on, "agent": agent}, Provider, "PUT")
-
-    def agents(self) -> tuple[Agent, ...]:
-        return self._server.get("/agents", tuple[Agent, ...])
-
-    def bind(self, name: str, profile: str) -> Agent:
-        return self.spawn("", name, profile)
-
-    def spawn(self, parent: str, name: str, profile: str) -> Agent:
-        return self._server.send("/agents", {"name": name, "profile": profile, "parent": parent}, Agent)
-
-    def retire(self, name: str) -> tuple[str, ...]:
-        found = self._server.send(f"/agents/{_path(name)}", None, dict[str, tuple[str, ...]], "DELETE")
-        return found["removed"]
-
-    def closing(self, gap: Gap) -> Closing:
-        return msgspec.convert(self.learning.shown(gap.id)["closing"], Closing)
-
-    def learn(self) -> LearningReport:
-        return self.learning.learn()
-
-    def usage(self) -> tuple[UsageLine, ...]:
-        return self._server.get("/learning/usage", tuple[UsageLine, ...])
-
-
-class _Fetched(dict[str, Capability]):
-    """What an agent may use, each fetched when somebody asks for it."""
-
-    def __init__(self, server: Server, agent: str) -> None:
-        super().__init__()
-        self._server = server
-        self._agent = agent
-
-    def __missing__(self, id: str) -> Capability:
-        path = f"/agents/{_path(self._agent)}/capabilities/{_path(id)}"
-        found = self[id] = self._server.get(path, Capability)
-        return found
-
 
 def connected(url: str, environment: Mapping[str, str] = os.environ) -> Remote:
     return Remote(Server(url, environment.get(TOKEN, "")))
@@ -270,10 +183,6 @@ def check_command(url: str, name: str) -> None:
     if name not in COMMANDS:
         what = f"prowess {name} cannot be run over a server"
         raise RemoteError(url, what, f"run it where the store is; over a server: {', '.join(COMMANDS)}")
-
-
-def _path(name: str) -> str:
-    return quote(name, safe="")
 
 
 def _word(value: object) -> str:

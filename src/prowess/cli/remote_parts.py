@@ -19,6 +19,7 @@ from prowess.learning.gaps import Gap
 from prowess.learning.ingest import LearningReport
 from prowess.learning.lessons import Lesson
 from prowess.learning.promotion import Gated, SuiteResult
+from prowess.learning.usage import Closing
 from prowess.policy.agent_tokens import IssuedToken, Token
 from prowess.types import Head, JournalEntry, JsonObject
 
@@ -39,6 +40,10 @@ class Part:
 
     def __getattr__(self, name: str) -> Any:
         raise RemoteError(self._server.url, "this cannot be done over a server", "run it where the store is")
+
+
+def quoted(name: str) -> str:
+    return quote(name, safe="")
 
 
 class RemoteJournal(Part):
@@ -144,16 +149,16 @@ class RemoteLearning(Part):
         return self._server.send("/lessons/gate", {"lessons": ids}, tuple[Gated, ...])
 
     def promote(self, id: str, by: str) -> Lesson:
-        return self._server.send(f"/lessons/{quote(id, safe='')}/promote", None, Lesson)
+        return self._server.send(f"/lessons/{quoted(id)}/promote", None, Lesson)
 
     def promote_all(self) -> tuple[Lesson, ...]:
         return self._server.send("/lessons/promote", None, tuple[Lesson, ...])
 
     def deprecate(self, id: str, by: str, reason: str = "") -> Lesson:
-        return self._server.send(f"/lessons/{quote(id, safe='')}/deprecate", {"reason": reason}, Lesson)
+        return self._server.send(f"/lessons/{quoted(id)}/deprecate", {"reason": reason}, Lesson)
 
     def retire(self, id: str, by: str, reason: str = "") -> Lesson:
-        return self._server.send(f"/lessons/{quote(id, safe='')}/retire", {"reason": reason}, Lesson)
+        return self._server.send(f"/lessons/{quoted(id)}/retire", {"reason": reason}, Lesson)
 
     def propose(self, document: bytes, place: str, by: str) -> Lesson:
         return self._server.send("/lessons", msgspec.Raw(document), Lesson)
@@ -165,15 +170,18 @@ class RemoteLearning(Part):
     def gap(self, id: str) -> Gap:
         return msgspec.convert(self.shown(id)["gap"], Gap)
 
+    def closing(self, gap: Gap) -> Closing:
+        return msgspec.convert(self.shown(gap.id)["closing"], Closing)
+
     def shown(self, id: str) -> dict[str, Any]:
         """A gap, and what would close it."""
-        return self._server.get(f"/gaps/{quote(id, safe='')}", dict[str, Any])
+        return self._server.get(f"/gaps/{quoted(id)}", dict[str, Any])
 
     def close_gap(self, id: str, by: str) -> Gap:
-        return self._server.send(f"/gaps/{quote(id, safe='')}/close", None, Gap)
+        return self._server.send(f"/gaps/{quoted(id)}/close", None, Gap)
 
     def _whole(self, id: str) -> dict[str, Any]:
-        return self._server.get(f"/lessons/{quote(id, safe='')}", dict[str, Any])
+        return self._server.get(f"/lessons/{quoted(id)}", dict[str, Any])
 
 
 class RemoteCards(Part):
@@ -186,7 +194,7 @@ class RemoteCards(Part):
 
     def review(self, selection: str, card: str, right: bool) -> None:
         body = {"card": card, "right": right}
-        self._server.send(f"/cards/selections/{quote(selection, safe='')}/review", body, dict[str, Any])
+        self._server.send(f"/cards/selections/{quoted(selection)}/review", body, dict[str, Any])
 
     def fit(self) -> JsonObject:
         return self._server.send("/cards/fit", None, dict[str, Any])
@@ -198,27 +206,27 @@ class RemoteCards(Part):
         return str(self._server.send("/cards/kept", {"text": text}, dict[str, Any])["name"])
 
     def drop(self, name: str) -> None:
-        self._server.send(f"/cards/kept/{quote(name, safe='')}", None, dict[str, Any], "DELETE")
+        self._server.send(f"/cards/kept/{quoted(name)}", None, dict[str, Any], "DELETE")
 
 
 class RemoteTokens(Part):
     """The tokens of agents; the API keeps them below the agent each is for."""
 
     def issue(self, agent: str, lasts: timedelta) -> IssuedToken:
-        path = f"/agents/{quote(agent, safe='')}/tokens"
+        path = f"/agents/{quoted(agent)}/tokens"
         found = self._server.send(path, {"days": lasts.days}, dict[str, str])
         token = next(one for one in self._of(agent) if one.id == found["id"])
         return IssuedToken(token, found["token"])
 
-    def all(self) -> tuple[Token, ...]:
+    def list(self) -> tuple[Token, ...]:
         agents = self._server.get("/agents", list[dict[str, Any]])
         return tuple(token for agent in agents for token in self._of(agent["name"]))
 
     def revoke(self, id: str) -> Token:
-        agent = next((token.agent for token in self.all() if token.id == id), "")
+        agent = next((token.agent for token in self.list() if token.id == id), "")
         if not agent:
             raise NotFound("token", id, see="see: prowess agent access-token list")
-        return self._server.send(f"/agents/{quote(agent, safe='')}/tokens/{id}", None, Token, "DELETE")
+        return self._server.send(f"/agents/{quoted(agent)}/tokens/{id}", None, Token, "DELETE")
 
     def _of(self, agent: str) -> tuple[Token, ...]:
-        return self._server.get(f"/agents/{quote(agent, safe='')}/tokens", tuple[Token, ...])
+        return self._server.get(f"/agents/{quoted(agent)}/tokens", tuple[Token, ...])

@@ -14,5 +14,5 @@ from prowess.cli.session import opened, say
 def command(file: Path, replace: bool) -> None:
     """Make the store what the backup FILE holds; it may be of the other kind of database."""
     with opened() as engine:
-        contents = restore(engine.database, file, replace)
+        contents = restore(engine.internals.database, file, replace)
         say(f"{sum(contents.rows.values())} rows of {file} are in {engine.store}; every chain verifies")

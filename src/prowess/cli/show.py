@@ -17,9 +17,9 @@ def command(id: str, history: bool, as_json: bool) -> None:
     """One capability, whole: where it is from, whether it can be used, its schema and content."""
     with opened(existing=True) as engine:
         if history:
-            show_history(engine.history(id), as_json)
+            show_history(engine.catalogue.history(id), as_json)
             return
-        capability, detail = engine.capability(id), engine.detail(id)
+        capability, detail = engine.catalogue.get(id), engine.catalogue.detail(id)
     if as_json:
         emit({**as_data(capability), "detail": detail})
     else:

@@ -13,9 +13,9 @@ from prowess.cli.session import emit, json_option, opened, say, table
 def command(as_json: bool) -> None:
     """Where capabilities are read from, how many each brings, and what is wrong with it."""
     with opened(existing=True) as engine:
-        count = Counter(c.source for c in engine.capabilities())
-        problems = Counter(p.source for p in engine.problems())
-        down = {p.source: p.down for p in engine.providers() if p.down}
+        count = Counter(c.source for c in engine.catalogue.list())
+        problems = Counter(p.source for p in engine.catalogue.problems())
+        down = {p.source: p.down for p in engine.providers.list() if p.down}
         rows = [
             {
                 "name": source.name,

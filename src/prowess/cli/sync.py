@@ -39,7 +39,7 @@ def show(engine: Engine, report: SyncReport, as_json: bool) -> None:
     )
     for problem in (problem for problem in report.problems if problem.source == "guard"):
         say(printable(f"guard: {problem}"))
-    waiting = [held for held in engine.quarantined() if held.state == "waiting"]
+    waiting = [held for held in engine.quarantine.list() if held.state == "waiting"]
     if waiting:
         say(f"{len(waiting)} held back until a person has looked; see: prowess quarantine list")
     if report.problems:

@@ -77,7 +77,7 @@ def _engine(labelled: LabelledSet, place: Path, ways: EngineOptions, clock: Cloc
 def _saved(engine: Engine, requests: Sequence[str]) -> float:
     """The share of tokens that offers save against showing the whole catalogue."""
     offers = [engine.offer(request, only_available=False).tokens.total for request in requests]
-    return 1 - statistics.fmean(offers) / max(1, engine.cost_of_everything())
+    return 1 - statistics.fmean(offers) / max(1, engine.catalogue.cost_of_everything())
 
 
 def _figures(

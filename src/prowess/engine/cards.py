@@ -9,12 +9,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
-
-import msgspec
+from typing import Unpack
 
 from prowess.cards.card import Card, Guard, card_of
-from prowess.cards.fitting import Labelled, agreement, fit
 from prowess.cards.guard import shipped_guard
 from prowess.cards.history import CardHistory, InjectionRate
 from prowess.cards.injection import (
@@ -28,34 +25,30 @@ from prowess.cards.injection import (
     place,
     told,
 )
-from prowess.cards.reference import read_reference
-from prowess.cards.relevance import Embedder, Meanings, Relevance, logistic
-from prowess.cards.report import card_report
+from prowess.cards.relevance import Embedder, Meanings, Relevance
 from prowess.cards.rules import (
     FEWEST_TURNS,
-    Rollout,
     check_names,
     recent,
-    rollout,
     rules_for,
     variant_of,
     why_held_back,
 )
 from prowess.cards.scorers import Scorer, Scoring, keyword, one_by_one
 from prowess.cards.selection import Selection, nearest, select
-from prowess.cards.texts import baseline, capability_list
-from prowess.cards.weights import WITH_MEANING, WORDS_ALONE, CardWeights
-from prowess.config import CardsConfig
+from prowess.cards.weights import CardWeights
+from prowess.config import CardsConfig, cards_with_arguments
 from prowess.engine.options import new_id
 from prowess.engine.turn_log import owned
 from prowess.engine.world import World, Worlds
-from prowess.errors import EncoderUnavailable, ProwessError
+from prowess.errors import EncoderUnavailable
 from prowess.guard.scan import card_parts
-from prowess.journal import Clock, JournalPosition
+from prowess.journal import Clock
 from prowess.journal.entries import CardsFailed, CardsSelected
+from prowess.options import CardOptions
 from prowess.store.database import Transaction
 from prowess.token_counts import Counter
-from prowess.types import DEFAULT_AGENT, Capability, Detail, JournalEntry, JsonObject, Message, Turn
+from prowess.types import DEFAULT_AGENT, Capability, Detail, Message, Turn
 
 logger = logging.getLogger("prowess")
 
@@ -108,9 +101,9 @@ class CardService:
     def __init__(self, history: CardHistory, config: CardsConfig, ways: CardDependencies) -> None:
         scorers: dict[str, Scorer | None] = {RELEVANCE: None, "keyword": keyword, **ways.scorers}
         check_names(config, scorers)
-        self._history = history
+        self.history = history
         self.config = config
-        self._ways = ways
+        self.dependencies = ways
         self._scorers = scorers
         self._nothing = Injection(files=())
         self._meanings: Meanings | None = None
@@ -124,8 +117,8 @@ class CardService:
         given = as_files(files)
         if not self.config.enabled:
             return Injection(files=given)
-        selected = self.select(turn, self._ways.worlds.now(turn.agent), session, given)
-        with self._history.database.writing() as transaction:
+        selected = self.select(turn, self.dependencies.worlds.now(turn.agent), session, given)
+        with self.history.database.writing() as transaction:
             self.record(transaction, selected, turn)
         return replace(selected.injection, files=place(given, selected.injection.text))
 
@@ -141,7 +134,7 @@ class CardService:
                 world,
                 session,
                 files,
-                id or owned(self._ways.ids(), turn.agent),
+                id or owned(self.dependencies.ids(), turn.agent),
             )
         except Exception as failure:  # a broken card system never stops an agent from starting
             logger.warning("cards could not be selected: %s", failure)
@@ -155,15 +148,15 @@ class CardService:
         """Write down what came of a selection, and count it."""
         if selected.failure:
             failed = CardsFailed(request=turn.text, error=selected.failure)
-            self._history.journal.append(transaction, failed, turn.agent)
+            self.history.journal.append(transaction, failed, turn.agent)
         elif selected.entry is not None:
             is_counted = selected.injection.mode != "monitor"
-            self._history.write(transaction, selected.entry, turn.agent, is_counted)
+            self.history.write(transaction, selected.entry, turn.agent, is_counted)
 
     def _selected(
         self, turn: Turn, world: World, session: str, files: Sequence[BootstrapFile], id: str
     ) -> Selected:
-        start = self._ways.timer()
+        start = self.dependencies.timer()
         deck = self._deck(turn, world)
         if not deck.cards:
             warnings = baseline_warnings(files) if files else ()
@@ -173,19 +166,19 @@ class CardService:
         variant = variant_of(self.config, read, session)
         errors: list[str] = []
         scoring = self._scoring(variant, deck, lambda card, why: errors.append(f"{card}: {why}"))
-        chosen = select(deck.cards, read, scoring, rules, turn.at or self._ways.clock())
-        selection, text = fitted(chosen, rules.budget, self._ways.counter.count)
-        held_back = why_held_back(self.config, turn, self._is_stopped(world.cards))
+        chosen = select(deck.cards, read, scoring, rules, turn.at or self.dependencies.clock())
+        selection, text = fitted(chosen, rules.budget, self.dependencies.counter.count)
+        held_back = why_held_back(self.config, turn, self.is_stopped(world.cards))
         placed = told(selection, text, held_back)
         injection = replace(
             placed,
             id=id,
             files=tuple(files),
             warnings=(*baseline_warnings(files), *errors),
-            file_tokens=self._ways.counter.count(placed.text),
+            file_tokens=self.dependencies.counter.count(placed.text),
             mode=self.config.mode,
             variant=variant,
-            milliseconds=round((self._ways.timer() - start) * 1000, 3),
+            milliseconds=round((self.dependencies.timer() - start) * 1000, 3),
         )
         features = deck.relevance.evidence(read) if variant == RELEVANCE else {}
         if audit := audit_text(injection, self.config.log_level):
@@ -194,7 +187,7 @@ class CardService:
 
     def _completed(self, turn: Turn, session: str) -> Turn:
         """The turn with the messages and the session type that user code knows."""
-        ways = self._ways
+        ways = self.dependencies
         if not turn.messages and ways.messages_of is not None:
             turn = replace(turn, messages=tuple(ways.messages_of(session, self.config.messages)))
         if session and ways.session_type_of is not None:
@@ -205,14 +198,14 @@ class CardService:
         scorer = self._scorers[variant]
         return deck.relevance if scorer is None else one_by_one(scorer, failed)
 
-    def _is_stopped(self, rate: InjectionRate) -> bool:
+    def is_stopped(self, rate: InjectionRate) -> bool:
         return rate.is_stopped(self.config.auto_disable_threshold, FEWEST_TURNS)
 
-    def having(self, **settings: Any) -> "CardService":
+    def having(self, **options: Unpack[CardOptions]) -> "CardService":
         """The same cards with other keys of [cards], for one call."""
-        if not settings:
+        if not options:
             return self
-        other = CardService(self._history, msgspec.structs.replace(self.config, **settings), self._ways)
+        other = CardService(self.history, cards_with_arguments(self.config, options), self.dependencies)
         other._meanings, other._made, other._decks = self._opened_meanings(), self._made, self._decks
         return other
 
@@ -220,7 +213,7 @@ class CardService:
 
     def cards(self, agent: str = DEFAULT_AGENT) -> tuple[Card, ...]:
         """Every card this agent may see, also those the guard rejects, with why."""
-        return self._deck(Turn(messages=(), agent=agent), self._ways.worlds.now(agent)).cards
+        return self._deck(Turn(messages=(), agent=agent), self.dependencies.worlds.now(agent)).cards
 
     def _deck(self, turn: Turn, world: World) -> _Deck:
         key = (turn.agent, turn.authenticated)
@@ -240,8 +233,10 @@ class CardService:
     def _card(self, capability: Capability) -> Card:
         key = (capability.id, capability.digest)
         if key not in self._made:
-            content = self._ways.detail_of(capability.id).content or ""
-            self._made[key] = card_of(capability, content, self._ways.guard, self._ways.counter.count)
+            content = self.dependencies.detail_of(capability.id).content or ""
+            self._made[key] = card_of(
+                capability, content, self.dependencies.guard, self.dependencies.counter.count
+            )
         return self._made[key]
 
     def rejected(self, capability: Capability) -> tuple[str, ...]:
@@ -249,93 +244,18 @@ class CardService:
         if "triggers" in capability.metadata:
             return self._card(capability).rejected
         # It is in no deck, but can be read.
-        content = self._ways.detail_of(capability.id).content or ""
+        content = self.dependencies.detail_of(capability.id).content or ""
         texts = card_parts(capability, content).values()
-        return tuple(reason for text in texts if text for reason in self._ways.guard(text).reasons)
+        return tuple(reason for text in texts if text for reason in self.dependencies.guard(text).reasons)
 
     def _opened_meanings(self) -> Meanings:
         if self._meanings is None:
             try:
-                self._meanings = Meanings(self._ways.embed())
+                self._meanings = Meanings(self.dependencies.embed())
             except EncoderUnavailable as unavailable:
                 logger.warning("cards go by words alone: %s", unavailable)
                 self._meanings = Meanings(None)
         return self._meanings
-
-    # --- what people read and say --------------------------------------------------------------
-
-    def list_capabilities(self, detail: str = "summary", agent: str = DEFAULT_AGENT) -> str:
-        """Answer a call of `list_capabilities`."""
-        return capability_list(self.cards(agent), detail)
-
-    def baseline(self, agent: str = DEFAULT_AGENT) -> str:
-        return baseline(self.cards(agent))
-
-    def read_reference(self, path: str = "") -> str:
-        """Answer a call of `read_reference`: the deep reference, which is never loaded by itself."""
-        return read_reference(self._ways.root, self.config.reference, path, self._ways.guard)
-
-    def report(self) -> dict[str, Any]:
-        """How often, how much, how long, how right; everything, by card and by variant."""
-        history = self._history
-        rate = history.rate(self.config.auto_disable_window_hours)
-        found = card_report(history.selections(), history.outcomes(), history.reviews())
-        failures = len(history.journal.latest(1000, type="cards.failed"))
-        return {**found, "failures": failures, "stopped": self._is_stopped(rate)}
-
-    def recent(self, limit: int = 20, before: JournalPosition | None = None) -> tuple[JsonObject, ...]:
-        """The last selections (older than a place), the newest last, with what people said about them."""
-        reviews = self._history.reviews()
-        return tuple(_with_reviews(entry, reviews) for entry in self._history.selections(limit, before))
-
-    def review(self, selection: str, card: str, right: bool, by: str = "a person") -> None:
-        """Say whether it was right that a turn got this card, or that it did not."""
-        data = self._history.selection(selection)
-        id = card if card.startswith("card:") else f"card:{card}"
-        was_shown = id in {one["id"] for one in (*data["injected"], *data["held"])}
-        self._history.review(data["selection"], id, relevant=was_shown == right, by=by)
-
-    def fit(self) -> JsonObject:
-        """Refit `relevance` from what people said; only ever when a person asks."""
-        labels = self._labels()
-        if len(labels) < FEWEST_LABELS:
-            raise ProwessError(
-                f"{len(labels)} labels are too few to fit on; {FEWEST_LABELS} are the least",
-                "say more: prowess cards review SELECTION CARD --right|--wrong",
-            )
-        before = self._history.rate(self.config.auto_disable_window_hours).weights or WITH_MEANING
-        has_meaning = any(label.features[2] for label in labels)
-        weights = fit(labels, WITH_MEANING if has_meaning else WORDS_ALONE)
-        self._history.keep_weights(weights, len(labels))
-        agreed = {name: _agreement(labels, w) for name, w in (("before", before), ("after", weights))}
-        return {"labels": len(labels), "weights": asdict(weights), **agreed}
-
-    def _labels(self) -> list[Labelled]:
-        reviews = self._history.reviews()
-        found: list[Labelled] = []
-        for entry in self._history.selections():
-            for card, features in entry.data["features"].items():
-                relevant = reviews.get((entry.data["selection"], card))
-                if relevant is not None:
-                    found.append(Labelled(tuple(features), relevant))
-        return found
-
-    def keep(self, text: str) -> str:
-        """Keep a card in the store, where sources of type stored-cards find it; returns its name."""
-        return self._history.keep_card(text)
-
-    def drop(self, name: str) -> None:
-        """Take a card out of the store again."""
-        self._history.drop_card(name)
-
-    def resume(self, by: str = "a person") -> None:
-        """Let cards be injected again after the kill switch, before the rate has fallen by itself."""
-        self._history.resume(by)
-
-    def rollout(self) -> Rollout:
-        """How cards are let out now, and where the kill switch stands."""
-        rate = self._history.rate(self.config.auto_disable_window_hours)
-        return rollout(self.config, rate.turns, rate.injecting, self._is_stopped(rate))
 
 
 def _selection_entry(
@@ -361,17 +281,3 @@ def _selection_entry(
         milliseconds=injection.milliseconds,
         features={id: list(features[id]) for id in named if id in features},
     )
-
-
-def _with_reviews(entry: JournalEntry, reviews: Mapping[tuple[str, str], bool]) -> JsonObject:
-    id = entry.data["selection"]
-    said = {card: relevant for (selection, card), relevant in reviews.items() if selection == id}
-    place = {"at": entry.at, "agent": entry.chain, "number": entry.number}
-    return {**entry.data, **place, "relevant": said}
-
-
-def _agreement(labels: Sequence[Labelled], weights: CardWeights) -> float:
-    import numpy as np  # loaded by now; a top-level import would cost those who never select
-
-    scores = logistic(np.array([label.features for label in labels]), weights)
-    return round(agreement([(float(s), label.relevant) for s, label in zip(scores, labels, strict=True)]), 4)

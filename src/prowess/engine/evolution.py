@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from prowess.catalogue.catalogue import Catalogue
 from prowess.catalogue.view import View
+from prowess.engine.use import UseCheck
 from prowess.engine.world import Worlds
 from prowess.errors import EvolutionError, NotFound
 from prowess.evolution.counts import count
@@ -34,6 +35,7 @@ from prowess.store.database import Database, Transaction
 from prowess.types import DEFAULT_AGENT, JsonObject, Problem
 
 JOURNAL_WINDOW = 1000
+TRIGGER = "event:evolution:trigger"
 
 
 class EvolutionService:
@@ -44,12 +46,14 @@ class EvolutionService:
         catalogue: Catalogue,
         now: Callable[[], str],
         worlds: Worlds,
+        use: UseCheck,
     ) -> None:
         self._database = database
         self._journal = journal
         self._catalogue = catalogue
         self._now = now
         self._worlds = worlds
+        self._use = use
         self._generations = Generations()
 
     def evaluate(
@@ -68,7 +72,7 @@ class EvolutionService:
         return evaluation
 
     def trigger(self, agent: str, trigger: str, reason: str, by: str) -> Evaluation:
-        """A transition that a system outside asks for; the caller has checked that it may."""
+        """A transition that the host program asks for."""
         _refuse_unnamed(agent)
         setting = self._setting(agent, None)
         with self._database.writing() as transaction:
@@ -78,6 +82,12 @@ class EvolutionService:
             self._journal.append(transaction, ordered, agent)
             self._carry_out(transaction, evaluation)
         return evaluation
+
+    def trigger_by_agent(self, agent: str, trigger: str, reason: str, by: str) -> Evaluation:
+        """A transition that an agent asks for, if policy lets it use `evolution:trigger`."""
+        given = {"agent": agent, "trigger": trigger, "reason": reason}
+        self._use.check(self._worlds.now(by), by, TRIGGER, True, given)
+        return self.trigger(agent, trigger, reason, by)
 
     def rollback(self, agent: str, to: int, by: str = "a person") -> Evaluation:
         _refuse_unnamed(agent)
@@ -94,10 +104,6 @@ class EvolutionService:
         with self._database.writing() as transaction:
             was = self._generations.resume(transaction, agent)
             self._journal.append(transaction, EvolutionResumed(was=was, by=by), agent)
-
-    def release(self, transaction: Transaction, agent: str, provider: str) -> None:
-        """Somebody is switching a provider on; call it before the catalogue does."""
-        self._generations.release(transaction, agent, provider)
 
     def set_params(self, agent: str, changes: JsonObject, by: str = "a person") -> Params:
         _refuse_unnamed(agent)

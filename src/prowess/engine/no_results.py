@@ -14,10 +14,10 @@ MOST_NAMED = 3
 
 def why_nothing(engine: Engine, request: str, agent: str, settings: Mapping[str, Any]) -> str:
     """The cause that comes first on the way from the catalogue to a hit, and what to do about it."""
-    everything = engine.view().capabilities
+    everything = engine.catalogue.view().capabilities
     if not everything:
         return "nothing is in the catalogue; run: prowess sync"
-    chosen = engine.settings(settings)
+    chosen = engine.internals.settings(settings)
     return (
         _unbound(engine, agent)
         or _unknown("kind", "" if chosen.kind == "any" else chosen.kind, everything)
@@ -29,7 +29,7 @@ def why_nothing(engine: Engine, request: str, agent: str, settings: Mapping[str,
 
 
 def _unbound(engine: Engine, agent: str) -> str:
-    known = [one.name for one in engine.agents()]
+    known = [one.name for one in engine.agents.list()]
     if agent in known:
         return ""
     if not known:
@@ -50,11 +50,11 @@ def _unknown(what: str, wanted: str, everything: Mapping[str, Capability]) -> st
 
 def _kept_back(engine: Engine, request: str, agent: str, settings: Mapping[str, Any]) -> str:
     """What would be found if it were allowed, on, looked at and available."""
-    world = engine.world(agent)
+    world = engine.internals.world(agent)
     view, visible = world.view, world.visible(agent)
     hidden = Absence.of(view, visible, agent).hidden
-    wide = options(engine.settings({**settings, "only_available": False}))
-    hits = engine.search(world).hits(request, view.capabilities, wide)
+    wide = options(engine.internals.settings({**settings, "only_available": False}))
+    hits = engine.internals.search(world).hits(request, view.capabilities, wide)
     why = [(hit.id, hidden.get(hit.id) or "; ".join(view.capabilities[hit.id].unavailable)) for hit in hits]
     named = [f"{id} ({reason})" for id, reason in why if reason]
     see = f"see: prowess why {agent} ID"

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
 
 from prowess.config import CardsConfig, DiscoveryConfig, JournalConfig, LearningConfig
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from prowess.discovery.ranking import Embed
 
     OpenEmbedder = Callable[[], tuple[str, Embed]]
+
+OnFailure = Literal["open", "closed"]
+"""What an offer holds when search fails: everything that is allowed, or only what is pinned."""
 
 
 def new_id() -> str:

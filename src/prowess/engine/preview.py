@@ -6,7 +6,7 @@ agent has another profile.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 from prowess.cards.rules import rules_for
 from prowess.config import DiscoveryConfig
@@ -14,6 +14,7 @@ from prowess.engine.explain import explain, explain_request
 from prowess.engine.turn import TurnOptions, TurnParts
 from prowess.engine.turn import offer as run_turn
 from prowess.engine.world import World
+from prowess.options import SearchOptions
 from prowess.policy.agents import Agent
 from prowess.types import Offer, Turn
 
@@ -34,13 +35,13 @@ class Preview:
     parts: TurnParts
     options: Callable[[Mapping[str, Any]], TurnOptions]
 
-    def offer(self, turn: Turn, settings: Mapping[str, Any]) -> Previewed:
-        """`settings` are keys of [discovery]."""
-        options = self.options(settings)
+    def offer(self, turn: Turn, **options: Unpack[SearchOptions]) -> Previewed:
+        """What this turn would be offered, and within which budgets; `options` are keys of [discovery]."""
+        chosen = self.options(options)
         asked = replace(turn, agent=self.agent)
-        made = run_turn(asked, self.world, self.parts, options)
+        made = run_turn(asked, self.world, self.parts, chosen)
         card_budget = rules_for(self.parts.cards.config, asked).budget
-        return Previewed(made.offer, options.settings, card_budget)
+        return Previewed(made.offer, chosen.settings, card_budget)
 
     def explain(self, id: str, request: str = "") -> tuple[str, ...]:
         """Why something may be used and, for a request, would be offered, or not."""

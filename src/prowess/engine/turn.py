@@ -6,13 +6,13 @@ its world, so that an offer, the policy revision it names and its journal entry 
 """
 
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from prowess.catalogue.view import View
 from prowess.config import DiscoveryConfig
 from prowess.discovery.ranking import ParsedRequest
 from prowess.discovery.search import Search
 from prowess.engine.cards import CardService, Selected
+from prowess.engine.options import OnFailure
 from prowess.engine.search import Searching, filtered, fitting, narrows, nearest
 from prowess.engine.world import World
 from prowess.errors import ConfigError
@@ -21,7 +21,6 @@ from prowess.prompt.exclusions import NEAREST, Absence
 from prowess.types import PINNED, Hit, LeftOut, Message, Offer, Turn
 
 DISCOVERY = "discovery"
-OnFailure = Literal["open", "closed"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ class Caller:
 
 def issue_token(engine: Engine, agent: str, lasts: timedelta = LASTS) -> IssuedToken:
     """A new token for an agent that exists."""
-    names = [one.name for one in engine.agents()]
+    names = [one.name for one in engine.agents.list()]
     if agent not in names:
         raise NotFound("agent", agent, names, "see: prowess agent list")
     return engine.tokens.issue(agent, lasts)
@@ -27,7 +27,7 @@ def revoke_token(engine: Engine, id: str) -> Token:
 
 
 def token_list(engine: Engine) -> tuple[Token, ...]:
-    return engine.tokens.all()
+    return engine.tokens.list()
 
 
 def holder_of(engine: Engine, token: str) -> str:

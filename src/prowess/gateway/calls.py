@@ -97,7 +97,7 @@ class Calls:
         self._config = config
         self._worker = worker
         self._schemas = Schemas()
-        self.recording = CallLog(engine.journal, engine.payloads)
+        self.recording = CallLog(engine.internals.journal, engine.internals.payloads)
         self.searches = SearchHistory()
 
     async def call(self, request: CallRequest, client: Client, do: Execute | None = None) -> Answer:
@@ -137,16 +137,19 @@ class Calls:
             return CallResult(failed(text), "failed", revision, error.what, verdict)
         if answer.get("resultType") == "input_required":
             # The client comes again with its answer: that is the same use, and needs no second yes.
-            await self._worker.do(self._engine.not_used, caller.agent, ready.decision)
+            await self._worker.do(self._engine.approvals.give_back, caller.agent, ready.decision)
             return CallResult(answer, "asked", revision, "the server asks", verdict)
         if self._config.neutralise_results:
             answer = await to_thread.run_sync(neutral, answer)
-        elif self._config.check_results and not self._engine.trusts(ready.capability.source):
+        elif self._config.check_results and not self._is_trusted(ready.capability.source):
             answer = await self._noted(answer)
         short = shortened(answer, self._config.max_result_characters, caller.agent, self._remainders)
         if answer.get("isError"):
             return CallResult(short, "failed", revision, first_text(answer), verdict)
         return CallResult(short, "ok", revision, decision=verdict)
+
+    def _is_trusted(self, source: str) -> bool:
+        return self._engine.internals.sources.trusts(source)
 
     async def _noted(self, answer: Answer) -> Answer:
         """With a note where something in it speaks to the model; nearly no answer needs more than a look."""
@@ -154,7 +157,7 @@ class Calls:
 
         if warned(answer, lambda text: bool(pointed_at(text))) is answer:
             return answer
-        return await to_thread.run_sync(warned, answer, self._engine.speaks_to_the_model)
+        return await to_thread.run_sync(warned, answer, self._engine.internals.guard.speaks_to_the_model)
 
     # --- before: in a worker thread --------------------------------------------------------------
 
@@ -179,7 +182,7 @@ class Calls:
                 settled.append(checked)
         except (ApprovalNeeded, Denied) as refusal:
             for decision in settled:
-                self._engine.not_used(caller.agent, decision)
+                self._engine.approvals.give_back(caller.agent, decision)
             if isinstance(refusal, ApprovalNeeded):
                 return refusal
             said = refusal.decision
@@ -188,7 +191,8 @@ class Calls:
 
     def _fitting(self, request: CallRequest, caller: Caller) -> PreparedCall | CallResult:
         """The capability and its arguments, if there is one and they fit."""
-        capability = self._engine.visible(caller.agent, caller.authenticated).capabilities.get(request.id)
+        visible = self._engine.catalogue.visible(caller.agent, caller.authenticated)
+        capability = visible.capabilities.get(request.id)
         if capability is None:
             revision = self._engine.policy.revision
             return CallResult(failed(unknown(request.id)), "denied", revision, "not visible", "deny")
@@ -200,7 +204,7 @@ class Calls:
         arguments = as_arguments(request.arguments)
         if arguments is None:
             return CallResult(failed("arguments must be an object"), "misfit")
-        schema = self._engine.detail(capability.id).input_schema
+        schema = self._engine.catalogue.detail(capability.id).input_schema
         faults = self._schemas.faults((capability.id, capability.digest), schema, arguments)
         if faults:
             text = misfit(request.id, faults, clean_schema(schema or {}))
@@ -217,11 +221,11 @@ class Calls:
 
     def _placed(self, ready: PreparedCall, request: CallRequest, caller: Caller) -> PreparedCall | CallResult:
         """A resource is what its URI says: one that a server lists is that one, not the template named."""
-        place = placed(self._engine.view(), ready.capability, ready.arguments.get("uri"))
+        place = placed(self._engine.catalogue.view(), ready.capability, ready.arguments.get("uri"))
         if isinstance(place, NoPlace):
             text = f"{request.id} was not read: {place.why}."
             return CallResult(failed(text), "misfit", detail=place.why)
-        visible = self._engine.visible(caller.agent, caller.authenticated).capabilities
+        visible = self._engine.catalogue.visible(caller.agent, caller.authenticated).capabilities
         if not {place.capability.id, *place.also} <= visible.keys():
             text = (
                 unknown(request.id)
@@ -238,7 +242,7 @@ class Calls:
     async def _after_asking(
         self, needed: ApprovalNeeded, request: CallRequest, client: Client
     ) -> PreparedCall | CallResult | ApprovalNeeded:
-        view = await self._worker.do(self._engine.view)
+        view = await self._worker.do(self._engine.catalogue.view)
         asked = await client.ask(needed, view.get(needed.id), await self._worker.do(self._shown, needed))
         if asked.answer is not None:
             return CallResult(asked.answer, "asked", needed.decision.revision, decision="ask")
@@ -246,7 +250,8 @@ class Calls:
             return CallResult(failed(_waits(needed.id)), "asked", needed.decision.revision, decision="ask")
         # Somebody may have answered elsewhere meanwhile: then that holds.
         with suppress(PolicyError, NotFound):
-            await self._worker.do(self._engine.answer, needed.approval, Said(yes=asked.yes, by=asked.by))
+            said = Said(yes=asked.yes, by=asked.by)
+            await self._worker.do(self._engine.approvals.answer, needed.approval, said)
         if not asked.yes:
             text = f"The answer at the client was no: {needed.id} was not called."
             return CallResult(failed(text), "refused", needed.decision.revision, decision="ask")
@@ -257,7 +262,7 @@ class Calls:
 
     def _shown(self, needed: ApprovalNeeded) -> Mapping[str, str]:
         """The arguments as they stand in the question itself."""
-        waiting = [one for one in self._engine.policy.approvals() if one.id == needed.approval]
+        waiting = [one for one in self._engine.internals.policy.approvals() if one.id == needed.approval]
         return waiting[0].arguments if waiting else {}
 
     # --- after: in a worker thread ---------------------------------------------------------------
@@ -300,7 +305,7 @@ class Calls:
 
     def _kept(self, request: CallRequest, ended: CallResult) -> tuple[Payload | None, Payload | None]:
         """Arguments and result without credentials, where [journal] says that they are kept."""
-        keeps = self._engine.ways.journal
+        keeps = self._engine.internals.options.journal
         if not (keeps.keep_days and (keeps.keep_arguments or keeps.keep_results)):
             return None, None
         try:
@@ -310,7 +315,7 @@ class Calls:
             return None, None
 
     def _payload(self, value: object) -> Payload:
-        return Payload.of(canonical(redacted_values(value, self._engine.hiding())))
+        return Payload.of(canonical(redacted_values(value, self._engine.internals.use.hiding())))
 
     def _discreet(self, request: CallRequest, client: Client, ended: CallResult) -> str:
         """What went wrong, without any value that was given; what we say ourselves has none."""
@@ -320,7 +325,7 @@ class Calls:
         answers = [one.model_dump(mode="json") for one in (brought or {}).values()]
         given = as_arguments(request.arguments) or {"": request.arguments}
         try:
-            return without_values(self._engine.hidden(ended.detail), given, answers)
+            return without_values(self._engine.internals.use.hidden(ended.detail), given, answers)
         except StoreError:  # which texts are secret is not known then, so none is kept
             return ""
 
@@ -332,12 +337,12 @@ class Calls:
             return ""
 
     def _uri(self, request: CallRequest) -> str:
-        named = self._engine.view().capabilities.get(request.id)
+        named = self._engine.catalogue.view().capabilities.get(request.id)
         if request.way != "resource" and (named is None or named.kind != "resource"):
             return ""
         given = (as_arguments(request.arguments) or {}).get("uri")
         own = named.metadata.get("uri") if named else None
-        uri = shown({"uri": own or given or ""}, self._engine.hidden)["uri"]
+        uri = shown({"uri": own or given or ""}, self._engine.internals.use.hidden)["uri"]
         return uri.removeprefix('"').removesuffix('"')
 
 

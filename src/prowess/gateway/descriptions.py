@@ -13,6 +13,7 @@ from prowess.catalogue.view import View
 from prowess.engine.engine import Engine
 from prowess.gateway.caller import Caller
 from prowess.guard.sanitise import admit
+from prowess.options import SearchOptions
 from prowess.types import Capability, Hit, JsonObject
 
 Way = Literal["call_read_only", "call_with_effects", "pinned", "resource", "prompt"]
@@ -40,7 +41,7 @@ def unknown(id: str) -> str:
 
 def is_rejected(engine: Engine, capability: Capability) -> bool:
     """Whether it is a card that no turn would be given either."""
-    return capability.kind == "card" and bool(engine.cards.rejected(capability))
+    return capability.kind == "card" and bool(engine.internals.parts.cards.rejected(capability))
 
 
 def callable_here(capability: Capability) -> bool:
@@ -50,11 +51,11 @@ def callable_here(capability: Capability) -> bool:
 
 def found(engine: Engine, caller: Caller, query: str, kind: str, limit: int) -> JsonObject:
     """Answer a search: each hit with why it is there and enough to call it."""
-    visible = engine.visible(caller.agent, caller.authenticated)
-    settings = {"kind": kind or "any", "only_available": False, "tier1_top_k": limit}
+    visible = engine.catalogue.visible(caller.agent, caller.authenticated)
+    options: SearchOptions = {"kind": kind or "any", "only_available": False, "tier1_top_k": limit}
     hits = [
         hit
-        for hit in engine.find(query, caller.agent, **settings)
+        for hit in engine.find(query, caller.agent, **options)
         if hit.id in visible.capabilities and not is_rejected(engine, visible.capabilities[hit.id])
     ]
     answer: dict[str, Any] = {"capabilities": [_hit(engine, visible, hit) for hit in hits]}
@@ -70,14 +71,14 @@ def found(engine: Engine, caller: Caller, query: str, kind: str, limit: int) -> 
 
 
 def _hit(engine: Engine, visible: View, hit: Hit) -> JsonObject:
-    capability = visible.capabilities[hit.id]
+    capability, existing = visible.capabilities[hit.id], engine.catalogue.view()
     about: dict[str, Any] = {
         "id": capability.id,
         "description": clean(capability.description[:LONGEST_SUMMARY]),
-        "why": clean("; ".join(one for one in hit.reasons if _speakable(one, engine.view(), visible))),
+        "why": clean("; ".join(one for one in hit.reasons if _speakable(one, existing, visible))),
         "use": use(capability),
     }
-    schema = engine.detail(capability.id).input_schema
+    schema = engine.catalogue.detail(capability.id).input_schema
     if schema is not None:
         shown = clean_schema(schema)
         if len(json.dumps(shown)) <= LONGEST_SCHEMA:
@@ -112,7 +113,7 @@ def _nothing(visible: View) -> str:
 
 def _never_read(engine: Engine, caller: Caller) -> Sequence[JsonObject]:
     """Servers of which nothing is known because they could not be reached, to those who may use them."""
-    view = engine.view()
+    view = engine.catalogue.view()
     known = {capability.provider for capability in view.capabilities.values()}
     return [
         {"server": provider.name, "why": clean(provider.down[:LONGEST_SUMMARY])}
@@ -121,18 +122,18 @@ def _never_read(engine: Engine, caller: Caller) -> Sequence[JsonObject]:
         and provider.name not in known
         and not view.off(provider.name, caller.agent)
         # Whoever may not use it must not learn that it exists.
-        and engine.policy.decide(caller.agent, f"tool:{provider.name}/any", view).verdict != "deny"
+        and engine.internals.policy.decide(caller.agent, f"tool:{provider.name}/any", view).verdict != "deny"
     ][:MOST_NAMED]
 
 
 def _held_back(engine: Engine, caller: Caller, query: str) -> Sequence[JsonObject]:
     """What was probably meant and waits for a person, by name alone: its text is what nobody has seen."""
     words = set(re.findall(r"\w{3,}", query.lower()))
-    view = engine.view()
-    held = [one for one in engine.quarantined() if one.id in view.capabilities]
+    view = engine.catalogue.view()
+    held = [one for one in engine.quarantine.list() if one.id in view.capabilities]
     if not held:
         return ()
-    reach = engine.policy.allowed(caller.agent, view, caller.authenticated)
+    reach = engine.internals.policy.allowed(caller.agent, view, caller.authenticated)
     names = [
         one
         for one in held
@@ -144,7 +145,7 @@ def _held_back(engine: Engine, caller: Caller, query: str) -> Sequence[JsonObjec
 
 def described(engine: Engine, capability: Capability) -> JsonObject:
     """Everything about one capability that a caller needs."""
-    detail = engine.detail(capability.id)
+    detail = engine.catalogue.detail(capability.id)
     about: dict[str, Any] = {
         "id": capability.id,
         "name": clean(capability.display_name),
@@ -164,7 +165,7 @@ def described(engine: Engine, capability: Capability) -> JsonObject:
 
 def listed(engine: Engine, caller: Caller, kind: str, provider: str, start: str) -> JsonObject:
     """The catalogue by provider; or the ids of one kind or provider, a page at a time."""
-    visible = engine.visible(caller.agent, caller.authenticated).capabilities
+    visible = engine.catalogue.visible(caller.agent, caller.authenticated).capabilities
     if not kind and not provider:
         counts = Counter((c.provider or c.source, c.kind) for c in visible.values())
         rows = [{"provider": p, "kind": k, "count": n} for (p, k), n in sorted(counts.items())]

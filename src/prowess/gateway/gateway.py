@@ -55,7 +55,7 @@ class Gateway:
     async def ready(self) -> None:
         """What was read before serves at once; a source that never was is waited for, once."""
         if not self._ready:
-            view = await to_thread.run_sync(self.engine.view)
+            view = await to_thread.run_sync(self.engine.catalogue.view)
             known = {provider.source for provider in view.providers.values()}
             await self._following.synced(FIRST_SYNC, known)
             self._ready = True

@@ -95,19 +95,19 @@ class MetaTools:
         wanted = limit if isinstance(limit, int) and 1 <= limit <= MOST_HITS else HITS
         answer = found(self._engine, caller, query, _text(given, "kind"), wanted)
         hits = [one["id"] for one in answer["capabilities"]]
-        asked = self._gateway.routes.redacted(query[:1000], self._engine.view().secret_names)
+        asked = self._gateway.routes.redacted(query[:1000], self._engine.catalogue.view().secret_names)
         search = uuid4().hex
         kept = self._kept(answer)
         shown = kept[0].digest if kept else ""
         entry = Searched(query=asked, hits=hits, search=search, shown=shown)
-        self._engine.payloads.record(self._engine.journal, [entry], caller.agent, kept)
+        self._engine.internals.payloads.record(self._engine.internals.journal, [entry], caller.agent, kept)
         self._gateway.calls.searches.showed(search, caller.agent, hits)
         return data(answer)
 
     def _kept(self, answer: JsonObject) -> list[Payload]:
-        if not self._engine.payloads.on:
+        if not self._engine.internals.payloads.on:
             return []
-        return [Payload.of(canonical(redacted_values(answer, self._engine.hiding())))]
+        return [Payload.of(canonical(redacted_values(answer, self._engine.internals.use.hiding())))]
 
     def _reference(self, reference: str, offset: object, caller: Caller) -> Answer:
         start = offset if isinstance(offset, int) else 0
@@ -131,7 +131,7 @@ class MetaTools:
             return failed(f"There is no reference {path[:80]!r} to read here.")
 
     def _visible(self, caller: Caller) -> View:
-        return self._engine.visible(caller.agent, caller.authenticated)
+        return self._engine.catalogue.visible(caller.agent, caller.authenticated)
 
     # --- resources and prompts -----------------------------------------------------------------
 
@@ -150,7 +150,7 @@ class MetaTools:
         return await self._used(CallRequest(id, {"uri": uri}, "resource"), client, do, _no("resource", uri))
 
     def _resource_named(self, uri: str, caller: Caller) -> Capability | None:
-        return resource_named(self._engine.view(), self._visible(caller), uri)
+        return resource_named(self._engine.catalogue.view(), self._visible(caller), uri)
 
     async def prompt(self, name: str, arguments: Mapping[str, str], client: Client) -> dict[str, Any]:
         visible = await to_thread.run_sync(self._visible, client.caller)

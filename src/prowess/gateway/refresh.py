@@ -114,7 +114,7 @@ class SourceRefresher:
             return True
 
     def _is_down(self) -> bool:
-        providers = self._engine.view().providers.values()
+        providers = self._engine.catalogue.view().providers.values()
         return any(provider.down for provider in providers if provider.source in self.names)
 
     def _soon(self, last: float) -> float:
@@ -241,7 +241,7 @@ class Following:
             return
         before = {source.name for source in self._engine.sources}
         self._upstreams.use(now.sources)
-        self._engine.configure(self._upstreams.sources, now.definitions, now.trust)
+        self._engine.internals.sources.configure(self._upstreams.sources, now.definitions, now.trust)
         after = {source.name for source in now.sources}
         logger.warning(
             "prowess.toml changed: sources added: %s; removed: %s",

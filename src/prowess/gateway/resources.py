@@ -42,7 +42,7 @@ def resources(engine: Engine, visible: View) -> list[Resource]:
             description=clean(capability.description),
             mime_type=MARKDOWN if capability.kind in TEXT_KINDS else capability.metadata.get("mime_type"),
         )
-        for uri, capability in _by_uri(engine.view(), visible).items()
+        for uri, capability in _by_uri(engine.catalogue.view(), visible).items()
         if not is_rejected(engine, capability)
     ]
 
@@ -119,7 +119,7 @@ def prompt_names(visible: View) -> Mapping[str, Capability]:
 def _arguments(engine: Engine, capability: Capability) -> list[PromptArgument]:
     if capability.kind in TEXT_KINDS:
         return []
-    schema: Mapping[str, Any] = engine.detail(capability.id).input_schema or {}
+    schema: Mapping[str, Any] = engine.catalogue.detail(capability.id).input_schema or {}
     required = schema.get("required") or []
     return [
         PromptArgument(

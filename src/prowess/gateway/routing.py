@@ -71,7 +71,7 @@ class Routes:
         return await to_thread.run_sync(self._text, capability)
 
     def _text(self, capability: Capability) -> str:
-        content = clean_detail(capability.kind, self._engine.detail(capability.id)).content
+        content = clean_detail(capability.kind, self._engine.catalogue.detail(capability.id)).content
         return content or clean(capability.description)
 
     async def prompt(

@@ -144,7 +144,7 @@ class _Face:
 
     def _visible(self, context: Context) -> Any:
         caller = self._caller_of(context)
-        return self._gateway.engine.visible(caller.agent, caller.authenticated)
+        return self._gateway.engine.catalogue.visible(caller.agent, caller.authenticated)
 
     # --- uses ----------------------------------------------------------------------------------
 

@@ -86,8 +86,8 @@ META_NAMES = frozenset(tool.name for tool in META)
 
 def pinned(engine: Engine, caller: Caller) -> Mapping[str, str]:
     """Name of a tool -> the capability behind it, for what the profile pins."""
-    visible = engine.visible(caller.agent, caller.authenticated).capabilities
-    ids = engine.policy.pinned(caller.agent, engine.view())
+    visible = engine.catalogue.visible(caller.agent, caller.authenticated).capabilities
+    ids = engine.policy.pinned(caller.agent)
     shown = [id for id in ids if id in visible and not is_rejected(engine, visible[id])]
     names = {_name(id): id for id in shown if callable_here(visible[id])}
     return {name: names[name] for name in sorted(names)}
@@ -101,12 +101,12 @@ def _name(id: str) -> str:
 
 def tool_list(engine: Engine, caller: Caller) -> list[Tool]:
     """The same tools in the same order for the same caller, whatever stands behind."""
-    visible = engine.visible(caller.agent, caller.authenticated).capabilities
+    visible = engine.catalogue.visible(caller.agent, caller.authenticated).capabilities
     return [*META, *(_tool(engine, name, visible[id]) for name, id in pinned(engine, caller).items())]
 
 
 def _tool(engine: Engine, name: str, capability: Capability) -> Tool:
-    schema = clean_schema(engine.detail(capability.id).input_schema or EMPTY_SCHEMA)
+    schema = clean_schema(engine.catalogue.detail(capability.id).input_schema or EMPTY_SCHEMA)
     hints = capability.metadata.get("annotations")
     said = dict(hints) if isinstance(hints, Mapping) else {}
     return Tool(

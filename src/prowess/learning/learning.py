@@ -40,6 +40,7 @@ from prowess.learning.lessons import Lesson
 from prowess.learning.paraphrases import normalised
 from prowess.learning.promotion import Gated, SuiteResult, read_proposal
 from prowess.learning.trial import Trials
+from prowess.learning.usage import Closing
 from prowess.metrics import read_set, sampled
 from prowess.sources.source import silent
 from prowess.store.database import Database, Transaction, paced
@@ -53,6 +54,8 @@ COUNTED_AT_ONCE = 10
 MOST_JUDGES = 2000
 MOST_LABELLED = 5000
 DECIDED = {"stable": SkillPromoted, "deprecated": SkillDeprecated, "retired": SkillRetired}
+ClosingOf = Callable[[str, str, str], Closing]
+"""Need, agent, what was tried -> what stands between the need and its answer."""
 GATE_COMMAND = "prowess lessons gate {}"
 
 
@@ -64,13 +67,14 @@ def located(config: LearningConfig, root: Path) -> LearningConfig:
 class Learning:
     def __init__(
         self, database: Database, journal: Journal, config: LearningConfig, clock: Callable[[], datetime],
-        trials: Trials,
+        trials: Trials, closing_of: ClosingOf,
     ) -> None:  # fmt: skip
         self._database = database
         self._journal = journal
         self._config = config
         self._clock = clock
         self._trials = trials
+        self._closing_of = closing_of
 
     @property
     def on(self) -> bool:
@@ -159,6 +163,22 @@ class Learning:
     def gap(self, id: str) -> Gap:
         with self._database.reading() as transaction:
             return curriculum.get(transaction, id)
+
+    def closing(self, gap: Gap) -> Closing:
+        """What would close a gap, for the first of those who met it.
+
+        gap: as `gaps` returned it.
+        """
+        return self.what_would_close(gap.span, (gap.agents or (DEFAULT_AGENT,))[0], gap.failed)
+
+    def what_would_close(self, span: str, agent: str, failed: str = "") -> Closing:
+        """Why nothing answered a need, as things are now.
+
+        span: what was asked for, such as "book a table".
+        agent: who asked.
+        failed: the id of what was tried for it, if anything was.
+        """
+        return self._closing_of(span, agent, failed)
 
     def close_gap(self, id: str, by: str) -> Gap:
         """A person says that a gap needs nothing more; met again, it opens again."""
@@ -319,31 +339,6 @@ class Learning:
         )
         self._journal.append(transaction, entry)
         return decided
-
-    # --- what a sync takes in ----------------------------------------------------------------
-
-    def teach(self) -> tuple[Lesson, ...]:
-        """Let what is stable now be what is taught; returns it."""
-        with self._database.writing() as transaction:
-            held = lessons.every(transaction)
-            turned = [s for s in held if s.taught != (s.status == "stable")]
-            for lesson in turned:
-                lessons.keep(transaction, replace(lesson, taught=lesson.status == "stable"))
-            if turned:
-                memory.next_lesson(transaction)
-        return tuple(lesson for lesson in held if lesson.status == "stable")
-
-    def revision(self) -> int:
-        with self._database.reading() as transaction:
-            return memory.lesson(transaction)
-
-    def taught(self) -> tuple[Lesson, ...]:
-        return tuple(lesson for lesson in self.lessons("stable") if lesson.taught)
-
-    def counts(self) -> tuple[dict[str, int], dict[str, Sequence[int]]]:
-        """By capability: how often it was offered; how often it was tried and worked."""
-        with self._database.reading() as transaction:
-            return memory.offered(transaction), memory.counts(transaction)
 
     def _needs_to_be_on(self) -> None:
         if not self.on:

@@ -100,14 +100,14 @@ class AgentTokens:
             self._journal.append(transaction, TokenRevoked(token=id), row[1])
             return Token(id=id, agent=row[1], issued_at=row[2], expires_at=row[3], revoked_at=row[4] or now)
 
-    def all(self) -> tuple[Token, ...]:
+    def list(self) -> tuple[Token, ...]:
         with self._database.reading() as transaction:
             rows = transaction.all(f"{SELECT} ORDER BY agent, issued_at, id")
         return tuple(Token(**dict(zip(Token.__dataclass_fields__, row, strict=True))) for row in rows)
 
     def any_valid(self) -> bool:
         now = stamp(self._clock())
-        return any(not token.revoked_at and token.expires_at > now for token in self.all())
+        return any(not token.revoked_at and token.expires_at > now for token in self.list())
 
     def holder(self, text: str) -> str:
         """The agent this token proves, or nothing."""

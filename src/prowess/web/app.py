@@ -66,9 +66,10 @@ def create_app(
     streams: Streams | None = None,
 ) -> Starlette:
     """Everything the web face serves; `secure` cookies reach only browsers that speak TLS with us."""
-    people = Users(engine.database, engine.journal, clock)
+    database = engine.internals.database
+    people = Users(database, engine.internals.journal, clock)
     table = everything()
-    api = Api(ApiContext(engine, people, Answers(engine.database, clock), table, streams or Streams()))
+    api = Api(ApiContext(engine, people, Answers(database, clock), table, streams or Streams()))
     app = Starlette(
         routes=[_described(table), Mount(ROOT, api), *signin.ROUTES, *_pages(), *page.FILES],
         middleware=[

@@ -133,7 +133,7 @@ def perform(operation: Operation, call: Call, answers: Answers, key: str, sent: 
 def _done(operation: Operation, call: Call) -> Answered:
     if operation.writes and not operation.signed and not call.is_agent:
         asked = WebAsked(by=call.by, role=call.person.role, operation=operation.id, of=dict(call.path))
-        call.engine.journal.record(asked)
+        call.engine.internals.journal.record(asked)
     try:
         value = operation.run(call)
     except (Denied, ApprovalNeeded) as error:

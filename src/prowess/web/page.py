@@ -73,8 +73,8 @@ def render(request: Request, template: str, status: int = 200, **values: object)
 def _waiting(request: Request) -> dict[str, int]:
     """How much waits for a person, by the page where it is answered."""
     engine: Engine = request.app.state.engine
-    held = sum(one.state == "waiting" for one in engine.quarantined())
-    return {"/approvals": len(engine.policy.approvals()), "/quarantine": held}
+    held = sum(one.state == "waiting" for one in engine.quarantine.list())
+    return {"/approvals": len(engine.internals.policy.approvals()), "/quarantine": held}
 
 
 def wants_part(request: Request) -> bool:

@@ -20,8 +20,8 @@ import anyio
 import msgspec
 from anyio import to_thread
 
+from prowess.engine.namespaces.journal import JournalHistory
 from prowess.errors import NotFound, Refused
-from prowess.journal import Journal
 from prowess.types import Head, JournalEntry
 from prowess.web.credentials import quoted
 
@@ -100,7 +100,7 @@ class JournalFilter:
 class JournalFollower:
     """Somebody who listens, and from where on."""
 
-    journal: Journal
+    journal: JournalHistory
     wanted: JournalFilter
     start: Counts
     may_go_on: Callable[[], bool]
@@ -127,7 +127,7 @@ class JournalFollower:
                 await anyio.sleep(min(SECONDS_BETWEEN_LOOKS, end))
 
 
-def lines(journal: Journal, wanted: JournalFilter) -> Iterator[bytes]:
+def lines(journal: JournalHistory, wanted: JournalFilter) -> Iterator[bytes]:
     """Every entry there is now, each chain in its order; to the letter, as its hash covers it."""
     until = {head.chain: head.count for head in journal.heads()}
     seen: Counts = {}
@@ -136,7 +136,7 @@ def lines(journal: Journal, wanted: JournalFilter) -> Iterator[bytes]:
         yield b"".join(msgspec.json.encode(e) + b"\n" for e in entries if wanted.has(e))
 
 
-def next_entries(journal: Journal, seen: Counts) -> tuple[JournalEntry, ...]:
+def next_entries(journal: JournalHistory, seen: Counts) -> tuple[JournalEntry, ...]:
     return journal.after([Head(chain, count, "") for chain, count in seen.items()], BATCH)
 
 

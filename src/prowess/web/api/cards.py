@@ -41,7 +41,7 @@ class Fitted(msgspec.Struct, frozen=True):
 
 
 def cards(call: Call) -> tuple[Card, ...]:
-    return call.engine.cards.cards(call.query.agent)
+    return call.engine.cards.list(call.query.agent)
 
 
 def recent(call: Call) -> Page[JsonObject]:

@@ -68,7 +68,7 @@ class Doctor(msgspec.Struct, frozen=True, kw_only=True):
 
 def listed(call: Call) -> Page[CapabilityShown]:
     q: CapabilitiesQuery = call.query
-    found = (c for c in call.engine.capabilities(q.agent or None, q.kind) if _is_wanted(c, q))
+    found = (c for c in call.engine.catalogue.list(q.agent or None, q.kind) if _is_wanted(c, q))
     chosen = page(found, lambda c: c.id, q.cursor, q.limit)
     return Page(tuple(shown(c) for c in chosen.items), chosen.next)
 
@@ -85,34 +85,34 @@ def _is_wanted(capability: Capability, q: CapabilitiesQuery) -> bool:
 
 def one(call: Call) -> CapabilityWhole:
     id = call.path["id"]
-    return whole(call.engine.capability(id), call.engine.detail(id))
+    return whole(call.engine.catalogue.get(id), call.engine.catalogue.detail(id))
 
 
 def versions(call: Call) -> tuple[Version, ...]:
-    found = call.engine.history(call.path["id"])
+    found = call.engine.catalogue.history(call.path["id"])
     if not found:
-        raise NotFound("capability", call.path["id"], call.engine.view().capabilities)
+        raise NotFound("capability", call.path["id"], call.engine.catalogue.view().capabilities)
     return found
 
 
 def related(call: Call) -> tuple[Edge, ...]:
-    return call.engine.related(call.path["id"])
+    return call.engine.catalogue.related(call.path["id"])
 
 
 def providers(call: Call) -> tuple[Provider, ...]:
-    return call.engine.providers(call.query.agent or None)
+    return call.engine.providers.list(call.query.agent or None)
 
 
 def switch(call: Call) -> Provider:
     name, said = call.path["name"], call.body
-    known = {provider.name: provider for provider in call.engine.providers()}
+    known = {provider.name: provider for provider in call.engine.providers.list()}
     if name not in known:
         raise NotFound("provider", name, known)
     if said.on:
-        call.engine.activate(name, said.agent)
+        call.engine.providers.activate(name, said.agent)
     else:
-        call.engine.deactivate(name, said.agent, said.reason or f"switched off by {call.by}")
-    return next(p for p in call.engine.providers(said.agent or None) if p.name == name)
+        call.engine.providers.deactivate(name, said.agent, said.reason or f"switched off by {call.by}")
+    return next(p for p in call.engine.providers.list(said.agent or None) if p.name == name)
 
 
 def sync(call: Call) -> SyncReport:
@@ -124,16 +124,16 @@ def sources(call: Call) -> tuple[SourceShown, ...]:
 
 
 def lint(call: Call) -> tuple[LintFinding, ...]:
-    return call.engine.lint()
+    return call.engine.catalogue.lint()
 
 
 def stats(call: Call) -> Stats:
-    view = call.engine.view()
+    view = call.engine.catalogue.view()
     kinds: dict[str, int] = {}
     for capability in view.capabilities.values():
         kinds[capability.kind] = kinds.get(capability.kind, 0) + 1
     return Stats(
-        **call.engine.stats(),
+        **call.engine.catalogue.stats(),
         kinds=dict(sorted(kinds.items())),
         providers=len(view.providers),
         quarantined=len(view.quarantined),
@@ -142,7 +142,7 @@ def stats(call: Call) -> Stats:
 
 def doctor(call: Call) -> Doctor:
     engine = call.engine
-    return Doctor(store=engine.store, capabilities=len(engine.capabilities()), problems=engine.diagnose())
+    return Doctor(store=engine.store, capabilities=len(engine.catalogue.list()), problems=engine.diagnose())
 
 
 OPERATIONS = (

@@ -231,12 +231,13 @@ def evaluate(call: Call) -> Evaluated:
         if snapshot
         else None
     )
-    return _evaluated(call.engine.evaluate(call.query.agent, scores, taken))
+    return _evaluated(call.engine.evolution.evaluate(call.query.agent, scores, taken))
 
 
 def trigger(call: Call) -> Evaluated:
     said: Order = call.body
-    return _evaluated(call.engine.trigger(call.query.agent, said.trigger, said.reason, said.agent))
+    evolution, agent = call.engine.evolution, call.query.agent
+    return _evaluated(evolution.trigger_by_agent(agent, said.trigger, said.reason, said.agent))
 
 
 def rollback(call: Call) -> Evaluated:

@@ -100,7 +100,7 @@ def retire(call: Call) -> Lesson:
 
 
 def usage(call: Call) -> tuple[UsageLine, ...]:
-    return call.engine.usage()
+    return call.engine.catalogue.usage()
 
 
 def ledger(call: Call) -> SkillLedger:
@@ -122,7 +122,7 @@ def close(call: Call) -> Gap:
 
 
 def _shown(call: Call, gap: Gap) -> GapShown:
-    return GapShown(gap, call.engine.closing(gap))
+    return GapShown(gap, call.engine.learning.closing(gap))
 
 
 OPERATIONS = (

@@ -90,18 +90,18 @@ class GrantShown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def agents(call: Call) -> tuple[Agent, ...]:
-    return call.engine.agents()
+    return call.engine.agents.list()
 
 
 def bind(call: Call) -> Agent:
     said: BindAgent = call.body
     if said.parent:
-        return call.engine.spawn(said.parent, said.name, said.profile)
-    return call.engine.bind(said.name, said.profile)
+        return call.engine.agents.spawn(said.parent, said.name, said.profile)
+    return call.engine.agents.bind(said.name, said.profile)
 
 
 def retire(call: Call) -> Gone:
-    return Gone(call.engine.retire(call.path["agent"]))
+    return Gone(call.engine.agents.retire(call.path["agent"]))
 
 
 def why(call: Call) -> Steps:
@@ -116,7 +116,7 @@ def profiles(call: Call) -> tuple[ProfileShown, ...]:
 
 def resolve(call: Call) -> Resolved:
     _rules(call.engine)
-    return call.engine.policy.resolve(call.path["name"], call.engine.view())
+    return call.engine.policy.resolve(call.path["name"])
 
 
 def grants(call: Call) -> tuple[GrantShown, ...]:
@@ -129,23 +129,23 @@ def grant(call: Call) -> GrantShown:
 
 
 def review(call: Call) -> Done:
-    call.engine.review(call.path["name"], call.by, call.body.note)
+    call.engine.policy.review(call.path["name"], call.by, call.body.note)
     return Done()
 
 
 def approvals(call: Call) -> tuple[Approval, ...]:
-    return call.engine.approvals(call.query.every)
+    return call.engine.approvals.list(call.query.every)
 
 
 def answer(call: Call) -> Approval:
     said: AnswerApproval = call.body
     holds = timedelta(minutes=said.minutes)
     answer = ApprovalAnswer(yes=said.yes, by=call.by, note=said.note, holds=holds, scope=said.scope)
-    return call.engine.answer(call.path["id"], answer)
+    return call.engine.approvals.answer(call.path["id"], answer)
 
 
 def _rules(engine: Engine) -> RuleSet:
-    engine.policy.refresh()
+    engine.internals.policy.refresh()
     return engine.policy.rules
 
 

@@ -19,19 +19,19 @@ class TextDifference(msgspec.Struct, frozen=True):
 
 
 def held(call: Call) -> tuple[HeldCapability, ...]:
-    return call.engine.quarantined()
+    return call.engine.quarantine.list()
 
 
 def difference(call: Call) -> TextDifference:
-    return TextDifference(call.path["id"], call.engine.difference(call.path["id"]))
+    return TextDifference(call.path["id"], call.engine.quarantine.difference(call.path["id"]))
 
 
 def approve(call: Call) -> HeldCapability:
-    return call.engine.approve(call.path["id"], call.by, call.body.digest)
+    return call.engine.quarantine.approve(call.path["id"], call.by, call.body.digest)
 
 
 def reject(call: Call) -> HeldCapability:
-    return call.engine.reject(call.path["id"], call.by, call.body.digest)
+    return call.engine.quarantine.reject(call.path["id"], call.by, call.body.digest)
 
 
 OPERATIONS = (

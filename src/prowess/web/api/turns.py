@@ -131,7 +131,7 @@ class OfferTools(msgspec.Struct, frozen=True):
 
 def seen(call: Call) -> Page[CapabilityShown]:
     q: VisibleQuery = call.query
-    known = call.engine.capabilities(call.path["agent"], q.kind)
+    known = call.engine.catalogue.list(call.path["agent"], q.kind)
     readable = [c for c in known if not _is_rejected(call, c)]
     found = page(readable, lambda c: c.id, q.cursor, q.limit)
     # What an agent reads ends in a prompt; people see a text as it was written.
@@ -141,11 +141,11 @@ def seen(call: Call) -> Page[CapabilityShown]:
 
 def one(call: Call) -> CapabilityWhole:
     """What is denied and what does not exist are answered alike."""
-    visible = call.engine.visible(call.path["agent"]).capabilities
+    visible = call.engine.catalogue.visible(call.path["agent"]).capabilities
     id = call.path["id"]
     if id not in visible:
         raise NotFound("capability", id, visible)
-    capability, detail = visible[id], call.engine.detail(id)
+    capability, detail = visible[id], call.engine.catalogue.detail(id)
     if _is_rejected(call, capability):
         raise Refused(403, f"the guard rejects {id}", "a person can see why: prowess cards check")
     if call.is_agent:
@@ -155,7 +155,9 @@ def one(call: Call) -> CapabilityWhole:
 
 def _is_rejected(call: Call, capability: Capability) -> bool:
     """Whether it is a card that the guard keeps from agents; people may look at it."""
-    return call.is_agent and capability.kind == "card" and bool(call.engine.cards.rejected(capability))
+    if not call.is_agent or capability.kind != "card":
+        return False
+    return bool(call.engine.internals.parts.cards.rejected(capability))
 
 
 def _for_a_prompt(capability: Capability) -> Capability:
@@ -195,7 +197,7 @@ def offer(call: Call) -> Offer:
 
 def tools(call: Call) -> OfferTools:
     made = offer(call)
-    return OfferTools(made.id, call.engine.tools(made))
+    return OfferTools(made.id, made.tools)
 
 
 def discover(call: Call) -> JsonObject:
@@ -231,7 +233,7 @@ def record(call: Call) -> Done:
 
 
 def cost(call: Call) -> Cost:
-    return Cost(call.engine.cost_of_everything(call.path["agent"]))
+    return Cost(call.engine.catalogue.cost_of_everything(call.path["agent"]))
 
 
 def _turn(call: Call, q: TurnAsked) -> Turn:

@@ -54,12 +54,12 @@ def end(call: Call) -> Pass:
 
 
 def agent_tokens(call: Call) -> tuple[Token, ...]:
-    return tuple(token for token in call.engine.tokens.all() if token.agent == call.path["agent"])
+    return tuple(token for token in call.engine.tokens.list() if token.agent == call.path["agent"])
 
 
 def add_agent_token(call: Call) -> IssuedTokenAnswer:
     agent = call.path["agent"]
-    names = [one.name for one in call.engine.agents()]
+    names = [one.name for one in call.engine.agents.list()]
     if agent not in names:
         raise NotFound("agent", agent, names)
     issued = call.engine.tokens.issue(agent, timedelta(days=call.body.days))

@@ -39,15 +39,15 @@ DONE = {
 def listed(request: Request) -> Response:
     identity.person(request)
     engine: Engine = request.app.state.engine
-    waiting = engine.approvals()
-    settled = [one for one in reversed(engine.approvals(every=True)) if one.state != "pending"]
+    waiting = engine.approvals.list()
+    settled = [one for one in reversed(engine.approvals.list(every=True)) if one.state != "pending"]
     return page.render(
         request,
         "approvals.html",
         title="Approvals",
         questions=paged(request, waiting),
         settled=settled[:100],
-        capabilities=engine.view().capabilities,
+        capabilities=engine.catalogue.view().capabilities,
         choices=tuple(HOLDS),
         scopes=tuple(SCOPES),
         tones=TONES,
@@ -61,7 +61,7 @@ def answer(engine: Engine, person: Person, fields: Fields) -> str:
     scope = SCOPES.get(fields.get("scope", next(iter(SCOPES))))
     if said_yes is None or holds is None or scope is None:
         raise Refused(422, "the answer says neither yes nor no, or not how far it goes", "use the form")
-    answered = engine.answer(
+    answered = engine.approvals.answer(
         fields.get("id", ""),
         ApprovalAnswer(yes=said_yes, by=person.name, note=note(fields), holds=holds, scope=scope),
     )

@@ -5,7 +5,7 @@ It is the real turn, previewed: nothing that is tried here is recorded or learnt
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
@@ -16,6 +16,7 @@ from prowess.cards.injection import HEADING as CARDS_HEAD
 from prowess.config import DiscoveryConfig
 from prowess.engine.engine import Engine
 from prowess.engine.preview import Preview, Previewed
+from prowess.options import SearchOptions
 from prowess.prompt.tiers import TIER0_HEAD, TIER1_HEAD, TIER2_HEAD
 from prowess.types import DEFAULT_AGENT, Message, Turn
 from prowess.web import identity, page
@@ -145,7 +146,7 @@ def _answer(engine: Engine, side: AskForm, text: str) -> PreviewResult:
     settings = dict(side.settings)
     budget = settings.pop("budget", None)
     turn = Turn(messages=(Message("user", text),), budget=None if budget is None else int(budget))
-    previewed = _preview(engine, side).offer(turn, settings)
+    previewed = _preview(engine, side).offer(turn, **cast(SearchOptions, settings))
     return PreviewResult(side, previewed, _bars(previewed, turn.budget), pieces(str(previewed.offer.text)))
 
 
@@ -208,13 +209,13 @@ def _number(text: str, setting: SettingField) -> float | None:
 
 
 def _usual(engine: Engine) -> dict[str, object]:
-    chosen: DiscoveryConfig = engine.discovery
+    chosen: DiscoveryConfig = engine.internals.discovery
     return {one.key: getattr(chosen, one.key, "none") for one in SETTINGS}
 
 
 def _agents(engine: Engine) -> list[tuple[str, str]]:
     """Everybody who may be asked as, with what they are bound to; the usual one also when it is not bound."""
-    bound = {agent.name: agent.profile for agent in engine.agents()}
+    bound = {agent.name: agent.profile for agent in engine.agents.list()}
     return sorted({DEFAULT_AGENT: "no profile", **bound}.items())
 
 

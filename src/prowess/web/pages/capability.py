@@ -64,10 +64,11 @@ def shown(request: Request) -> Response:
     identity.person(request)
     engine: Engine = request.app.state.engine
     id = request.query_params.get("id", "")
-    history = engine.history(id)
-    if id not in engine.view().capabilities:
+    history = engine.catalogue.history(id)
+    if id not in engine.catalogue.view().capabilities:
         if not history:
-            raise NotFound("capability", id, engine.view().capabilities, "look for it in the catalogue")
+            known = engine.catalogue.view().capabilities
+            raise NotFound("capability", id, known, "look for it in the catalogue")
         return page.render(
             request,
             "capability_gone.html",
@@ -76,8 +77,8 @@ def shown(request: Request) -> Response:
             id=id,
             **_versions(request, history),
         )
-    view, capability, detail = engine.view(), engine.capability(id), engine.detail(id)
-    edges = engine.related(id)
+    view, capability, detail = engine.catalogue.view(), engine.catalogue.get(id), engine.catalogue.detail(id)
+    edges = engine.catalogue.related(id)
     return page.render(
         request,
         "capability.html",
@@ -93,7 +94,7 @@ def shown(request: Request) -> Response:
         relations=RELATIONS,
         rights=_rights(engine, id),
         use=_use(engine, id),
-        cost=engine.cost_of(id),
+        cost=engine.catalogue.cost_of(id),
         **_versions(request, history),
     )
 
@@ -118,9 +119,9 @@ def _type(about: Mapping[str, Any]) -> str:
 
 def _rights(engine: Engine, id: str) -> list[Right]:
     """Every agent first, then each profile that no agent has."""
-    engine.policy.refresh()
-    view, agents = engine.view(), engine.agents()
-    moment = engine.policy.at(view)
+    engine.internals.policy.refresh()
+    view, agents = engine.catalogue.view(), engine.agents.list()
+    moment = engine.internals.policy.at(view)
     found = [
         Right(
             agent.name, agent.profile, decision.verdict, VERDICTS[decision.verdict], decision.reason,

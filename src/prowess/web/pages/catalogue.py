@@ -74,7 +74,7 @@ class CatalogueFilter:
 def listed(request: Request) -> Response:
     identity.person(request)
     engine: Engine = request.app.state.engine
-    view, wanted = engine.view(), CatalogueFilter.of(request)
+    view, wanted = engine.catalogue.view(), CatalogueFilter.of(request)
     state_of = _states(view)
     found = [c for c in view.capabilities.values() if wanted.admits(c)]
     if wanted.state in get_args(State):

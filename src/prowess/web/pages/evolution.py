@@ -65,7 +65,7 @@ def listed(request: Request) -> Response:
         rows=rows,
         statuses=[engine.evolution.status(agent) for agent in rows.rows],
         tones=TREND_TONES,
-        others=[one.name for one in engine.agents() if one.name not in set(agents)],
+        others=[one.name for one in engine.agents.list() if one.name not in set(agents)],
     )
 
 

@@ -107,7 +107,7 @@ def roll_back(engine: Engine, person: Person, fields: Fields) -> str:
 
 
 def switches(engine: Engine, agent: str, to: Generation) -> Switches:
-    known = {one.name: not one.off for one in engine.providers(agent)}
+    known = {one.name: not one.off for one in engine.providers.list(agent)}
     active = {name for name, on in known.items() if on}
     wanted = set(to.snapshot.active_providers)
     return Switches(

@@ -90,8 +90,8 @@ def shown(request: Request) -> Response:
         q=request.query_params.get("q", ""),
         rows=rows,
         listed=[(one, _related(engine, one.id, looked.types, members)) for one in rows.rows],
-        total=len(engine.view().capabilities),
-        choices=choices(engine.view()),
+        total=len(engine.catalogue.view().capabilities),
+        choices=choices(engine.catalogue.view()),
         relations=RELATIONS,
         colours=COLOURS,
         groups=GROUPS,
@@ -110,7 +110,7 @@ def data(request: Request) -> Response:
 
 
 def _looked(request: Request, engine: Engine) -> GraphFocus:
-    said, view, wanted = request.query_params, engine.view(), CatalogueFilter.of(request)
+    said, view, wanted = request.query_params, engine.catalogue.view(), CatalogueFilter.of(request)
     types = tuple(one for one in RELATIONS if one in said.getlist("type")) or tuple(RELATIONS)
     around, hops = said.get("around", ""), HOPS.get(said.get("hops", ""), 1)
     group = said.get("group", "")
@@ -130,7 +130,7 @@ def _neighbourhood(engine: Engine, start: str, hops: int, types: Sequence[str]) 
     found, edge_of_known = dict.fromkeys([start]), [start]
     for _ in range(hops):
         reached = dict.fromkeys(
-            edge.target for id in edge_of_known for edge in engine.related(id) if edge.type in types
+            edge.target for id in edge_of_known for edge in engine.catalogue.related(id) if edge.type in types
         )
         edge_of_known = [id for id in reached if id not in found][: MOST_AROUND - len(found)]
         found |= dict.fromkeys(edge_of_known)
@@ -142,18 +142,19 @@ def _best_connected(engine: Engine, fitting: list[Capability]) -> list[Capabilit
     if len(fitting) <= MOST_NODES:
         return fitting
     degrees: Counter[str] = Counter()
-    for edge in engine.relations([one.id for one in fitting]):
+    for edge in engine.catalogue.relations([one.id for one in fitting]):
         degrees.update((edge.source, edge.target))
     return sorted(fitting, key=lambda one: (-degrees[one.id], one.id))
 
 
 def _related(engine: Engine, id: str, types: Iterable[str], members: set[str]) -> "list[Edge]":
-    edges = (edge for edge in engine.related(id) if edge.type in types and edge.target in members)
+    edges = (edge for edge in engine.catalogue.related(id) if edge.type in types and edge.target in members)
     return list(islice(edges, MOST_LISTED))
 
 
 def _picture(engine: Engine, looked: GraphFocus) -> Picture:
-    edges = [e for e in engine.relations([one.id for one in looked.nodes]) if e.type in looked.types]
+    relations = engine.catalogue.relations([one.id for one in looked.nodes])
+    edges = [e for e in relations if e.type in looked.types]
     strongest = sorted(edges, key=lambda edge: -edge.weight)[:MOST_EDGES]
     members: dict[str, list[str]] = {}
     for one in looked.nodes:

@@ -8,8 +8,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from prowess.engine.engine import Engine
+from prowess.engine.namespaces.journal import JournalHistory
 from prowess.errors import JournalBroken
-from prowess.journal import Journal, JournalPosition, read
+from prowess.journal import JournalPosition, read
 from prowess.text.redaction import redacted
 from prowess.types import Head, JournalEntry, Json
 from prowess.web import identity, page
@@ -126,7 +127,7 @@ def verified(request: Request) -> Response:
     return page.render(request, "verification_part.html", found=found)
 
 
-def verification(journal: Journal) -> Verification:
+def verification(journal: JournalHistory) -> Verification:
     try:
         return Verification(heads=journal.verify())
     except JournalBroken as broken:

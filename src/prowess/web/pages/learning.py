@@ -64,7 +64,7 @@ def lesson(request: Request) -> Response:
         tones=TONES,
         results=tuple(reversed(engine.learning.results(found.id))),
         most_rows=ROWS_OF_A_SUITE,
-        known=found.method in engine.view().capabilities,
+        known=found.method in engine.catalogue.view().capabilities,
         on=engine.learning.on,
         notice=said(request, DONE),
     )
@@ -75,7 +75,7 @@ def gaps(request: Request) -> Response:
     engine: Engine = request.app.state.engine
     closed = request.query_params.get("closed") == "1"
     rows = paged(request, engine.learning.gaps(closed), GAPS_ON_A_PAGE)
-    would_close = {gap.id: engine.closing(gap) for gap in rows.rows if not gap.closed_by}
+    would_close = {gap.id: engine.learning.closing(gap) for gap in rows.rows if not gap.closed_by}
     return page.render(
         request,
         "gaps.html",

@@ -74,10 +74,10 @@ class Saving:
 def overview(request: Request) -> Response:
     identity.person(request)
     engine: Engine = request.app.state.engine
-    view = engine.view()
+    view = engine.catalogue.view()
     chosen = request.query_params.get("window", "")
     window = WINDOWS.get(chosen, WINDOWS["week"])
-    held = [one for one in engine.quarantined() if one.state == "waiting"]
+    held = [one for one in engine.quarantine.list() if one.state == "waiting"]
     return page.render(
         request,
         "overview.html",
@@ -89,8 +89,8 @@ def overview(request: Request) -> Response:
         window=window,
         windows=WINDOWS,
         held=held,
-        approvals=engine.approvals(),
-        agents=engine.agents(),
+        approvals=engine.approvals.list(),
+        agents=engine.agents.list(),
         latest=list(reversed(engine.journal.latest(LATEST))),
         **_activity(engine, window, request.app.state.clock()),
     )
@@ -168,9 +168,9 @@ def _saving(engine: Engine, known: dict[tuple[int, str, str], int]) -> Saving:
     offers = engine.journal.latest(OFFERS_COUNTED, type="offer")
     everything = 0
     for agent, count in Counter(entry.chain for entry in offers).items():
-        key = (engine.view().version, engine.policy.state, agent)
+        key = (engine.catalogue.view().version, engine.internals.policy.state, agent)
         if key not in known:
-            known[key] = engine.cost_of_everything(agent)
+            known[key] = engine.catalogue.cost_of_everything(agent)
         everything += count * known[key]
     return Saving(len(offers), sum(int(entry.data.get("tokens", 0)) for entry in offers), everything)
 

@@ -84,10 +84,10 @@ def table(request: Request) -> Response:
         query=query,
         kind=kind,
         kinds=sorted({id.partition(":")[0] for id in _ids(moment)}),
-        problems=engine.policy.problems(engine.view()),
+        problems=engine.policy.problems(),
         files=[path.name for path in engine.policy.files],
         revision=engine.policy.revision,
-        asks=len(engine.approvals()),
+        asks=len(engine.approvals.list()),
     )
 
 
@@ -152,7 +152,7 @@ def agents(request: Request) -> Response:
     identity.person(request)
     engine: Engine = request.app.state.engine
     moment = _moment(engine)
-    rows = paged(request, engine.agents())
+    rows = paged(request, engine.agents.list())
     stopped = {one.name: engine.evolution.stopped(one.name) for one in rows.rows}
     unusable = {one.profile: moment.why_unusable(one.profile) for one in rows.rows}
     return page.render(
@@ -164,7 +164,7 @@ def review(engine: Engine, person: Person, fields: Fields) -> str:
     name = fields.get("name", "")
     if fields.get("digest") != grant_digest(_moment(engine).rules.grant(name)):
         raise Outdated(name)
-    engine.review(name, person.name, note(fields))
+    engine.policy.review(name, person.name, note(fields))
     return address("/policy/grants", done="reviewed", what=name)
 
 
@@ -172,9 +172,9 @@ def review(engine: Engine, person: Person, fields: Fields) -> str:
 
 
 def _moment(engine: Engine) -> PolicySnapshot:
-    view = engine.view()
-    engine.policy.refresh()
-    return engine.policy.at(view)
+    view = engine.catalogue.view()
+    engine.internals.policy.refresh()
+    return engine.internals.policy.at(view)
 
 
 def _ids(moment: PolicySnapshot) -> list[str]:
@@ -195,7 +195,7 @@ def _matching(moment: PolicySnapshot, query: str, kind: str) -> Sequence[str]:
 
 def _line(engine: Engine, moment: PolicySnapshot, id: str, columns: Sequence[str]) -> MatrixRow:
     capability = moment.capabilities.get(id)
-    view = engine.view()
+    view = engine.catalogue.view()
     state = "held back" if id in view.quarantined else ""
     if capability and view.off(capability.provider, ""):
         state = "switched off"
@@ -208,7 +208,7 @@ def _line(engine: Engine, moment: PolicySnapshot, id: str, columns: Sequence[str
 def _bound(engine: Engine) -> dict[str, tuple[str, ...]]:
     """Profile -> the agents bound to it."""
     found: dict[str, tuple[str, ...]] = {}
-    for agent in engine.agents():
+    for agent in engine.agents.list():
         found[agent.profile] = (*found.get(agent.profile, ()), agent.name)
     return found
 

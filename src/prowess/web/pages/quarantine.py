@@ -46,7 +46,7 @@ class FindingInContext:
 
 def listed(request: Request) -> Response:
     identity.person(request)
-    view = request.app.state.engine.view()
+    view = request.app.state.engine.catalogue.view()
     held = sorted(view.quarantined.values(), key=lambda one: (one.state != "waiting", one.since, one.id))
     rows = paged(request, [(one, view.capabilities.get(one.id)) for one in held])
     return page.render(request, "quarantine.html", title="Quarantine", rows=rows, notice=said(request, DONE))
@@ -56,22 +56,22 @@ def shown(request: Request) -> Response:
     identity.person(request)
     engine: Engine = request.app.state.engine
     held = _held(engine, request.query_params.get("id", ""))
-    findings = [found for one in engine.findings(held.id) for found in _found(one)]
-    approved = engine.approved_version(held.id)
+    findings = [found for one in engine.findings.inspect(held.id) for found in _found(one)]
+    approved = engine.quarantine.approved_version(held.id)
     return page.render(
         request,
         "quarantined.html",
         title=held.id,
         held=held,
-        capability=engine.capability(held.id),
+        capability=engine.catalogue.get(held.id),
         approved=approved,
-        lines=list(marked(engine.difference(held.id))),
+        lines=list(marked(engine.quarantine.difference(held.id))),
         findings=findings,
     )
 
 
 def _held(engine: Engine, id: str) -> HeldCapability:
-    held = engine.view().quarantined
+    held = engine.catalogue.view().quarantined
     if id not in held:
         raise NotFound("quarantined capability", id, held, "see the list of what is held back")
     return held[id]
@@ -102,12 +102,12 @@ def _masked(text: str) -> str:
 
 
 def approve(engine: Engine, person: Person, fields: Fields) -> str:
-    held = engine.approve(fields.get("id", ""), person.name, fields.get("digest", ""))
+    held = engine.quarantine.approve(fields.get("id", ""), person.name, fields.get("digest", ""))
     return address("/quarantine", done="approved", what=held.id)
 
 
 def reject(engine: Engine, person: Person, fields: Fields) -> str:
-    held = engine.reject(fields.get("id", ""), person.name, fields.get("digest", ""))
+    held = engine.quarantine.reject(fields.get("id", ""), person.name, fields.get("digest", ""))
     return address("/quarantine", done="rejected", what=held.id)
 
 

@@ -1,0 +1,128 @@
+"""What an engine is made of: the stages, and what the faces of this package need beside the promised names.
+
+Above: the engine and its namespaces, which hand on what each needs; the gateway, the dashboard and the
+command line. Below: every stage. Nothing here is promised to anybody else.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from prowess.catalogue.catalogue import Catalogue
+from prowess.config import DiscoveryConfig, with_arguments
+from prowess.engine.options import EngineOptions, OnFailure
+from prowess.engine.replay import WorldReplays
+from prowess.engine.sync import OpenedGuard, Sync
+from prowess.engine.turn_log import TurnLog, owned
+from prowess.engine.use import UseCheck
+from prowess.engine.world import SourceSet, World, Worlds
+from prowess.evolution.generations import Generations
+from prowess.journal import Clock, Journal, stamp
+from prowess.journal.payloads import Payloads
+from prowess.learning.procedures import procedures_of
+from prowess.learning.teaching import Teaching
+from prowess.learning.usage import Closing, closing
+from prowess.policy.policy import Policy
+from prowess.sources.learned import LearnedProcedures
+from prowess.sources.source import Source
+from prowess.store.database import Database
+from prowess.types import DEFAULT_AGENT
+
+if TYPE_CHECKING:
+    from prowess.discovery.search import Search
+    from prowess.engine.turn import TurnOptions, TurnParts
+
+
+class Internals:
+    def __init__(
+        self,
+        database: Database,
+        sources: Sequence[Source],
+        clock: Clock,
+        environment: Mapping[str, str],
+        options: EngineOptions,
+    ) -> None:
+        self.database = database
+        """Where faces keep tables of their own, such as the one of people."""
+        self.options = options
+        self.discovery = options.discovery
+        """What [discovery] says, where nobody says otherwise."""
+        self.clock = clock
+        self.sources = SourceSet(tuple(sources), options.trust, options.definitions, options.owner)
+        self.journal = Journal(database, clock)
+        self.catalogue = Catalogue(database)
+        self.policy = Policy(database, clock, options.policy_files)
+        self.guard = OpenedGuard()
+        self.worlds = Worlds(
+            database, self.catalogue, self.policy, self.sources, environment, clock,
+            learns=options.learning.mode == "accumulate",
+            card_hours=options.cards.auto_disable_window_hours,
+        )  # fmt: skip
+        self.use = UseCheck(database, self.journal, self.policy, self.worlds, environment)
+        self.payloads = Payloads(database, clock, options.journal.keep_days)
+        self.log = TurnLog(database, self.journal, self.payloads, self.use)
+        self.syncing = Sync(
+            database, self.journal, self.catalogue, self.policy, self.worlds, self.guard, clock
+        )
+        self.generations = Generations()
+        self.teaching = Teaching(database)
+
+    def close(self) -> None:
+        self.database.close()
+        self.guard.close()
+        self.__dict__.pop("parts", None)
+
+    def now(self) -> str:
+        return stamp(self.clock())
+
+    def world(self, *agents: str) -> World:
+        """Everything a turn of these agents depends on, as it is now."""
+        return self.worlds.now(*agents)
+
+    def settings(self, given: Mapping[str, Any]) -> DiscoveryConfig:
+        """What [discovery] says, with what a caller says instead."""
+        return with_arguments(self.discovery, given) if given else self.discovery
+
+    def turn_options(
+        self, given: Mapping[str, Any], on_failure: OnFailure = "open", agent: str = DEFAULT_AGENT
+    ) -> "TurnOptions":
+        from prowess.engine.turn import TurnOptions  # numpy, at the first turn
+
+        id = owned(self.options.ids(), agent)
+        return TurnOptions(settings=self.settings(given), id=id, on_failure=on_failure)
+
+    def search(self, world: World) -> "Search":
+        """What can be searched in a world; vectors that are missing are made beside."""
+        return self.parts.searching.at(world)
+
+    @cached_property
+    def parts(self) -> "TurnParts":
+        """What a turn works with."""
+        from prowess.engine.assembly import parts_of  # numpy, at the first turn
+
+        return parts_of(self.database, self.journal, self.catalogue, self.worlds, self.options, self.clock)
+
+    def trials(self) -> WorldReplays:
+        """What gates are measured in."""
+
+        def own_parts() -> "TurnParts":
+            from prowess.engine.assembly import scratch_parts  # numpy, at the first gate
+
+            return scratch_parts(self.parts, self.database, self.catalogue, self.worlds, self.options)
+
+        return WorldReplays(self.worlds, self.discovery, own_parts)
+
+    def teach(self) -> None:
+        """Rely on what was promoted from here on, and read it as one more source."""
+        self.teaching.teach()
+        if all(source.kind != "learnt" for source in self.sources.current):
+            learned = LearnedProcedures(lambda: procedures_of(self.teaching.taught()))
+            self.sources.current = (*self.sources.current, learned)
+
+    def closing_of(self, span: str, agent: str, failed: str) -> Closing:
+        """What stands between a need and its answer, as things are now."""
+        from prowess.engine.search import nearest  # numpy, at the first search
+
+        world = self.world(agent)
+        near = nearest(self.search(world), span, world.view.capabilities, 1)
+        return closing(near, world.view, world.visible(agent).capabilities, agent, failed)

@@ -1,0 +1,20 @@
+"""The table: every operation there is, in the order of its document."""
+
+from prowess.operations import (
+    agents,
+    approvals,
+    cards,
+    catalogue,
+    evolution,
+    journal,
+    learning,
+    policy,
+    quarantine,
+    turns,
+)
+from prowess.operations.operation import declared_in
+
+RESOURCES = (
+    catalogue, turns, agents, policy, approvals, quarantine, cards, evolution, learning, journal,
+)  # fmt: skip
+OPERATIONS = tuple(operation for resource in RESOURCES for operation in declared_in(resource))

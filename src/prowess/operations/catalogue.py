@@ -7,8 +7,7 @@ import msgspec
 
 from prowess.catalogue.catalogue import Version
 from prowess.discovery.graph import Edge
-from prowess.discovery.lint import LintFinding
-from prowess.errors import ConfigError, EncoderUnavailable, NotFound, SourceError
+from prowess.errors import ConfigError, NotFound, SourceError
 from prowess.operations.operation import Call, Limit, Name, NoParams, Note, RequestParams, operation
 from prowess.operations.paging import Page, page
 from prowess.operations.values import CapabilityShown, CapabilityWhole, shown, whole
@@ -117,9 +116,6 @@ def list_providers(call: Call[ProvidersQuery]) -> tuple[Provider, ...]:
 def switch_provider(call: Call[Switch]) -> Provider:
     """Switch a provider on or off."""
     name, said = call.path["name"], call.params
-    known = {provider.name: provider for provider in call.engine.providers.list()}
-    if name not in known:
-        raise NotFound("provider", name, known)
     if said.on:
         call.engine.providers.activate(name, said.agent)
     else:
@@ -139,12 +135,6 @@ def sync(call: Call[SyncRequest]) -> SyncReport:
 def list_sources(call: Call[NoParams]) -> tuple[SourceShown, ...]:
     """Where capabilities are read from."""
     return tuple(SourceShown(source.name, source.kind) for source in call.engine.sources)
-
-
-@operation("lint", "GET /lint", slow=True, quotes=True, errors=(EncoderUnavailable,))
-def lint(call: Call[NoParams]) -> tuple[LintFinding, ...]:
-    """What keeps the catalogue from being found in."""
-    return call.engine.catalogue.lint()
 
 
 @operation("stats", "GET /stats")

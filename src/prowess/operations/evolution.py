@@ -33,7 +33,7 @@ LevelName = Literal["L0", "L1", "L2", "L3", "L4", "L5"]
 
 
 class GenerationsQuery(AgentQuery, frozen=True, kw_only=True):
-    limit: Annotated[int, msgspec.Meta(ge=1, le=500)] = 50
+    limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 50
 
 
 class Log(AgentQuery, frozen=True, kw_only=True):
@@ -333,7 +333,7 @@ def _levels(scores: Scores) -> ScoresShown:
 
 def _number(text: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 15:
-        raise NotFound("generation", text)
+        raise NotFound("generation", text, see="see: prowess evolve history")
     return int(text)
 
 

@@ -8,6 +8,7 @@ from prowess.operations import (
     evolution,
     journal,
     learning,
+    lint,
     policy,
     quarantine,
     turns,
@@ -15,6 +16,6 @@ from prowess.operations import (
 from prowess.operations.operation import declared_in
 
 RESOURCES = (
-    catalogue, turns, agents, policy, approvals, quarantine, cards, evolution, learning, journal,
+    catalogue, lint, turns, agents, policy, approvals, quarantine, cards, evolution, learning, journal,
 )  # fmt: skip
 OPERATIONS = tuple(operation for resource in RESOURCES for operation in declared_in(resource))

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import msgspec
 
 from prowess.cards.injection import Injection
+from prowess.engine.no_results import why_nothing
 from prowess.errors import ApprovalNeeded, Denied, EncoderUnavailable, NotFound, Refused
 from prowess.guard.clean import clean_capability, clean_detail
 from prowess.guard.sanitise import admit
@@ -61,7 +62,7 @@ class MessageText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text: Text
 
 
-class Request(RequestParams, frozen=True, kw_only=True):
+class FindRequest(RequestParams, frozen=True, kw_only=True):
     request: Text
     kind: Name | None = None
     category: Annotated[str, msgspec.Meta(max_length=200)] | None = None
@@ -124,6 +125,11 @@ class Discovered(msgspec.Struct, frozen=True):
 class Cost(msgspec.Struct, frozen=True):
     tokens: int
     """What it would cost to show a model everything the agent may use."""
+
+
+class NoResults(msgspec.Struct, frozen=True):
+    reason: str
+    """The first cause on the way from the catalogue to a hit, and what to do about it."""
 
 
 class OfferTools(msgspec.Struct, frozen=True):
@@ -189,11 +195,16 @@ def _for_a_prompt(capability: Capability) -> Capability:
 
 
 @operation("agent.find", "POST /agents/{agent}/find", agents=True, reads=True, errors=(EncoderUnavailable,))
-def find(call: Call[Request]) -> tuple[Hit, ...]:
+def find(call: Call[FindRequest]) -> tuple[Hit, ...]:
     """What fits a request, best first."""
+    return call.engine.find(call.params.request, call.path["agent"], **_options(call.params))
+
+
+@operation("agent.no_results", "POST /agents/{agent}/no-results", reads=True, slow=True)
+def explain_no_results(call: Call[FindRequest]) -> NoResults:
+    """Why nothing fits a request, for people."""
     q = call.params
-    chosen = _chosen(kind=q.kind, category=q.category, tier1_top_k=q.top, tier1_min_relevance=q.min_relevance)
-    return call.engine.find(q.request, call.path["agent"], **chosen)
+    return NoResults(why_nothing(call.engine, q.request, call.path["agent"], _options(q)))
 
 
 @operation("agent.offer", "POST /agents/{agent}/offer", role="operator", agents=True)
@@ -286,6 +297,10 @@ def _turn(call: Call[P], q: TurnAsked) -> Turn:
         language=q.language,
         authenticated=q.authenticated,
     )
+
+
+def _options(q: FindRequest) -> dict[str, Any]:
+    return _chosen(kind=q.kind, category=q.category, tier1_top_k=q.top, tier1_min_relevance=q.min_relevance)
 
 
 def _chosen(**settings: object) -> dict[str, Any]:

@@ -234,11 +234,10 @@ def _difference_rows(found: GenerationDifference) -> list[tuple[str, str]]:
 
 
 def _say_rolled_back(done: Evaluated, wanted: int) -> None:
-    told = next((event for event in done.events if event["type"] == "EvolutionRollback"), None)
-    if told is None:
+    target = done.restored
+    if target is None:
         say(f"{done.agent} is stopped: {done.stopped}; run: prowess evolve resume")
         return
-    target = told["to_generation"]
     further = f" (generation {wanted} was brought back three times already)" if target != wanted else ""
     say(f"generation {done.generation} brings back generation {target}{further}")
     for provider in done.off:

@@ -63,14 +63,8 @@ def list_agent_tokens(call: Call[NoParams]) -> tuple[Token, ...]:
     return tuple(token for token in call.engine.tokens.list() if token.agent == call.path["agent"])
 
 
-@operation(
-    "agent_tokens.add",
-    "POST /agents/{agent}/tokens",
-    role="admin",
-    status=201,
-    shown_once=True,
-    errors=(NotFound,),
-)
+@operation("agent_tokens.add", "POST /agents/{agent}/tokens", role="admin", status=201, shown_once=True,
+           errors=(NotFound,))  # fmt: skip
 def add_agent_token(call: Call[Lasting]) -> IssuedTokenAnswer:
     """A new token for an agent."""
     agent = call.path["agent"]

@@ -32,13 +32,8 @@ def list_approvals(call: Call[Every]) -> tuple[Approval, ...]:
     return call.engine.approvals.list(call.params.every)
 
 
-@operation(
-    "approvals.answer",
-    "POST /approvals/{id}/answer",
-    role="operator",
-    signed=True,
-    errors=(NotFound, PolicyError),
-)
+@operation("approvals.answer", "POST /approvals/{id}/answer", role="operator", signed=True,
+           errors=(NotFound, PolicyError))  # fmt: skip
 def answer_approval(call: Call[AnswerApproval]) -> Approval:
     """Answer a question."""
     said = call.params

@@ -79,13 +79,8 @@ def show_rollout(call: Call[NoParams]) -> Rollout:
     return call.engine.cards.rollout()
 
 
-@operation(
-    "cards.review",
-    "POST /cards/selections/{selection}/review",
-    role="operator",
-    signed=True,
-    errors=(NotFound,),
-)
+@operation("cards.review", "POST /cards/selections/{selection}/review", role="operator", signed=True,
+           errors=(NotFound,))  # fmt: skip
 def review_card(call: Call[ReviewCard]) -> Done:
     """Say whether it was right that a turn got a card, or did not."""
     call.engine.cards.review(call.path["selection"], call.params.card, call.params.right, call.by)

@@ -123,9 +123,8 @@ def switch_provider(call: Call[Switch]) -> Provider:
     return next(p for p in call.engine.providers.list(said.agent or None) if p.name == name)
 
 
-@operation(
-    "sync", "POST /sync", role="operator", slow=True, quotes=True, errors=(NotFound, ConfigError, SourceError)
-)
+@operation("sync", "POST /sync", role="operator", slow=True, quotes=True,
+           errors=(NotFound, ConfigError, SourceError))  # fmt: skip
 def sync(call: Call[SyncRequest]) -> SyncReport:
     """Make the catalogue hold what the sources offer now."""
     return call.engine.sync(*call.params.sources, progress=call.progress)

@@ -173,6 +173,12 @@ class Evaluated(msgspec.Struct, frozen=True, kw_only=True):
     """Providers that stay off because a person switched them off."""
     events: tuple[JsonObject, ...]
 
+    @property
+    def restored(self) -> int | None:
+        """The generation that was brought back, if one was."""
+        told = (one["to_generation"] for one in self.events if one["type"] == "EvolutionRollback")
+        return next(told, None)
+
 
 class RepairedShown(msgspec.Struct, frozen=True, kw_only=True):
     status: Literal["success"] = "success"
@@ -234,27 +240,16 @@ def show_params(call: Call[AgentQuery]) -> Params:
     return call.engine.evolution.params(call.params.agent)
 
 
-@operation(
-    "evolution.set_params",
-    "PUT /evolution/params",
-    about_agent=True,
-    role="admin",
-    signed=True,
-    errors=(EvolutionError,),
-)
+@operation("evolution.set_params", "PUT /evolution/params", about_agent=True, role="admin", signed=True,
+           errors=(EvolutionError,))  # fmt: skip
 def set_params(call: Call[ParamsAsked]) -> Params:
     """Change some parameters."""
     changes = msgspec.to_builtins(call.params)
     return call.engine.evolution.set_params(call.path["agent"], changes, call.by)
 
 
-@operation(
-    "evolution.evaluate",
-    "POST /evolution/evaluate",
-    about_agent=True,
-    role="operator",
-    errors=(EvolutionError,),
-)
+@operation("evolution.evaluate", "POST /evolution/evaluate", about_agent=True, role="operator",
+           errors=(EvolutionError,))  # fmt: skip
 def evaluate(call: Call[Evaluate]) -> Evaluated:
     """Evaluate an agent."""
     said = call.params
@@ -268,13 +263,8 @@ def evaluate(call: Call[Evaluate]) -> Evaluated:
     return _evaluated(call.engine.evolution.evaluate(call.path["agent"], scores, taken))
 
 
-@operation(
-    "evolution.trigger",
-    "POST /evolution/trigger",
-    about_agent=True,
-    role="operator",
-    errors=(NotFound, EvolutionError, Denied, ApprovalNeeded),
-)
+@operation("evolution.trigger", "POST /evolution/trigger", about_agent=True, role="operator",
+           errors=(NotFound, EvolutionError, Denied, ApprovalNeeded))  # fmt: skip
 def trigger(call: Call[Order]) -> Evaluated:
     """A transition that a system outside asks for."""
     said = call.params
@@ -282,41 +272,23 @@ def trigger(call: Call[Order]) -> Evaluated:
     return _evaluated(evolution.trigger_by_agent(agent, said.trigger, said.reason, said.agent))
 
 
-@operation(
-    "evolution.rollback",
-    "POST /evolution/rollback",
-    about_agent=True,
-    role="operator",
-    signed=True,
-    errors=(NotFound, EvolutionError),
-)
+@operation("evolution.rollback", "POST /evolution/rollback", about_agent=True, role="operator", signed=True,
+           errors=(NotFound, EvolutionError))  # fmt: skip
 def rollback(call: Call[Back]) -> Evaluated:
     """Bring a generation back."""
     return _evaluated(call.engine.evolution.rollback(call.path["agent"], call.params.generation, call.by))
 
 
-@operation(
-    "evolution.resume",
-    "POST /evolution/resume",
-    about_agent=True,
-    role="operator",
-    signed=True,
-    errors=(EvolutionError,),
-)
+@operation("evolution.resume", "POST /evolution/resume", about_agent=True, role="operator", signed=True,
+           errors=(EvolutionError,))  # fmt: skip
 def resume(call: Call[NoParams]) -> Done:
     """Let a stopped agent run again."""
     call.engine.evolution.resume(call.path["agent"], call.by)
     return Done()
 
 
-@operation(
-    "evolution.repair",
-    "POST /evolution/repair",
-    about_agent=True,
-    role="admin",
-    signed=True,
-    errors=(EvolutionError,),
-)
+@operation("evolution.repair", "POST /evolution/repair", about_agent=True, role="admin", signed=True,
+           errors=(EvolutionError,))  # fmt: skip
 def repair(call: Call[NoParams]) -> RepairedShown:
     """Put in order what cannot be read of an agent's evolution."""
     done = call.engine.evolution.repair(call.path["agent"], call.by)

@@ -85,34 +85,22 @@ def show_lesson(call: Call[NoParams]) -> LessonWhole:
     return LessonWhole(call.engine.learning.lesson(id), call.engine.learning.results(id))
 
 
-@operation(
-    "lessons.propose", "POST /lessons", role="operator", status=201, signed=True, errors=(LearningError,)
-)
+@operation("lessons.propose", "POST /lessons", role="operator", status=201, signed=True,
+           errors=(LearningError,))  # fmt: skip
 def propose_lesson(call: Call[Proposed]) -> Lesson:
     """Suggest a lesson."""
     return call.engine.learning.propose(msgspec.json.encode(call.params), "proposal", call.by)
 
 
-@operation(
-    "lessons.gate",
-    "POST /lessons/gate",
-    role="operator",
-    signed=True,
-    slow=True,
-    errors=(NotFound, LearningError),
-)
+@operation("lessons.gate", "POST /lessons/gate", role="operator", signed=True, slow=True,
+           errors=(NotFound, LearningError))  # fmt: skip
 def gate_lessons(call: Call[GateLessons]) -> tuple[Gated, ...]:
     """Run the gates of some lessons."""
     return call.engine.learning.gate(*call.params.lessons, progress=in_phases(call.progress), by=call.by)
 
 
-@operation(
-    "lessons.promote",
-    "POST /lessons/{id}/promote",
-    role="operator",
-    signed=True,
-    errors=(NotFound, LearningError),
-)
+@operation("lessons.promote", "POST /lessons/{id}/promote", role="operator", signed=True,
+           errors=(NotFound, LearningError))  # fmt: skip
 def promote_lesson(call: Call[NoParams]) -> Lesson:
     """Rely on a lesson from the next sync on."""
     return call.engine.learning.promote(call.path["id"], call.by)
@@ -124,25 +112,15 @@ def promote_all(call: Call[NoParams]) -> tuple[Lesson, ...]:
     return call.engine.learning.promote_all()
 
 
-@operation(
-    "lessons.deprecate",
-    "POST /lessons/{id}/deprecate",
-    role="operator",
-    signed=True,
-    errors=(NotFound, LearningError),
-)
+@operation("lessons.deprecate", "POST /lessons/{id}/deprecate", role="operator", signed=True,
+           errors=(NotFound, LearningError))  # fmt: skip
 def deprecate_lesson(call: Call[Reason]) -> Lesson:
     """Rely on a lesson no more."""
     return call.engine.learning.deprecate(call.path["id"], call.by, call.params.reason)
 
 
-@operation(
-    "lessons.retire",
-    "POST /lessons/{id}/retire",
-    role="operator",
-    signed=True,
-    errors=(NotFound, LearningError),
-)
+@operation("lessons.retire", "POST /lessons/{id}/retire", role="operator", signed=True,
+           errors=(NotFound, LearningError))  # fmt: skip
 def retire_lesson(call: Call[Reason]) -> Lesson:
     """Withdraw a lesson for good."""
     return call.engine.learning.retire(call.path["id"], call.by, call.params.reason)

@@ -93,13 +93,8 @@ def show_grant(call: Call[NoParams]) -> GrantShown:
     return _grant(_rules(call.engine).grant(call.path["name"]))
 
 
-@operation(
-    "grants.review",
-    "POST /policy/grants/{name}/review",
-    role="admin",
-    signed=True,
-    errors=(NotFound, PolicyError),
-)
+@operation("grants.review", "POST /policy/grants/{name}/review", role="admin", signed=True,
+           errors=(NotFound, PolicyError))  # fmt: skip
 def review_grant(call: Call[ReviewGrant]) -> Done:
     """An admin has looked at a grant as it is defined now."""
     call.engine.policy.review(call.path["name"], call.by, call.params.note)

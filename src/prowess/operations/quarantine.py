@@ -52,25 +52,15 @@ def show_held(call: Call[NoParams]) -> HeldWhole:
     return HeldWhole(id=id, difference=lines, new=is_new, findings=findings)
 
 
-@operation(
-    "quarantine.approve",
-    "POST /quarantine/{id}/approve",
-    role="operator",
-    signed=True,
-    errors=(NotFound, Outdated),
-)
+@operation("quarantine.approve", "POST /quarantine/{id}/approve", role="operator", signed=True,
+           errors=(NotFound, Outdated))  # fmt: skip
 def approve(call: Call[QuarantineDecision]) -> HeldCapability:
     """Let a capability go, with exactly the content it has now."""
     return call.engine.quarantine.approve(call.path["id"], call.by, call.params.digest)
 
 
-@operation(
-    "quarantine.reject",
-    "POST /quarantine/{id}/reject",
-    role="operator",
-    signed=True,
-    errors=(NotFound, Outdated),
-)
+@operation("quarantine.reject", "POST /quarantine/{id}/reject", role="operator", signed=True,
+           errors=(NotFound, Outdated))  # fmt: skip
 def reject(call: Call[QuarantineDecision]) -> HeldCapability:
     """Keep a capability out until its content changes."""
     return call.engine.quarantine.reject(call.path["id"], call.by, call.params.digest)

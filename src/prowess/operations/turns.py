@@ -137,9 +137,8 @@ class OfferTools(msgspec.Struct, frozen=True):
     tools: tuple[JsonObject, ...]
 
 
-@operation(
-    "agent.capabilities", "GET /agents/{agent}/capabilities", agents=True, quotes=True, errors=(NotFound,)
-)
+@operation("agent.capabilities", "GET /agents/{agent}/capabilities", agents=True, quotes=True,
+           errors=(NotFound,))  # fmt: skip
 def list_visible(call: Call[VisibleQuery]) -> Page[CapabilityShown]:
     """What an agent may use."""
     q = call.params
@@ -151,9 +150,8 @@ def list_visible(call: Call[VisibleQuery]) -> Page[CapabilityShown]:
     return Page(tuple(shown(c) for c in items), found.next)
 
 
-@operation(
-    "agent.capability", "GET /agents/{agent}/capabilities/{id}", agents=True, quotes=True, errors=(NotFound,)
-)
+@operation("agent.capability", "GET /agents/{agent}/capabilities/{id}", agents=True, quotes=True,
+           errors=(NotFound,))  # fmt: skip
 def show_visible(call: Call[NoParams]) -> CapabilityWhole:
     """One capability that an agent may use.
 
@@ -244,9 +242,8 @@ def inject(call: Call[InjectAsked]) -> Injection:
     return call.engine.inject(q.files, _turn(call, q), q.session)
 
 
-@operation(
-    "agent.check", "POST /agents/{agent}/check", role="operator", agents=True, errors=(Denied, ApprovalNeeded)
-)
+@operation("agent.check", "POST /agents/{agent}/check", role="operator", agents=True,
+           errors=(Denied, ApprovalNeeded))  # fmt: skip
 def check(call: Call[UseRequest]) -> Decision:
     """Policy at use; refused unless allowed."""
     q = call.params
@@ -254,14 +251,8 @@ def check(call: Call[UseRequest]) -> Decision:
     return replace(decision, reason="allowed", chain=()) if call.is_agent else decision
 
 
-@operation(
-    "agent.record",
-    "POST /agents/{agent}/outcomes",
-    role="operator",
-    agents=True,
-    status=201,
-    errors=(NotFound,),
-)
+@operation("agent.record", "POST /agents/{agent}/outcomes", role="operator", agents=True, status=201,
+           errors=(NotFound,))  # fmt: skip
 def record(call: Call[OutcomeAsked]) -> Done:
     """Remember what was done with an offer, and whether it worked."""
     q = call.params

@@ -1,26 +1,25 @@
 """The page `approvals`: what policy asks a person about, and what people said."""
 
-from datetime import timedelta
-
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from prowess.engine.engine import Engine
 from prowess.errors import Refused
-from prowess.operations.person import Person
-from prowess.policy.approvals import ApprovalAnswer, Scope, State
+from prowess.operations.approvals import AnswerApproval, answer_approval
+from prowess.operations.backend import Local
+from prowess.policy.approvals import Scope, State
 from prowess.web import identity, page
 from prowess.web.pages.form import Fields, address, form, note, said
 from prowess.web.pages.pagination import paged
 
 HOLDS = {
-    "1 hour": timedelta(hours=1),
-    "8 hours": timedelta(hours=8),
-    "1 day": timedelta(days=1),
-    "7 days": timedelta(days=7),
+    "1 hour": 60,
+    "8 hours": 8 * 60,
+    "1 day": 24 * 60,
+    "7 days": 7 * 24 * 60,
 }
-"""How long an answer holds, as people choose it; the first is the usual."""
+"""How many minutes an answer holds, as people choose it; the first is the usual."""
 SCOPES: dict[str, Scope] = {
     "once, with these arguments": "once",
     "as often as wanted, with these arguments": "repeat",
@@ -55,20 +54,18 @@ def listed(request: Request) -> Response:
     )
 
 
-def answer(engine: Engine, person: Person, fields: Fields) -> str:
+def answer(local: Local, fields: Fields) -> str:
     said_yes = {"yes": True, "no": False}.get(fields.get("answer", ""))
     holds = HOLDS.get(fields.get("holds", next(iter(HOLDS))))
     scope = SCOPES.get(fields.get("scope", next(iter(SCOPES))))
     if said_yes is None or holds is None or scope is None:
         raise Refused(422, "the answer says neither yes nor no, or not how far it goes", "use the form")
-    answered = engine.approvals.answer(
-        fields.get("id", ""),
-        ApprovalAnswer(yes=said_yes, by=person.name, note=note(fields), holds=holds, scope=scope),
-    )
+    asked = AnswerApproval(yes=said_yes, note=note(fields), minutes=holds, scope=scope)
+    answered = local.call(answer_approval, asked, id=fields.get("id", ""))
     return address("/approvals", done=answered.state, what=f"{answered.agent}, {answered.capability}")
 
 
 ROUTES = (
     Route("/approvals", listed),
-    form("/approvals/answer", answer),
+    form("/approvals/answer", answer, answer_approval),
 )

@@ -15,7 +15,9 @@ from prowess.evolution.encoding import params_data
 from prowess.evolution.history import Fitness
 from prowess.evolution.records import Generation
 from prowess.evolution.scores import AXES
-from prowess.operations.person import Person
+from prowess.operations import evolution as operations
+from prowess.operations.backend import Local
+from prowess.operations.operation import NO_PARAMS
 from prowess.types import JournalEntry
 from prowess.web import identity, page
 from prowess.web.pages import generation
@@ -99,9 +101,9 @@ def agent(request: Request) -> Response:
     )
 
 
-def resume(engine: Engine, person: Person, fields: Fields) -> str:
+def resume(local: Local, fields: Fields) -> str:
     name = fields.get("agent", "")
-    engine.evolution.resume(name, by=person.name)
+    local.call(operations.resume, NO_PARAMS, agent=name)
     return address("/evolution/agent", agent=name, done="resumed", what=name)
 
 
@@ -162,5 +164,5 @@ ROUTES = (
     Route("/evolution", listed),
     Route("/evolution/agent", agent),
     *generation.ROUTES,
-    form("/evolution/resume", resume),
+    form("/evolution/resume", resume, operations.resume),
 )

@@ -8,29 +8,29 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from prowess.engine.engine import Engine
 from prowess.errors import ProwessError, Refused
-from prowess.operations.person import Person, Role
+from prowess.operations.backend import Local
+from prowess.operations.operation import AnyOperation
 from prowess.web import identity, page
 from prowess.web.problems import problem_of
 
 Fields = Mapping[str, str]
 LONGEST_NOTE = 500
-Act = Callable[[Engine, Person, Fields], str]
+Act = Callable[[Local, Fields], str]
 """Does what the form says in the name of a person, and returns the address to show next."""
 
 
-def form(path: str, act: Act, role: Role = "operator") -> Route:
-    """The route of a form; one that cannot be carried out is answered with what to do instead."""
+def form(path: str, act: Act, operation: AnyOperation) -> Route:
+    """The route of a form, for those who may do the operation; one that fails is answered with a way on."""
 
     async def sent(request: Request) -> Response:
-        person = identity.require(request, role)
+        person = identity.require(request, operation.role)
         async with request.form(max_files=0) as said:
             fields = {name: value for name, value in said.items() if isinstance(value, str)}
         if any("\0" in value for value in fields.values()):
             raise Refused(422, "the form holds a NUL, which no database keeps", "leave it out")
         try:
-            next_page = await to_thread.run_sync(act, request.app.state.engine, person, fields)
+            next_page = await to_thread.run_sync(act, Local(request.app.state.engine, person), fields)
         except ProwessError as error:
             return await to_thread.run_sync(_refused, request, error)
         return RedirectResponse(next_page, 303)

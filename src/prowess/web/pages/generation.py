@@ -10,7 +10,9 @@ from prowess.engine.engine import Engine
 from prowess.errors import Refused
 from prowess.evolution.records import MOST_ROLLBACKS, Generation
 from prowess.evolution.scores import AXES, Scores
-from prowess.operations.person import Person
+from prowess.operations import evolution as operations
+from prowess.operations.backend import Local
+from prowess.operations.evolution import Back
 from prowess.web import identity, page
 from prowess.web.pages.form import Fields, address, form
 
@@ -93,16 +95,15 @@ def compared(request: Request) -> Response:
     )
 
 
-def roll_back(engine: Engine, person: Person, fields: Fields) -> str:
+def roll_back(local: Local, fields: Fields) -> str:
     agent, to = fields.get("agent", ""), number(fields.get("number", ""))
-    made = engine.evolution.rollback(agent, to, by=person.name)
-    if made.restore is None:
+    made = local.call(operations.rollback, Back(generation=to), agent=agent)
+    if made.restored is None:
         raise Refused(
             409, f"{agent} is stopped ({made.stopped}): no generation is left to restore", "resume it first"
         )
-    restored = engine.evolution.generation(agent, made.generation).restored
-    what = f"Generation {made.generation} brings back generation {restored}"
-    what += "".join(f"; {name} stays off: a person decided it" for name in made.restore.kept_off)
+    what = f"Generation {made.generation} brings back generation {made.restored}"
+    what += "".join(f"; {name} stays off: a person decided it" for name in made.kept_off)
     return address("/evolution/agent", agent=agent, done="rolled-back", what=what)
 
 
@@ -126,5 +127,5 @@ def number(text: str) -> int:
 ROUTES = (
     Route("/evolution/generation", shown),
     Route("/evolution/difference", compared),
-    form("/evolution/rollback", roll_back),
+    form("/evolution/rollback", roll_back, operations.rollback),
 )

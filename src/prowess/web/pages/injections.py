@@ -10,7 +10,10 @@ from starlette.routing import Route
 from prowess.engine.engine import Engine
 from prowess.errors import Refused
 from prowess.journal import JournalPosition
-from prowess.operations.person import Person
+from prowess.operations import cards as operations
+from prowess.operations.backend import Local
+from prowess.operations.cards import ReviewCard
+from prowess.operations.operation import NO_PARAMS
 from prowess.text.redaction import redacted
 from prowess.types import JsonObject
 from prowess.web import identity, page
@@ -52,18 +55,19 @@ def listed(request: Request) -> Response:
     )
 
 
-def resume(engine: Engine, person: Person, fields: Fields) -> str:
-    engine.cards.resume(by=person.name)
+def resume(local: Local, fields: Fields) -> str:
+    local.call(operations.resume_cards, NO_PARAMS)
     return address("/injections", done="resumed")
 
 
-def review(engine: Engine, person: Person, fields: Fields) -> str:
+def review(local: Local, fields: Fields) -> str:
     """A person says whether it was right that a turn got this card, or that it did not."""
     right = {"right": True, "wrong": False}.get(fields.get("said", ""))
     if right is None:
         raise Refused(422, "the form says neither right nor wrong", "use the buttons of the page")
     card = fields.get("card", "")
-    engine.cards.review(fields.get("selection", ""), card, right, by=person.name)
+    said = ReviewCard(card=card, right=right)
+    local.call(operations.review_card, said, selection=fields.get("selection", ""))
     return address("/injections", before=fields.get("before", ""), done="reviewed", what=card)
 
 
@@ -93,6 +97,6 @@ def _compared(variants: Mapping[str, Mapping[str, Any]]) -> list[JsonObject]:
 
 ROUTES = (
     Route("/injections", listed),
-    form("/injections/resume", resume),
-    form("/injections/review", review),
+    form("/injections/resume", resume, operations.resume_cards),
+    form("/injections/review", review, operations.review_card),
 )

@@ -10,7 +10,10 @@ from starlette.routing import Route
 from prowess.engine.engine import Engine
 from prowess.learning.ledger import SkillStatus
 from prowess.learning.lessons import Lesson
-from prowess.operations.person import Person
+from prowess.operations import learning as operations
+from prowess.operations.backend import Local
+from prowess.operations.learning import GateLessons, Reason
+from prowess.operations.operation import NO_PARAMS, Operation, P
 from prowess.web import identity, page
 from prowess.web.pages.form import Fields, address, form, note, said
 from prowess.web.pages.pagination import paged
@@ -100,39 +103,39 @@ def _first_filled(counts: Counter[SkillStatus]) -> SkillStatus:
 # --- what a person decides -------------------------------------------------------------------
 
 
-def learn(engine: Engine, person: Person, fields: Fields) -> str:
-    learnt = engine.learning.learn(by=person.name)
+def learn(local: Local, fields: Fields) -> str:
+    learnt = local.engine.learning.learn(by=local.person.name)
     told = f"{page.count(len(learnt.lessons), 'lesson')} and {page.count(len(learnt.gaps), 'gap')} changed"
     return address("/learning", done="learnt", what=told)
 
 
-def gate(engine: Engine, person: Person, fields: Fields) -> str:
-    (gated,) = engine.learning.gate(fields.get("id", ""), by=person.name)
+def gate(local: Local, fields: Fields) -> str:
+    asked = GateLessons(lessons=(fields.get("id", ""),))
+    (gated,) = local.call(operations.gate_lessons, asked)
     return _to_lesson(gated.lesson, "cleared" if gated.satisfied else "blocked")
 
 
-def promote(engine: Engine, person: Person, fields: Fields) -> str:
-    return _decided(engine.learning.promote(fields.get("id", ""), person.name), "promoted")
+def promote(local: Local, fields: Fields) -> str:
+    return _decided(local, operations.promote_lesson, NO_PARAMS, fields, "promoted")
 
 
-def deprecate(engine: Engine, person: Person, fields: Fields) -> str:
-    done = engine.learning.deprecate(fields.get("id", ""), person.name, note(fields, "reason"))
-    return _decided(done, "deprecated")
+def deprecate(local: Local, fields: Fields) -> str:
+    reason = Reason(reason=note(fields, "reason"))
+    return _decided(local, operations.deprecate_lesson, reason, fields, "deprecated")
 
 
-def retire(engine: Engine, person: Person, fields: Fields) -> str:
-    return _decided(
-        engine.learning.retire(fields.get("id", ""), person.name, note(fields, "reason")), "retired"
-    )
+def retire(local: Local, fields: Fields) -> str:
+    reason = Reason(reason=note(fields, "reason"))
+    return _decided(local, operations.retire_lesson, reason, fields, "retired")
 
 
-def close(engine: Engine, person: Person, fields: Fields) -> str:
-    gap = engine.learning.close_gap(fields.get("id", ""), person.name)
+def close(local: Local, fields: Fields) -> str:
+    gap = local.call(operations.close_gap, NO_PARAMS, id=fields.get("id", ""))
     return address("/learning/gaps", done="closed", what=gap.span)
 
 
-def _decided(lesson: Lesson, done: str) -> str:
-    return _to_lesson(lesson.id, done)
+def _decided(local: Local, operation: Operation[P, Lesson], params: P, fields: Fields, done: str) -> str:
+    return _to_lesson(local.call(operation, params, id=fields.get("id", "")).id, done)
 
 
 def _to_lesson(id: str, done: str) -> str:
@@ -143,10 +146,10 @@ ROUTES = (
     Route("/learning", lessons),
     Route("/learning/lesson", lesson),
     Route("/learning/gaps", gaps),
-    form("/learning/learn", learn),
-    form("/learning/gate", gate),
-    form("/learning/promote", promote),
-    form("/learning/deprecate", deprecate),
-    form("/learning/retire", retire),
-    form("/learning/close", close),
+    form("/learning/learn", learn, operations.learn),
+    form("/learning/gate", gate, operations.gate_lessons),
+    form("/learning/promote", promote, operations.promote_lesson),
+    form("/learning/deprecate", deprecate, operations.deprecate_lesson),
+    form("/learning/retire", retire, operations.retire_lesson),
+    form("/learning/close", close, operations.close_gap),
 )

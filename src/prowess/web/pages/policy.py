@@ -9,7 +9,8 @@ from starlette.routing import Route
 
 from prowess.engine.engine import Engine
 from prowess.errors import NotFound, Outdated, ProwessError
-from prowess.operations.person import Person
+from prowess.operations.backend import Local
+from prowess.operations.policy import ReviewGrant, review_grant
 from prowess.policy.explain import way_out
 from prowess.policy.grant_report import Given, given
 from prowess.policy.grants import UNSTATED
@@ -160,11 +161,11 @@ def agents(request: Request) -> Response:
     )
 
 
-def review(engine: Engine, person: Person, fields: Fields) -> str:
+def review(local: Local, fields: Fields) -> str:
     name = fields.get("name", "")
-    if fields.get("digest") != grant_digest(_moment(engine).rules.grant(name)):
+    if fields.get("digest") != grant_digest(_moment(local.engine).rules.grant(name)):
         raise Outdated(name)
-    engine.policy.review(name, person.name, note(fields))
+    local.call(review_grant, ReviewGrant(note=note(fields)), name=name)
     return address("/policy/grants", done="reviewed", what=name)
 
 
@@ -273,5 +274,5 @@ ROUTES = (
     Route("/policy/grants", grants),
     Route("/policy/grant", grant),
     Route("/policy/agents", agents),
-    form("/policy/review", review, "admin"),
+    form("/policy/review", review, review_grant),
 )

@@ -13,7 +13,10 @@ from starlette.routing import Route
 from prowess.engine.engine import Engine
 from prowess.errors import NotFound
 from prowess.guard.scan import Judged
-from prowess.operations.person import Person
+from prowess.operations import quarantine as operations
+from prowess.operations.backend import Local
+from prowess.operations.operation import Operation
+from prowess.operations.quarantine import QuarantineDecision
 from prowess.text.invisible import visible
 from prowess.text.secrets import secrets
 from prowess.types import HeldCapability
@@ -101,19 +104,25 @@ def _masked(text: str) -> str:
     return text
 
 
-def approve(engine: Engine, person: Person, fields: Fields) -> str:
-    held = engine.quarantine.approve(fields.get("id", ""), person.name, fields.get("digest", ""))
+def approve(local: Local, fields: Fields) -> str:
+    held = _decided(local, operations.approve, fields)
     return address("/quarantine", done="approved", what=held.id)
 
 
-def reject(engine: Engine, person: Person, fields: Fields) -> str:
-    held = engine.quarantine.reject(fields.get("id", ""), person.name, fields.get("digest", ""))
+def reject(local: Local, fields: Fields) -> str:
+    held = _decided(local, operations.reject, fields)
     return address("/quarantine", done="rejected", what=held.id)
+
+
+def _decided(
+    local: Local, operation: Operation[QuarantineDecision, HeldCapability], fields: Fields
+) -> HeldCapability:
+    return local.call(operation, QuarantineDecision(digest=fields.get("digest", "")), id=fields.get("id", ""))
 
 
 ROUTES = (
     Route("/quarantine", listed),
     Route("/quarantine/show", shown),
-    form("/quarantine/approve", approve),
-    form("/quarantine/reject", reject),
+    form("/quarantine/approve", approve, operations.approve),
+    form("/quarantine/reject", reject, operations.reject),
 )

@@ -100,7 +100,7 @@ def resume_cards(call: Call[NoParams]) -> Done:
     return Done()
 
 
-@operation("cards.keep", "POST /cards/kept", role="operator", status=201, errors=(SourceError, NotFound))
+@operation("cards.keep", "POST /cards/kept", role="operator", status=201, errors=(SourceError,))
 def keep_card(call: Call[StoredCardText]) -> Named:
     """Keep a card in the store."""
     return Named(call.engine.cards.keep(call.params.text))

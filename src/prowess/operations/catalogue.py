@@ -7,7 +7,7 @@ import msgspec
 
 from prowess.catalogue.catalogue import Version
 from prowess.discovery.graph import Edge
-from prowess.errors import ConfigError, NotFound, SourceError
+from prowess.errors import NotFound
 from prowess.operations.operation import Call, Limit, Name, NoParams, Note, RequestParams, operation
 from prowess.operations.paging import Page, page
 from prowess.operations.values import CapabilityShown, CapabilityWhole, shown, whole
@@ -124,7 +124,7 @@ def switch_provider(call: Call[Switch]) -> Provider:
 
 
 @operation("sync", "POST /sync", role="operator", slow=True, quotes=True,
-           errors=(NotFound, ConfigError, SourceError))  # fmt: skip
+           errors=(NotFound,))  # fmt: skip
 def sync(call: Call[SyncRequest]) -> SyncReport:
     """Make the catalogue hold what the sources offer now."""
     return call.engine.sync(*call.params.sources, progress=call.progress)

@@ -32,6 +32,7 @@ from prowess.operations.operation import (
 )
 from prowess.operations.paging import Page, page
 from prowess.operations.values import CapabilityShown, CapabilityWhole, shown, whole
+from prowess.options import SearchOptions
 from prowess.types import (
     Capability,
     Decision,
@@ -47,6 +48,7 @@ from prowess.types import (
 )
 
 Few = Annotated[int, msgspec.Meta(ge=0, le=100)]
+SHORT_NAMES = {"top": "tier1_top_k", "min_relevance": "tier1_min_relevance"}
 ADDRESSES = ("uri", "uri_template", "mime_type")
 Milliseconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
 
@@ -208,15 +210,7 @@ def explain_no_results(call: Call[FindRequest]) -> NoResults:
 @operation("agent.offer", "POST /agents/{agent}/offer", role="operator", agents=True)
 def offer(call: Call[OfferAsked]) -> Offer:
     """One turn: what a model sees, within budgets; recorded."""
-    q = call.params
-    chosen = _chosen(
-        tier1_top_k=q.top,
-        tier1_min_relevance=q.min_relevance,
-        tier0_token_budget=q.tier0_token_budget,
-        tier1_token_budget=q.tier1_token_budget,
-        tier2_token_budget=q.tier2_token_budget,
-    )
-    made = call.engine.offer(_turn(call, q), **chosen)
+    made = call.engine.offer(_turn(call, call.params), **_options(call.params))
     return replace(made, left_out=LeftOut()) if call.is_agent else made
 
 
@@ -255,18 +249,7 @@ def check(call: Call[UseRequest]) -> Decision:
            errors=(NotFound,))  # fmt: skip
 def record(call: Call[OutcomeAsked]) -> Done:
     """Remember what was done with an offer, and whether it worked."""
-    q = call.params
-    call.engine.record(
-        Outcome(
-            offer=q.offer,
-            capability=q.capability,
-            ok=q.ok,
-            agent=call.path["agent"],
-            detail=q.detail,
-            milliseconds=q.milliseconds,
-            key=q.key,
-        )
-    )
+    call.engine.record(Outcome(agent=call.path["agent"], **msgspec.structs.asdict(call.params)))
     return Done()
 
 
@@ -290,9 +273,7 @@ def _turn(call: Call[P], q: TurnAsked) -> Turn:
     )
 
 
-def _options(q: FindRequest) -> dict[str, Any]:
-    return _chosen(kind=q.kind, category=q.category, tier1_top_k=q.top, tier1_min_relevance=q.min_relevance)
-
-
-def _chosen(**settings: object) -> dict[str, Any]:
-    return {name: value for name, value in settings.items() if value is not None}
+def _options(q: FindRequest | OfferAsked) -> dict[str, Any]:
+    """What is said otherwise than [discovery] does, by the names it has there."""
+    said = {SHORT_NAMES.get(name, name): value for name, value in msgspec.structs.asdict(q).items()}
+    return {name: said[name] for name in SearchOptions.__annotations__ if said.get(name) is not None}

@@ -14,6 +14,8 @@ from click.testing import CliRunner, Result
 from prowess.cli import evolve
 from prowess.engine import Engine
 from prowess.errors import EvolutionError, NotFound
+from prowess.operations.backend import Backend, Local
+from prowess.operations.person import Person
 from tests.support.evolution import AB, ABC, FAIR, UNSAFE, OpenEvolving, scores
 
 SAFE = {"cognitive": 0.5, "behavioral": 0.5, "safety": 0.8, "autonomy": "L2", "meta_learning": 0.3}
@@ -31,10 +33,10 @@ def engine(open_evolving: OpenEvolving, monkeypatch: pytest.MonkeyPatch) -> Engi
     engine.sync(vectors=False)
 
     @contextmanager
-    def opened() -> Iterator[Engine]:
-        yield engine
+    def connected() -> Iterator[Backend]:
+        yield Local(engine, Person("ann", "admin"))
 
-    monkeypatch.setattr(evolve, "opened", opened)
+    monkeypatch.setattr(evolve, "connected", connected)
     return engine
 
 

@@ -6,8 +6,7 @@ import click
 
 from prowess.cli.session import connected, emit, json_option, say, table
 from prowess.errors import NotFound
-from prowess.operations import agents as operations
-from prowess.operations.agents import BindAgent, Lasting
+from prowess.operations import agents as ops
 from prowess.operations.operation import NO_PARAMS
 
 
@@ -21,7 +20,7 @@ def command() -> None:
 def show(as_json: bool) -> None:
     """Every agent, its profile and its parent."""
     with connected() as backend:
-        agents = backend.call(operations.list_agents, NO_PARAMS)
+        agents = backend.call(ops.list_agents, NO_PARAMS)
     if as_json:
         emit(agents)
         return
@@ -43,10 +42,10 @@ def show(as_json: bool) -> None:
 @json_option
 def add(name: str, profile: str, parent: str, days: int, as_json: bool) -> None:
     """Bind NAME to a profile, and print its token once."""
-    asked = BindAgent(name=name, profile=profile, parent=parent)
+    asked = ops.BindAgent(name=name, profile=profile, parent=parent)
     with connected() as backend:
-        agent = backend.call(operations.add_agent, asked)
-        issued = backend.call(operations.add_agent_token, Lasting(days=days), agent=name) if days else None
+        agent = backend.call(ops.add_agent, asked)
+        issued = backend.call(ops.add_agent_token, ops.Lasting(days=days), agent=name) if days else None
     if as_json:
         emit({**asdict(agent), "token": issued.token if issued else ""})
     elif issued:
@@ -62,7 +61,7 @@ def add(name: str, profile: str, parent: str, days: int, as_json: bool) -> None:
 def remove(name: str, as_json: bool) -> None:
     """Retire NAME and every agent below it."""
     with connected() as backend:
-        gone = backend.call(operations.remove_agent, NO_PARAMS, agent=name).removed
+        gone = backend.call(ops.remove_agent, NO_PARAMS, agent=name).removed
     if as_json:
         emit({"removed": gone})
     say(f"removed {', '.join(gone)}")
@@ -78,7 +77,7 @@ def token() -> None:
 def list_tokens(as_json: bool) -> None:
     """Every token, without the token itself."""
     with connected() as backend:
-        tokens = backend.call(operations.list_all_tokens, NO_PARAMS)
+        tokens = backend.call(ops.list_all_tokens, NO_PARAMS)
     if as_json:
         emit(tokens)
         return
@@ -94,7 +93,7 @@ def list_tokens(as_json: bool) -> None:
 def add_token(agent: str, days: int) -> None:
     """Issue another token for AGENT, and print it once."""
     with connected() as backend:
-        issued = backend.call(operations.add_agent_token, Lasting(days=days), agent=agent)
+        issued = backend.call(ops.add_agent_token, ops.Lasting(days=days), agent=agent)
     click.echo(issued.token)
     say(f"shown this once, valid until {issued.expires_at}")
 
@@ -104,9 +103,9 @@ def add_token(agent: str, days: int) -> None:
 def revoke(id: str) -> None:
     """Make a token worthless."""
     with connected() as backend:
-        known = backend.call(operations.list_all_tokens, NO_PARAMS)
+        known = backend.call(ops.list_all_tokens, NO_PARAMS)
         agent = next((token.agent for token in known if token.id == id), "")
         if not agent:
             raise NotFound("token", id, see="see: prowess agent access-token list")
-        revoked = backend.call(operations.end_agent_token, NO_PARAMS, agent=agent, id=id)
+        revoked = backend.call(ops.end_agent_token, NO_PARAMS, agent=agent, id=id)
     say(f"token {revoked.id} of {revoked.agent} is revoked")

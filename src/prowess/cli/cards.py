@@ -7,8 +7,7 @@ import click
 
 from prowess.cli.session import connected, emit, json_option, opened, printable, read_file, say, table
 from prowess.engine.card_folder import check_folder
-from prowess.operations import cards as operations
-from prowess.operations.cards import Recent, ReviewCard, StoredCardText
+from prowess.operations import cards as ops
 from prowess.operations.operation import NO_PARAMS
 from prowess.sources.configured import CARD_FOLDER
 from prowess.types import DEFAULT_AGENT, JsonObject
@@ -45,7 +44,7 @@ def check(folder: str, as_json: bool) -> None:
 def report(as_json: bool) -> None:
     """How often cards are injected, what they cost, and how right that was."""
     with connected() as backend:
-        found = backend.call(operations.report_cards, NO_PARAMS)
+        found = backend.call(ops.report_cards, NO_PARAMS)
     if as_json:
         emit(found)
         return
@@ -82,13 +81,13 @@ def review(selection: str | None, card: str | None, right: bool | None, limit: i
     """Show recent selections; with SELECTION, CARD and --right or --wrong, say what you think of one."""
     with connected() as backend:
         if selection and card and right is not None:
-            said = ReviewCard(card=card, right=right)
-            backend.call(operations.review_card, said, selection=selection)
+            said = ops.ReviewCard(card=card, right=right)
+            backend.call(ops.review_card, said, selection=selection)
             say("noted; prowess cards report shows what it adds up to")
         elif selection or card or right is not None:
             raise click.UsageError("a review needs SELECTION, CARD and --right or --wrong")
         else:
-            newest = tuple(backend.pages(operations.list_selections, Recent(), limit))
+            newest = tuple(backend.pages(ops.list_selections, ops.Recent(), limit))
             _print_selections(newest[::-1], as_json)
 
 
@@ -115,7 +114,7 @@ def _print_selection(one: JsonObject) -> None:
 def fit(as_json: bool) -> None:
     """Refit the scorer `relevance` from what the reviews say. Never happens by itself."""
     with connected() as backend:
-        done = backend.call(operations.fit_cards, NO_PARAMS)
+        done = backend.call(ops.fit_cards, NO_PARAMS)
     if as_json:
         emit(done)
     else:
@@ -135,7 +134,7 @@ def baseline(agent: str) -> None:
 def resume() -> None:
     """Let cards be injected again after the kill switch."""
     with connected() as backend:
-        backend.call(operations.resume_cards, NO_PARAMS)
+        backend.call(ops.resume_cards, NO_PARAMS)
     say("cards are injected again")
 
 
@@ -145,7 +144,7 @@ def keep(file: str) -> None:
     """Keep the card in FILE (- for stdin) in the store, for sources of type stored-cards."""
     text = sys.stdin.read() if file == "-" else read_file(file)
     with connected() as backend:
-        say(f"kept {backend.call(operations.keep_card, StoredCardText(text=text)).name}")
+        say(f"kept {backend.call(ops.keep_card, ops.StoredCardText(text=text)).name}")
 
 
 @command.command()
@@ -153,5 +152,5 @@ def keep(file: str) -> None:
 def drop(name: str) -> None:
     """Drop the card NAME from the store."""
     with connected() as backend:
-        backend.call(operations.drop_card, NO_PARAMS, name=name)
+        backend.call(ops.drop_card, NO_PARAMS, name=name)
     say(f"dropped {name}")

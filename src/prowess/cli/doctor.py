@@ -5,7 +5,7 @@ import sys
 import click
 
 from prowess.cli.session import connected, emit, json_option, printable, say
-from prowess.operations import catalogue as operations
+from prowess.operations import catalogue as ops
 from prowess.operations.operation import NO_PARAMS
 from prowess.types import Problem
 
@@ -15,7 +15,7 @@ from prowess.types import Problem
 def command(as_json: bool) -> None:
     """Everything that is wrong, and what to do about it. Exit 1 when anything is an error."""
     with connected(existing=True) as backend:
-        found = backend.call(operations.doctor, NO_PARAMS)
+        found = backend.call(ops.doctor, NO_PARAMS)
     store = f"{found.store} of {backend.server}" if backend.server else found.store
     problems, total = found.problems, found.capabilities
     if as_json:

@@ -16,17 +16,8 @@ from prowess.evolution.history import GenerationDifference
 from prowess.evolution.params import Params, parse_params
 from prowess.evolution.records import Evaluation
 from prowess.evolution.replay import as_data, replay
-from prowess.operations import evolution as operations
+from prowess.operations import evolution as ops
 from prowess.operations.backend import Backend
-from prowess.operations.evolution import (
-    Back,
-    Between,
-    Evaluated,
-    GenerationShown,
-    GenerationsQuery,
-    ParamsAsked,
-    StatusShown,
-)
 from prowess.operations.operation import NO_PARAMS, AgentQuery
 from prowess.types import DEFAULT_AGENT, Json
 
@@ -47,7 +38,7 @@ def command() -> None:
 def status(agent: str, as_json: bool) -> None:
     """Where an agent stands."""
     with connected() as backend:
-        found = backend.call(operations.status, AgentQuery(agent=agent))
+        found = backend.call(ops.status, AgentQuery(agent=agent))
     if as_json:
         emit(found)
     else:
@@ -61,7 +52,7 @@ def status(agent: str, as_json: bool) -> None:
 def history(agent: str, limit: int, as_json: bool) -> None:
     """The generations, oldest first, with their fitness as a chart."""
     with connected() as backend:
-        found = backend.call(operations.list_generations, GenerationsQuery(agent=agent, limit=limit))
+        found = backend.call(ops.list_generations, ops.GenerationsQuery(agent=agent, limit=limit))
     if as_json:
         emit(found)
     elif found:
@@ -77,7 +68,7 @@ def history(agent: str, limit: int, as_json: bool) -> None:
 def show(number: int, agent: str, as_json: bool) -> None:
     """One generation, whole."""
     with connected() as backend:
-        found = backend.call(operations.show_generation, AgentQuery(agent=agent), number=str(number))
+        found = backend.call(ops.show_generation, AgentQuery(agent=agent), number=str(number))
     if as_json:
         emit(found)
     else:
@@ -92,7 +83,7 @@ def show(number: int, agent: str, as_json: bool) -> None:
 def diff(before: int, after: int, agent: str, as_json: bool) -> None:
     """What lies between two generations."""
     with connected() as backend:
-        found = backend.call(operations.difference, Between(agent=agent, before=before, after=after))
+        found = backend.call(ops.difference, ops.Between(agent=agent, before=before, after=after))
     if as_json:
         emit(found)
     else:
@@ -106,7 +97,7 @@ def diff(before: int, after: int, agent: str, as_json: bool) -> None:
 def rollback(number: int, agent: str, as_json: bool) -> None:
     """Bring a generation back: what came since is switched off for the agent."""
     with connected() as backend:
-        done = backend.call(operations.rollback, Back(generation=number), agent=agent)
+        done = backend.call(ops.rollback, ops.Back(generation=number), agent=agent)
     if as_json:
         emit({name: getattr(done, name) for name in ("agent", "trigger", "generation", "events")})
     else:
@@ -118,7 +109,7 @@ def rollback(number: int, agent: str, as_json: bool) -> None:
 def resume(agent: str) -> None:
     """Let an agent run again that ran out of rollbacks."""
     with connected() as backend:
-        backend.call(operations.resume, NO_PARAMS, agent=agent)
+        backend.call(ops.resume, NO_PARAMS, agent=agent)
     say(f"{agent} runs again; what was rolled back stays off until you switch it on")
 
 
@@ -127,7 +118,7 @@ def resume(agent: str) -> None:
 def repair(agent: str) -> None:
     """Put in order what cannot be read of an agent's evolution; doctor says when it is needed."""
     with connected() as backend:
-        done = backend.call(operations.repair, NO_PARAMS, agent=agent)
+        done = backend.call(ops.repair, NO_PARAMS, agent=agent)
     for what in done.rewritten:
         say(f"{what}: found from the other records and written anew")
     for what in done.removed:
@@ -143,7 +134,7 @@ def repair(agent: str) -> None:
 def params(changes: tuple[str, ...], agent: str, as_json: bool) -> None:
     """The parameters that decide about transitions; with --set, change some."""
     with connected() as backend:
-        found = backend.call(operations.show_params, AgentQuery(agent=agent))
+        found = backend.call(ops.show_params, AgentQuery(agent=agent))
         if changes:
             found = _changed(backend, agent, found, _assignments(changes))
     if as_json:
@@ -154,7 +145,7 @@ def params(changes: tuple[str, ...], agent: str, as_json: bool) -> None:
 
 def _changed(backend: Backend, agent: str, before: Params, changes: dict[str, Json]) -> Params:
     parse_params(changes, before)  # says what is wrong better than the form of a request can
-    return backend.call(operations.set_params, msgspec.convert(changes, ParamsAsked), agent=agent)
+    return backend.call(ops.set_params, msgspec.convert(changes, ops.ParamsAsked), agent=agent)
 
 
 @command.command("replay")
@@ -175,7 +166,7 @@ def replay_(file: BinaryIO, params_file: str | None, as_json: bool) -> None:
 # --- for people ------------------------------------------------------------------------------
 
 
-def _chart(generations: Sequence[GenerationShown]) -> None:
+def _chart(generations: Sequence[ops.GenerationShown]) -> None:
     rows = [
         (
             str(generation.number),
@@ -198,7 +189,7 @@ def _bar(value: float) -> str:
     return (EIGHTHS[8] * full + (EIGHTHS[rest] if rest else "")).ljust(BAR)
 
 
-def _status_rows(status: StatusShown) -> list[tuple[str, str]]:
+def _status_rows(status: ops.StatusShown) -> list[tuple[str, str]]:
     rows = [
         ("agent", status.agent),
         ("generation", f"{status.generation} (last good: {status.good})"),
@@ -216,7 +207,7 @@ def _status_rows(status: StatusShown) -> list[tuple[str, str]]:
     return rows
 
 
-def _generation_rows(generation: GenerationShown) -> list[tuple[str, str]]:
+def _generation_rows(generation: ops.GenerationShown) -> list[tuple[str, str]]:
     return [(name, _text(value)) for name, value in _flat(msgspec.to_builtins(generation)).items()]
 
 
@@ -233,7 +224,7 @@ def _difference_rows(found: GenerationDifference) -> list[tuple[str, str]]:
     ]
 
 
-def _say_rolled_back(done: Evaluated, wanted: int) -> None:
+def _say_rolled_back(done: ops.Evaluated, wanted: int) -> None:
     target = done.restored
     if target is None:
         say(f"{done.agent} is stopped: {done.stopped}; run: prowess evolve resume")

@@ -3,9 +3,8 @@
 import click
 
 from prowess.cli.session import connected, emit, json_option, printable, say, table
-from prowess.operations import turns as operations
+from prowess.operations import turns as ops
 from prowess.operations.operation import NO_PARAMS
-from prowess.operations.turns import FindRequest
 from prowess.types import DEFAULT_AGENT, Hit
 
 
@@ -30,17 +29,17 @@ def command(
 
     Where no option says otherwise, [discovery] in prowess.toml holds.
     """
-    asked = FindRequest(request=request, kind=kind, category=category, top=top)
+    asked = ops.FindRequest(request=request, kind=kind, category=category, top=top)
     with connected(existing=True) as backend:
-        hits = backend.call(operations.find, asked, agent=agent)
+        hits = backend.call(ops.find, asked, agent=agent)
         if as_json:
             emit(hits)
         elif not hits:
-            say(printable(backend.call(operations.explain_no_results, asked, agent=agent).reason))
+            say(printable(backend.call(ops.explain_no_results, asked, agent=agent).reason))
         elif why:
             _print_reasons(hits)
         else:
-            found = [backend.call(operations.show_visible, NO_PARAMS, agent=agent, id=hit.id) for hit in hits]
+            found = [backend.call(ops.show_visible, NO_PARAMS, agent=agent, id=hit.id) for hit in hits]
             rows = [
                 (f"{hit.score:.2f}", hit.id, one.description) for hit, one in zip(hits, found, strict=True)
             ]

@@ -4,8 +4,7 @@ import click
 
 from prowess.cli.lesson_commands import learn_if_allowed
 from prowess.cli.session import connected, emit, json_option, printable, say, table
-from prowess.operations import learning as operations
-from prowess.operations.learning import Gaps
+from prowess.operations import learning as ops
 from prowess.operations.operation import NO_PARAMS
 
 
@@ -22,7 +21,7 @@ def list_(closed: bool, limit: int, as_json: bool) -> None:
     """Gaps, the most worth closing first, with what would close each."""
     with connected() as backend:
         learn_if_allowed(backend)
-        found = tuple(backend.pages(operations.list_gaps, Gaps(closed=closed), limit))
+        found = tuple(backend.pages(ops.list_gaps, ops.Gaps(closed=closed), limit))
     if as_json:
         emit(found)
         return
@@ -40,7 +39,7 @@ def list_(closed: bool, limit: int, as_json: bool) -> None:
 def show(id: str, as_json: bool) -> None:
     """One gap, whole."""
     with connected() as backend:
-        found = backend.call(operations.show_gap, NO_PARAMS, id=id)
+        found = backend.call(ops.show_gap, NO_PARAMS, id=id)
     if as_json:
         emit(found)
         return
@@ -60,5 +59,5 @@ def show(id: str, as_json: bool) -> None:
 def close(id: str, by: str) -> None:
     """Say that a gap needs nothing more; met again, it opens again."""
     with connected(by=by) as backend:
-        gap = backend.call(operations.close_gap, NO_PARAMS, id=id)
+        gap = backend.call(ops.close_gap, NO_PARAMS, id=id)
     say(f"{gap.id} is closed")

@@ -10,13 +10,12 @@ from prowess.cli.session import connected, emit, json_option, printable, progres
 from prowess.errors import LearningError, RemoteError
 from prowess.learning.lessons import Lesson
 from prowess.learning.promotion import read_proposal
-from prowess.operations import learning as operations
+from prowess.operations import learning as ops
 from prowess.operations.backend import Backend
-from prowess.operations.learning import GateLessons, LessonsQuery, Proposed, Reason, Status
 from prowess.operations.operation import NO_PARAMS
 
 FORBIDDEN = 403
-STATUSES = tuple(status for status in get_args(Status) if status)
+STATUSES = tuple(status for status in get_args(ops.Status) if status)
 
 by_option = click.option("--by", default="", help="Who decides; your login name otherwise.")
 
@@ -30,7 +29,7 @@ def command() -> None:
 def learn() -> None:
     """Turn what happened since the last time into lessons and gaps."""
     with connected() as backend:
-        learnt = backend.call(operations.learn, NO_PARAMS)
+        learnt = backend.call(ops.learn, NO_PARAMS)
     if learnt.on:
         say(f"{learnt.lessons} lessons and {learnt.gaps} gaps changed")
     else:
@@ -40,7 +39,7 @@ def learn() -> None:
 def learn_if_allowed(backend: Backend) -> None:
     """Learn before something learnt is shown; whoever may only look sees what was learnt so far."""
     try:
-        backend.call(operations.learn, NO_PARAMS)
+        backend.call(ops.learn, NO_PARAMS)
     except RemoteError as refused:
         if refused.status != FORBIDDEN:
             raise
@@ -49,7 +48,7 @@ def learn_if_allowed(backend: Backend) -> None:
 @command.command("list")
 @click.option("--status", type=click.Choice(STATUSES), help="Only those that are this.")
 @json_option
-def list_(status: Status | None, as_json: bool) -> None:
+def list_(status: ops.Status | None, as_json: bool) -> None:
     """Every lesson, the one seen last first."""
     with connected() as backend:
         learn_if_allowed(backend)
@@ -66,7 +65,7 @@ def list_(status: Status | None, as_json: bool) -> None:
 def show(id: str, as_json: bool) -> None:
     """One lesson, with everything its gates measured."""
     with connected() as backend:
-        found = backend.call(operations.show_lesson, NO_PARAMS, id=id)
+        found = backend.call(ops.show_lesson, NO_PARAMS, id=id)
     if as_json:
         emit(found)
         return
@@ -97,8 +96,8 @@ def gate(id: tuple[str, ...], every: bool, as_json: bool, by: str) -> None:
         if not ids and not every:
             raise LearningError("lessons gate", "no lesson is named", "give an ID, or --all")
         with progress_bar("gates") as advance:
-            asked = GateLessons(lessons=ids)
-            results = backend.reporting(advance).call(operations.gate_lessons, asked) if ids else ()
+            asked = ops.GateLessons(lessons=ids)
+            results = backend.reporting(advance).call(ops.gate_lessons, asked) if ids else ()
     if as_json:
         emit(results)
     elif not results:
@@ -119,9 +118,9 @@ def promote(id: tuple[str, ...], auto: bool, by: str) -> None:
     """Rely on a lesson from the next sync on. Its gates must have passed."""
     with connected(by=by) as backend:
         if auto:
-            done = backend.call(operations.promote_all, NO_PARAMS)
+            done = backend.call(ops.promote_all, NO_PARAMS)
         else:
-            done = tuple(backend.call(operations.promote_lesson, NO_PARAMS, id=one) for one in id)
+            done = tuple(backend.call(ops.promote_lesson, NO_PARAMS, id=one) for one in id)
     for lesson in done:
         say(f"{lesson.id} is stable; run: prowess sync")
     if not done:
@@ -135,7 +134,7 @@ def promote(id: tuple[str, ...], auto: bool, by: str) -> None:
 def deprecate(id: str, reason: str, by: str) -> None:
     """Rely on a lesson no more; it may be gated and promoted again."""
     with connected(by=by) as backend:
-        lesson = backend.call(operations.deprecate_lesson, Reason(reason=reason), id=id)
+        lesson = backend.call(ops.deprecate_lesson, ops.Reason(reason=reason), id=id)
     say(f"{lesson.id} is deprecated: {lesson.reason}; run: prowess sync")
 
 
@@ -146,7 +145,7 @@ def deprecate(id: str, reason: str, by: str) -> None:
 def retire(id: str, reason: str, by: str) -> None:
     """Withdraw a lesson for good; its history stays."""
     with connected(by=by) as backend:
-        lesson = backend.call(operations.retire_lesson, Reason(reason=reason), id=id)
+        lesson = backend.call(ops.retire_lesson, ops.Reason(reason=reason), id=id)
     say(f"{lesson.id} is retired: {lesson.reason}; run: prowess sync")
 
 
@@ -157,7 +156,7 @@ def propose(proposal: str, by: str) -> None:
     """Suggest a lesson: an object with method and spans. It may not bring results of its own."""
     said = read_proposal(read_bytes(proposal), proposal)
     with connected(by=by) as backend:
-        lesson = backend.call(operations.propose_lesson, Proposed(method=said.method, spans=said.spans))
+        lesson = backend.call(ops.propose_lesson, ops.Proposed(method=said.method, spans=said.spans))
     say(f"{lesson.id} is proposed; run: prowess lessons gate {lesson.id}")
 
 
@@ -167,7 +166,7 @@ def report(as_json: bool) -> None:
     """What each provider and skill costs in tokens, and what use was made of it."""
     with connected() as backend:
         learn_if_allowed(backend)
-        lines = backend.call(operations.report_usage, NO_PARAMS)
+        lines = backend.call(ops.report_usage, NO_PARAMS)
     if as_json:
         emit(lines)
         return
@@ -177,8 +176,8 @@ def report(as_json: bool) -> None:
     table(heads, rows)
 
 
-def _lessons(backend: Backend, status: Status) -> tuple[Lesson, ...]:
-    return tuple(backend.pages(operations.list_lessons, LessonsQuery(status=status)))
+def _lessons(backend: Backend, status: ops.Status) -> tuple[Lesson, ...]:
+    return tuple(backend.pages(ops.list_lessons, ops.LessonsQuery(status=status)))
 
 
 def _row(lesson: Lesson) -> list[str]:

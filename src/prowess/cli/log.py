@@ -9,9 +9,8 @@ import msgspec
 
 from prowess.cli.session import connected, emit, json_option, printable, say, until_interrupted
 from prowess.errors import ConfigError, ProwessError
-from prowess.operations import journal as operations
+from prowess.operations import journal as ops
 from prowess.operations.backend import Backend
-from prowess.operations.journal import Entries, ExportedHead, KnownHeads, Traced
 from prowess.operations.operation import NO_PARAMS
 from prowess.types import Head, JournalEntry, Offer
 
@@ -37,12 +36,12 @@ def command(
         return
     with connected(existing=True) as backend:
         if export_heads:
-            emit(backend.call(operations.list_heads, NO_PARAMS))
+            emit(backend.call(ops.list_heads, NO_PARAMS))
         elif verify:
             _verify(backend, heads, as_json)
         else:
-            seen = backend.call(operations.list_heads, NO_PARAMS) if follow else ()
-            newest = tuple(backend.pages(operations.list_entries, Entries(agent=agent, type=type_), limit))
+            seen = backend.call(ops.list_heads, NO_PARAMS) if follow else ()
+            newest = tuple(backend.pages(ops.list_entries, ops.Entries(agent=agent, type=type_), limit))
             with until_interrupted():
                 _print(newest[::-1], as_json)
                 if follow:
@@ -58,7 +57,7 @@ def show(id: str, as_json: bool) -> None:
     OFFER is the id of an offer, or of a search through the gateway: prowess log --type offer
     """
     with connected(existing=True) as backend:
-        trace = backend.call(operations.trace, Traced(id=id))
+        trace = backend.call(ops.trace, ops.Traced(id=id))
     if as_json:
         emit(trace)
         return
@@ -89,7 +88,7 @@ def _show(offer: Offer) -> None:
 
 
 def _verify(backend: Backend, heads: str | None, as_json: bool) -> None:
-    found = backend.call(operations.verify, _known(_exported(heads) if heads else ()))
+    found = backend.call(ops.verify, _known(_exported(heads) if heads else ()))
     if not found.intact:
         raise ProwessError(found.problem, found.remedy)
     if as_json:
@@ -98,8 +97,8 @@ def _verify(backend: Backend, heads: str | None, as_json: bool) -> None:
         say(f"intact: {found.entries} entries in {len(found.heads)} chains")
 
 
-def _known(heads: Iterable[Head]) -> KnownHeads:
-    return KnownHeads(heads=tuple(ExportedHead(head.chain, head.count, head.hash) for head in heads))
+def _known(heads: Iterable[Head]) -> ops.KnownHeads:
+    return ops.KnownHeads(heads=tuple(ops.ExportedHead(head.chain, head.count, head.hash) for head in heads))
 
 
 def _exported(file: str) -> list[Head]:
@@ -112,7 +111,7 @@ def _exported(file: str) -> list[Head]:
 
 def _follow(backend: Backend, seen: tuple[Head, ...], as_json: bool) -> None:
     while True:
-        entries = backend.call(operations.list_after, _known(seen))
+        entries = backend.call(ops.list_after, _known(seen))
         if entries:
             _print(entries, as_json)
             count = {h.chain: h for h in seen}

@@ -3,9 +3,8 @@
 import click
 
 from prowess.cli.session import connected, emit, json_option, printable, say
-from prowess.operations import turns as operations
+from prowess.operations import turns as ops
 from prowess.operations.operation import NO_PARAMS
-from prowess.operations.turns import MessageText, OfferAsked
 from prowess.types import DEFAULT_AGENT
 
 
@@ -17,10 +16,10 @@ from prowess.types import DEFAULT_AGENT
 @json_option
 def command(request: str, agent: str, budget: int | None, left_out: bool, as_json: bool) -> None:
     """What a model would see for REQUEST: the prompt text, the tools, and what they cost."""
-    asked = OfferAsked(messages=(MessageText("user", request),), budget=budget)
+    asked = ops.OfferAsked(messages=(ops.MessageText("user", request),), budget=budget)
     with connected(existing=True) as backend:
-        offer = backend.call(operations.offer, asked, agent=agent)
-        everything = backend.call(operations.cost, NO_PARAMS, agent=agent).tokens
+        offer = backend.call(ops.offer, asked, agent=agent)
+        everything = backend.call(ops.cost, NO_PARAMS, agent=agent).tokens
     tokens = offer.tokens
     if as_json:
         emit({**{name: getattr(offer, name) for name in offer.__dataclass_fields__},

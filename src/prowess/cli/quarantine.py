@@ -3,9 +3,8 @@
 import click
 
 from prowess.cli.session import connected, emit, json_option, printable, say, table
-from prowess.operations import quarantine as operations
+from prowess.operations import quarantine as ops
 from prowess.operations.operation import NO_PARAMS
-from prowess.operations.quarantine import QuarantineDecision
 from prowess.text.invisible import visible
 
 by_option = click.option("--by", default="", help="Who decides; otherwise the user of this terminal.")
@@ -21,7 +20,7 @@ def command() -> None:
 def show_all(as_json: bool) -> None:
     """Everything that is held back, and why."""
     with connected() as backend:
-        held = backend.call(operations.list_held, NO_PARAMS)
+        held = backend.call(ops.list_held, NO_PARAMS)
     if as_json:
         emit(held)
     elif held:
@@ -36,7 +35,7 @@ def show_all(as_json: bool) -> None:
 def show(id: str, as_json: bool) -> None:
     """What the guard finds in ID, and how it differs from what was approved last."""
     with connected() as backend:
-        held = backend.call(operations.show_held, NO_PARAMS, id=id)
+        held = backend.call(ops.show_held, NO_PARAMS, id=id)
     if as_json:
         emit(held)
         return
@@ -56,7 +55,7 @@ def show(id: str, as_json: bool) -> None:
 def approve(id: str, by: str) -> None:
     """Let ID go, with exactly the content it has now."""
     with connected(by=by) as backend:
-        backend.call(operations.approve, QuarantineDecision(), id=id)
+        backend.call(ops.approve, ops.QuarantineDecision(), id=id)
     say(f"{id} is approved")
 
 
@@ -66,5 +65,5 @@ def approve(id: str, by: str) -> None:
 def reject(id: str, by: str) -> None:
     """Keep ID out until its content changes."""
     with connected(by=by) as backend:
-        backend.call(operations.reject, QuarantineDecision(), id=id)
+        backend.call(ops.reject, ops.QuarantineDecision(), id=id)
     say(f"{id} is rejected")

@@ -1,6 +1,5 @@
 """`--server URL`: operations over the API of a server, each asked for and read as the table declares it."""
 
-import os
 import urllib.error
 import urllib.request
 from collections.abc import Iterable, Mapping
@@ -119,10 +118,6 @@ def address(operation: AnyOperation, params: RequestParams, path: Mapping[str, s
             name: _word(value) for name, value in msgspec.structs.asdict(params).items() if value is not None
         }
     return f"/api/v1{where}?{urlencode(said)}" if said else f"/api/v1{where}"
-
-
-def remote(url: str, environment: Mapping[str, str] = os.environ) -> Remote:
-    return Remote(url, environment.get(TOKEN, ""))
 
 
 def check_command(url: str, name: str) -> None:

@@ -31,9 +31,9 @@ def connected(existing: bool = False, by: str = "") -> Iterator[Backend]:
     """
     server = _chosen("server")
     if server:
-        from prowess.cli.remote import remote  # only those who name a server pay for it
+        from prowess.cli.remote import TOKEN, Remote  # only those who name a server pay for it
 
-        yield remote(server)
+        yield Remote(server, os.environ.get(TOKEN, ""))
         return
     with opened(existing) as engine:
         yield beside_the_store(engine, by)

@@ -13,9 +13,8 @@ from prowess.cli.session import (
     say,
     until_interrupted,
 )
-from prowess.operations import catalogue as operations
+from prowess.operations import catalogue as ops
 from prowess.operations.backend import Backend
-from prowess.operations.catalogue import SyncRequest
 from prowess.operations.operation import NO_PARAMS
 from prowess.operations.quarantine import list_held
 from prowess.types import SyncReport
@@ -41,7 +40,7 @@ def command(source: tuple[str, ...], watch: bool, as_json: bool) -> None:
 
 def sync(backend: Backend, sources: tuple[str, ...], as_json: bool) -> None:
     with progress_bar("reading") as progress:
-        report = backend.reporting(progress).call(operations.sync, SyncRequest(sources=sources))
+        report = backend.reporting(progress).call(ops.sync, ops.SyncRequest(sources=sources))
     show(backend, report, as_json)
 
 

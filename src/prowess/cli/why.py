@@ -3,8 +3,7 @@
 import click
 
 from prowess.cli.session import connected, emit, json_option, printable
-from prowess.operations import policy as operations
-from prowess.operations.policy import Why
+from prowess.operations import policy as ops
 
 COLOURS = {"allow": "green", "ask": "yellow", "deny": "red"}
 
@@ -17,7 +16,7 @@ COLOURS = {"allow": "green", "ask": "yellow", "deny": "red"}
 def command(agent: str, id: str, request: str, as_json: bool) -> None:
     """Why AGENT may or may not use ID (an id, an event's name, or a host's tool), step by step."""
     with connected() as backend:
-        found = backend.call(operations.why, Why(agent=agent, id=id, request=request))
+        found = backend.call(ops.why, ops.Why(agent=agent, id=id, request=request))
     if as_json:
         emit(found)
         return

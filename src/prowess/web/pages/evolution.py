@@ -15,7 +15,7 @@ from prowess.evolution.encoding import params_data
 from prowess.evolution.history import Fitness
 from prowess.evolution.records import Generation
 from prowess.evolution.scores import AXES
-from prowess.operations import evolution as operations
+from prowess.operations import evolution as ops
 from prowess.operations.backend import Local
 from prowess.operations.operation import NO_PARAMS
 from prowess.types import JournalEntry
@@ -103,7 +103,7 @@ def agent(request: Request) -> Response:
 
 def resume(local: Local, fields: Fields) -> str:
     name = fields.get("agent", "")
-    local.call(operations.resume, NO_PARAMS, agent=name)
+    local.call(ops.resume, NO_PARAMS, agent=name)
     return address("/evolution/agent", agent=name, done="resumed", what=name)
 
 
@@ -164,5 +164,5 @@ ROUTES = (
     Route("/evolution", listed),
     Route("/evolution/agent", agent),
     *generation.ROUTES,
-    form("/evolution/resume", resume, operations.resume),
+    form("/evolution/resume", resume, ops.resume),
 )

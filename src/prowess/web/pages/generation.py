@@ -10,9 +10,8 @@ from prowess.engine.engine import Engine
 from prowess.errors import Refused
 from prowess.evolution.records import MOST_ROLLBACKS, Generation
 from prowess.evolution.scores import AXES, Scores
-from prowess.operations import evolution as operations
+from prowess.operations import evolution as ops
 from prowess.operations.backend import Local
-from prowess.operations.evolution import Back
 from prowess.web import identity, page
 from prowess.web.pages.form import Fields, address, form
 
@@ -97,7 +96,7 @@ def compared(request: Request) -> Response:
 
 def roll_back(local: Local, fields: Fields) -> str:
     agent, to = fields.get("agent", ""), number(fields.get("number", ""))
-    made = local.call(operations.rollback, Back(generation=to), agent=agent)
+    made = local.call(ops.rollback, ops.Back(generation=to), agent=agent)
     if made.restored is None:
         raise Refused(
             409, f"{agent} is stopped ({made.stopped}): no generation is left to restore", "resume it first"
@@ -127,5 +126,5 @@ def number(text: str) -> int:
 ROUTES = (
     Route("/evolution/generation", shown),
     Route("/evolution/difference", compared),
-    form("/evolution/rollback", roll_back, operations.rollback),
+    form("/evolution/rollback", roll_back, ops.rollback),
 )

@@ -10,9 +10,8 @@ from starlette.routing import Route
 from prowess.engine.engine import Engine
 from prowess.errors import Refused
 from prowess.journal import JournalPosition
-from prowess.operations import cards as operations
+from prowess.operations import cards as ops
 from prowess.operations.backend import Local
-from prowess.operations.cards import ReviewCard
 from prowess.operations.operation import NO_PARAMS
 from prowess.text.redaction import redacted
 from prowess.types import JsonObject
@@ -56,7 +55,7 @@ def listed(request: Request) -> Response:
 
 
 def resume(local: Local, fields: Fields) -> str:
-    local.call(operations.resume_cards, NO_PARAMS)
+    local.call(ops.resume_cards, NO_PARAMS)
     return address("/injections", done="resumed")
 
 
@@ -66,8 +65,8 @@ def review(local: Local, fields: Fields) -> str:
     if right is None:
         raise Refused(422, "the form says neither right nor wrong", "use the buttons of the page")
     card = fields.get("card", "")
-    said = ReviewCard(card=card, right=right)
-    local.call(operations.review_card, said, selection=fields.get("selection", ""))
+    said = ops.ReviewCard(card=card, right=right)
+    local.call(ops.review_card, said, selection=fields.get("selection", ""))
     return address("/injections", before=fields.get("before", ""), done="reviewed", what=card)
 
 
@@ -97,6 +96,6 @@ def _compared(variants: Mapping[str, Mapping[str, Any]]) -> list[JsonObject]:
 
 ROUTES = (
     Route("/injections", listed),
-    form("/injections/resume", resume, operations.resume_cards),
-    form("/injections/review", review, operations.review_card),
+    form("/injections/resume", resume, ops.resume_cards),
+    form("/injections/review", review, ops.review_card),
 )

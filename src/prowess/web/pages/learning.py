@@ -10,9 +10,8 @@ from starlette.routing import Route
 from prowess.engine.engine import Engine
 from prowess.learning.ledger import SkillStatus
 from prowess.learning.lessons import Lesson
-from prowess.operations import learning as operations
+from prowess.operations import learning as ops
 from prowess.operations.backend import Local
-from prowess.operations.learning import GateLessons, Reason
 from prowess.operations.operation import NO_PARAMS, Operation, P
 from prowess.web import identity, page
 from prowess.web.pages.form import Fields, address, form, note, said
@@ -110,27 +109,27 @@ def learn(local: Local, fields: Fields) -> str:
 
 
 def gate(local: Local, fields: Fields) -> str:
-    asked = GateLessons(lessons=(fields.get("id", ""),))
-    (gated,) = local.call(operations.gate_lessons, asked)
+    asked = ops.GateLessons(lessons=(fields.get("id", ""),))
+    (gated,) = local.call(ops.gate_lessons, asked)
     return _to_lesson(gated.lesson, "cleared" if gated.satisfied else "blocked")
 
 
 def promote(local: Local, fields: Fields) -> str:
-    return _decided(local, operations.promote_lesson, NO_PARAMS, fields, "promoted")
+    return _decided(local, ops.promote_lesson, NO_PARAMS, fields, "promoted")
 
 
 def deprecate(local: Local, fields: Fields) -> str:
-    reason = Reason(reason=note(fields, "reason"))
-    return _decided(local, operations.deprecate_lesson, reason, fields, "deprecated")
+    reason = ops.Reason(reason=note(fields, "reason"))
+    return _decided(local, ops.deprecate_lesson, reason, fields, "deprecated")
 
 
 def retire(local: Local, fields: Fields) -> str:
-    reason = Reason(reason=note(fields, "reason"))
-    return _decided(local, operations.retire_lesson, reason, fields, "retired")
+    reason = ops.Reason(reason=note(fields, "reason"))
+    return _decided(local, ops.retire_lesson, reason, fields, "retired")
 
 
 def close(local: Local, fields: Fields) -> str:
-    gap = local.call(operations.close_gap, NO_PARAMS, id=fields.get("id", ""))
+    gap = local.call(ops.close_gap, NO_PARAMS, id=fields.get("id", ""))
     return address("/learning/gaps", done="closed", what=gap.span)
 
 
@@ -146,10 +145,10 @@ ROUTES = (
     Route("/learning", lessons),
     Route("/learning/lesson", lesson),
     Route("/learning/gaps", gaps),
-    form("/learning/learn", learn, operations.learn),
-    form("/learning/gate", gate, operations.gate_lessons),
-    form("/learning/promote", promote, operations.promote_lesson),
-    form("/learning/deprecate", deprecate, operations.deprecate_lesson),
-    form("/learning/retire", retire, operations.retire_lesson),
-    form("/learning/close", close, operations.close_gap),
+    form("/learning/learn", learn, ops.learn),
+    form("/learning/gate", gate, ops.gate_lessons),
+    form("/learning/promote", promote, ops.promote_lesson),
+    form("/learning/deprecate", deprecate, ops.deprecate_lesson),
+    form("/learning/retire", retire, ops.retire_lesson),
+    form("/learning/close", close, ops.close_gap),
 )

@@ -13,10 +13,9 @@ from starlette.routing import Route
 from prowess.engine.engine import Engine
 from prowess.errors import NotFound
 from prowess.guard.scan import Judged
-from prowess.operations import quarantine as operations
+from prowess.operations import quarantine as ops
 from prowess.operations.backend import Local
 from prowess.operations.operation import Operation
-from prowess.operations.quarantine import QuarantineDecision
 from prowess.text.invisible import visible
 from prowess.text.secrets import secrets
 from prowess.types import HeldCapability
@@ -105,24 +104,26 @@ def _masked(text: str) -> str:
 
 
 def approve(local: Local, fields: Fields) -> str:
-    held = _decided(local, operations.approve, fields)
+    held = _decided(local, ops.approve, fields)
     return address("/quarantine", done="approved", what=held.id)
 
 
 def reject(local: Local, fields: Fields) -> str:
-    held = _decided(local, operations.reject, fields)
+    held = _decided(local, ops.reject, fields)
     return address("/quarantine", done="rejected", what=held.id)
 
 
 def _decided(
-    local: Local, operation: Operation[QuarantineDecision, HeldCapability], fields: Fields
+    local: Local, operation: Operation[ops.QuarantineDecision, HeldCapability], fields: Fields
 ) -> HeldCapability:
-    return local.call(operation, QuarantineDecision(digest=fields.get("digest", "")), id=fields.get("id", ""))
+    return local.call(
+        operation, ops.QuarantineDecision(digest=fields.get("digest", "")), id=fields.get("id", "")
+    )
 
 
 ROUTES = (
     Route("/quarantine", listed),
     Route("/quarantine/show", shown),
-    form("/quarantine/approve", approve, operations.approve),
-    form("/quarantine/reject", reject, operations.reject),
+    form("/quarantine/approve", approve, ops.approve),
+    form("/quarantine/reject", reject, ops.reject),
 )

@@ -71,8 +71,8 @@ def opened(url: str, folder: Path, count: int) -> Any:
         )
         for n in range(count)
     ]
-    ways = EngineOptions(policy_files=(folder / "policy.yaml",), embedder=embedder)
-    return Engine(open_database(url, folder), (StaticSource(capabilities=tools),), now, {}, ways)
+    options = EngineOptions(policy_files=(folder / "policy.yaml",), embedder=embedder)
+    return Engine(open_database(url, folder), (StaticSource(capabilities=tools),), now, {}, options)
 
 
 class Counted:

@@ -47,19 +47,19 @@ def open(
     file = Path(config) if config else configuration.find(environment, Path.cwd())
     settings = configuration.load(file, Path.cwd())
     url = store or environment.get("PROWESS_STORE") or settings.config.store
-    ways = ways_of(settings, environment, discovery, embedder)
+    options = options_of(settings, environment, discovery, embedder)
     if sources is None:
         sources = configured_sources(settings, {**environment, "PROWESS_STORE": url})
-        ways = owned(ways, settings, sources)
-    return Engine(open_database(url, settings.root), sources, clock, environment, ways)
+        options = owned(options, settings, sources)
+    return Engine(open_database(url, settings.root), sources, clock, environment, options)
 
 
-def owned(ways: EngineOptions, settings: Settings, sources: Sequence[Source]) -> EngineOptions:
-    """The same ways, for sources that a configuration names: what they bring belongs to it."""
-    return replace(ways, owner=owner(settings), definitions=definitions(settings, sources))
+def owned(options: EngineOptions, settings: Settings, sources: Sequence[Source]) -> EngineOptions:
+    """The same options, for sources that a configuration names: what they bring belongs to it."""
+    return replace(options, owner=owner(settings), definitions=definitions(settings, sources))
 
 
-def ways_of(
+def options_of(
     settings: Settings, environment: Mapping[str, str], discovery: Mapping[str, Any],
     embedder: "Given | None" = None,
 ) -> EngineOptions:  # fmt: skip

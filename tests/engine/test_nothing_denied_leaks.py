@@ -100,9 +100,9 @@ def engine_over(place: Path, allowed: list[str]) -> Iterator[Engine]:
         capability(f"tool:{name}", "Open a door", tags=("door", "open"), required_tools=SECRETS)
         for name in allowed
     ]
-    ways = EngineOptions(policy_files=(policy,), embedder=word_embedder)
+    options = EngineOptions(policy_files=(policy,), embedder=word_embedder)
     source = StaticSource(capabilities=capabilities)
-    with Engine(open_database("store.db", place), (source,), now, {}, ways) as engine:
+    with Engine(open_database("store.db", place), (source,), now, {}, options) as engine:
         engine.sync()
         yield engine
 

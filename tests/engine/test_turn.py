@@ -36,9 +36,9 @@ Bills of suppliers are paid on the first of the month by the ledger team, after 
 
 def opened(url: str, folder: Path, embed: Any) -> Engine:
     (folder / "policy.yaml").write_text(RULE.format("*"))
-    ways = EngineOptions(policy_files=(folder / "policy.yaml",), embedder=lambda: ("watched", embed))
+    options = EngineOptions(policy_files=(folder / "policy.yaml",), embedder=lambda: ("watched", embed))
     source = StaticSource(capabilities=TOOLS)
-    return Engine(open_database(url, folder), (source,), SteppingClock(), {}, ways)
+    return Engine(open_database(url, folder), (source,), SteppingClock(), {}, options)
 
 
 def test_an_offer_names_the_revision_that_allows_it_when_policy_narrows_meanwhile(

@@ -27,8 +27,8 @@ TURNS = 60
 
 
 def opened(url: str, folder: Path) -> Engine:
-    ways = EngineOptions(policy_files=(folder / "policy.yaml",), embedder=word_embedder)
-    return Engine(open_database(url, folder), (StaticSource(capabilities=TOOLS),), now, {}, ways)
+    options = EngineOptions(policy_files=(folder / "policy.yaml",), embedder=word_embedder)
+    return Engine(open_database(url, folder), (StaticSource(capabilities=TOOLS),), now, {}, options)
 
 
 def allowed_by_revision(url: str, folder: Path) -> dict[str, set[str]]:

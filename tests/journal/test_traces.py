@@ -46,11 +46,11 @@ def opened(store_url: str, tmp_path: Path) -> Open:
             details={"tool:weather": Detail(input_schema=SCHEMA), "skill:weather": Detail(content=SKILL)},
         )
         journal = JournalConfig(keep_days=keep_days)
-        ways = EngineOptions(
+        options = EngineOptions(
             policy_files=(tmp_path / "policy.yaml",), embedder=word_embedder, journal=journal
         )
         sources = (source, CardFiles(name="cards", paths=(str(tmp_path / "cards"),)))
-        return Engine(open_database(store_url, tmp_path), sources, clock or SteppingClock(), {}, ways)
+        return Engine(open_database(store_url, tmp_path), sources, clock or SteppingClock(), {}, options)
 
     return make
 

@@ -107,10 +107,10 @@ def open_engine(store_url: str, tmp_path: Path, clock: SteppingClock) -> Iterato
     ) -> Engine:
         file = tmp_path / "policy.yaml"
         file.write_text(policy)
-        ways = EngineOptions(
+        options = EngineOptions(
             policy_files=(file,), embedder=None if shipped_encoder else word_embedder, trust=trust or {}
         )
-        engine = Engine(open_database(store_url, tmp_path), sources, clock, environment or {}, ways)
+        engine = Engine(open_database(store_url, tmp_path), sources, clock, environment or {}, options)
         opened.append(engine)
         return engine
 

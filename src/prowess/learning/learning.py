@@ -66,6 +66,8 @@ def located(config: LearningConfig, root: Path) -> LearningConfig:
 
 
 class Learning:
+    """What is learnt from use: skills, which people promote after their gates, and gaps."""
+
     def __init__(
         self, database: Database, journal: Journal, config: LearningConfig, clock: Callable[[], datetime],
         trials: Trials, closing_of: ClosingOf,
@@ -79,10 +81,14 @@ class Learning:
 
     @property
     def on(self) -> bool:
+        """Whether anything is learnt: `[learning] mode`."""
         return self._config.mode == "accumulate"
 
     def learn(self, by: str = "") -> LearningReport:
-        """Read what happened since the last time; nothing at all while learning is off."""
+        """Read what happened since the last time; nothing at all while learning is off.
+
+        by: who asks for it; named in the journal.
+        """
         if not self.on:
             return LearningReport()
         before = stamp(self._clock() - ABANDONED_AFTER)
@@ -133,7 +139,10 @@ class Learning:
         return LearningReport(tuple(ledgers))
 
     def ledger(self, offer: str) -> SkillLedger:
-        """What one request demonstrated."""
+        """What one request demonstrated.
+
+        offer: the id of the offer.
+        """
         self._needs_to_be_on()
         with self._database.reading() as transaction:
             found = ledger_of(transaction, offer)
@@ -144,24 +153,42 @@ class Learning:
     # --- looking -----------------------------------------------------------------------------
 
     def skills(self, status: str = "") -> tuple[Skill, ...]:
+        """What was learnt: which capability answers which requests.
+
+        status: only these: "proposed", "stable", "deprecated" or "retired"; empty for all.
+        """
         with self._database.reading() as transaction:
             return skills.every(transaction, status)
 
     def skill(self, id: str) -> Skill:
+        """One skill.
+
+        id: of the skill.
+        """
         with self._database.reading() as transaction:
             return skills.get(transaction, id)
 
     def results(self, id: str) -> tuple[SuiteResult, ...]:
-        """Everything the gates of a skill ever measured, oldest first."""
+        """Everything the gates of a skill ever measured, oldest first.
+
+        id: of the skill.
+        """
         with self._database.reading() as transaction:
             return gates.of_skill(transaction, skills.get(transaction, id).id)
 
     def gaps(self, closed: bool = False) -> tuple[Gap, ...]:
-        """What was needed and not answered, the most worth closing first."""
+        """What was needed and not answered, the most worth closing first.
+
+        closed: those that were closed, too.
+        """
         with self._database.reading() as transaction:
             return ranked(curriculum.every(transaction, closed), self._clock())
 
     def gap(self, id: str) -> Gap:
+        """One gap.
+
+        id: of the gap.
+        """
         with self._database.reading() as transaction:
             return curriculum.get(transaction, id)
 
@@ -182,7 +209,11 @@ class Learning:
         return self._closing_of(span, agent, failed)
 
     def close_gap(self, id: str, by: str) -> Gap:
-        """A person says that a gap needs nothing more; met again, it opens again."""
+        """A person says that a gap needs nothing more; met again, it opens again.
+
+        id: of the gap.
+        by: who decides; the journal names them.
+        """
         with self._database.writing() as transaction:
             gap = curriculum.get(transaction, id)
             closed = replace(gap, closed_by=by, closed_at=stamp(self._clock()))
@@ -193,7 +224,12 @@ class Learning:
     # --- gates -------------------------------------------------------------------------------
 
     def propose(self, document: bytes, place: str, by: str) -> Skill:
-        """Take a suggestion from outside; it starts where every skill starts, and proves nothing."""
+        """Take a suggestion from outside; it starts where every skill starts, and proves nothing.
+
+        document: the proposal, as JSON.
+        place: where it came from, for messages.
+        by: who suggests it.
+        """
         self._needs_to_be_on()
         proposal = read_proposal(document, place)
         spans = tuple(redacted(span) for span in proposal.spans if span.strip())[: skills.MOST_SPANS]
@@ -209,7 +245,12 @@ class Learning:
         return made
 
     def gate(self, *ids: str, progress: Progress = silent, by: str = "a person") -> tuple[Gated, ...]:
-        """Really run the gates of these skills, together, and keep what they measured."""
+        """Really run the gates of these skills, together, and keep what they measured.
+
+        ids: of the skills.
+        progress: called with (done, total).
+        by: who decides; the journal names them.
+        """
         self._needs_to_be_on()
         with self._database.reading() as transaction:
             chosen = [skills.get(transaction, id) for id in ids]
@@ -292,7 +333,11 @@ class Learning:
     # --- deciding ----------------------------------------------------------------------------
 
     def promote(self, id: str, by: str) -> Skill:
-        """Rely on a skill from the next sync on; only a person may say so, and only after its gates."""
+        """Rely on a skill from the next sync on; only a person may say so, and only after its gates.
+
+        id: of the skill.
+        by: who decides; the journal names them.
+        """
         self._needs_to_be_on()
         with self._database.writing() as transaction:
             skill = skills.get(transaction, id)
@@ -312,11 +357,21 @@ class Learning:
         return tuple(self.promote(skill.id, "the auto policy") for skill in ready)
 
     def deprecate(self, id: str, by: str, reason: str = "") -> Skill:
-        """Rely on a skill no more; it may be gated and promoted again."""
+        """Rely on a skill no more; it may be gated and promoted again.
+
+        id: of the skill.
+        by: who decides; the journal names them.
+        reason: why, for people.
+        """
         return self._withdraw(id, "deprecated", by, reason)
 
     def retire(self, id: str, by: str, reason: str = "") -> Skill:
-        """Withdraw a skill for good; its history stays."""
+        """Withdraw a skill for good; its history stays.
+
+        id: of the skill.
+        by: who decides; the journal names them.
+        reason: why, for people.
+        """
         return self._withdraw(id, "retired", by, reason)
 
     def _withdraw(self, id: str, status: SkillStatus, by: str, reason: str) -> Skill:

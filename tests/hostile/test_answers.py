@@ -14,7 +14,7 @@ from prowess.sources.mcp.source import McpSource
 from tests.support.gateway import call, shelf, text_of, world
 from tests.support.wire import Answer, HttpServer, memory, result, told, tool
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.timeout(120)]
 
 MIB = 1024 * 1024
 

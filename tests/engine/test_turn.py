@@ -170,6 +170,7 @@ def test_two_searches_are_in_the_encoder_at_the_same_time(store_url: str, tmp_pa
         with ThreadPoolExecutor(2) as pool:
             found = list(pool.map(engine.find, ("send an email", "count the words of a text")))
         armed.clear()
+    assert not meeting.broken
     assert [hits[0].id for hits in found] == ["tool:a", "tool:b"]
 
 

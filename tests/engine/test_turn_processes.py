@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from prowess.engine import Engine
 from prowess.engine.options import EngineOptions
 from prowess.journal import read
@@ -13,6 +15,8 @@ from prowess.policy.policy import Policy
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource, capability, word_embedder
 from prowess.types import Message, Turn
+
+pytestmark = pytest.mark.slow
 
 TOOLS = [
     capability("tool:a", "Send an email to the team."),

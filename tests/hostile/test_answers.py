@@ -14,7 +14,7 @@ from prowess.sources.mcp.source import McpSource
 from tests.support.gateway import OWNER, call, served, shelf, text_of, workshop, world, write_config
 from tests.support.wire import Answer, HttpServer, Pipes, memory, result, told, tool
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.timeout(120)]
 
 MIB = 1024 * 1024
 

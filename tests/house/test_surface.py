@@ -55,6 +55,8 @@ def test_exactly_these_names_are_exported() -> None:
     assert sorted(prowess.__all__) == sorted(EXPORTED.split())
     assert set(dir(prowess)) == set(prowess.__all__)
     assert all(getattr(prowess, name) for name in prowess.__all__)
+    with pytest.raises(AttributeError):
+        prowess.nonsense  # noqa: B018
 
 
 def test_every_error_is_exported() -> None:

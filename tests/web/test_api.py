@@ -93,10 +93,12 @@ def test_a_problem_says_what_happened_and_what_to_do(ann: TestClient) -> None:
     assert "tool:rad" in said["detail"] and "tool:read" in said["remedy"]
 
 
-def test_an_unforeseen_failure_tells_nothing(open_engine: OpenEngine) -> None:
+def test_an_unforeseen_failure_tells_nothing(
+    open_engine: OpenEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     engine = open_engine()
     client = signed_in(app_of(engine))
-    engine.catalogue.stats = lambda: {"password": "hunter2"}  # type: ignore[method-assign]
+    monkeypatch.setattr(type(engine.catalogue), "stats", lambda self: {"password": "hunter2"})
     failed = client.get(api("/stats"))
     assert failed.status_code == 500
     assert "hunter2" not in failed.text and "password" not in failed.text

@@ -46,7 +46,7 @@ def event_handler(
     """Mark a function as the handler of an event.
 
     event: its name, such as "message:publish".
-    capability: the grant it belongs to, such as "messaging".
+    capability: the grant it belongs to, such as "agent_messaging".
     description: what it does, where the docstring is not meant.
     requires_auth: only for agents of which it is certain who they are.
     resource_intensive: counted against the limits of the agent's profile.

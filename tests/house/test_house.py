@@ -42,7 +42,7 @@ def test_each_table_is_written_by_one_module_only() -> None:
     for path in SOURCES:
         for verb in re.findall(r"(?:INSERT INTO|UPDATE|DELETE FROM) (\w+)", path.read_text()):
             if verb in writers:
-                writers[verb].add(path.stem)
+                writers[verb].add(str(path))
     assert {table: names for table, names in writers.items() if len(names) != 1} == {}
 
 

@@ -20,7 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 import prowess
 from prowess.engine import Engine
 from prowess.errors import ConfigError
-from prowess.gateway.caller import holder_of, issue_token, revoke_token, token_list
+from prowess.gateway.caller import holder_of
 from prowess.journal import Raw
 from prowess.listen import Rate, parse_bind
 from prowess.store.database import Database
@@ -135,7 +135,7 @@ async def test_two_tokens_are_two_agents_in_two_worlds(gateway: Served) -> None:
     with gateway.engine() as engine:
         engine.agents.bind("ann", "smith")
         engine.agents.bind("bea", "reader")
-        tokens = {name: issue_token(engine, name) for name in ("ann", "bea")}
+        tokens = {name: engine.tokens.issue(name) for name in ("ann", "bea")}
     for name, tool in (("ann", "tool:shop/engrave"), ("bea", "tool:shop/echo")):
         for mode in ("auto", "legacy"):
             async with transport(tokens[name].text) as web:
@@ -148,7 +148,7 @@ async def test_two_tokens_are_two_agents_in_two_worlds(gateway: Served) -> None:
     assert post(gateway.url) == 401
     with gateway.engine() as engine:
         assert len(engine.journal.latest(10, "ann", "call")) == 2
-        revoke_token(engine, tokens["ann"].token.id)
+        engine.tokens.revoke(tokens["ann"].token.id)
         engine.agents.retire("bea")
     for token in tokens.values():
         assert post(gateway.url, Authorization=f"Bearer {token.text}") == 401
@@ -189,7 +189,7 @@ def test_an_agent_has_one_rate_however_many_addresses_it_comes_from(tmp_path: Pa
     with here.engine() as engine:
         engine.agents.bind("ann", "smith")
         engine.agents.bind("bea", "smith")
-        ann, bea = (issue_token(engine, name).text for name in ("ann", "bea"))
+        ann, bea = (engine.tokens.issue(name).text for name in ("ann", "bea"))
     command = served(file, "--http", f"127.0.0.1:{port}")
     with running([*command[:4], "--store", "store.db", *command[4:]], cwd=tmp_path) as process:
         try:
@@ -213,17 +213,17 @@ def engine(open_engine: OpenEngine) -> Engine:
 
 def test_a_token_proves_its_agent_until_it_is_revoked(engine: Engine) -> None:
     engine.agents.bind("bob", "clerk")
-    issued = issue_token(engine, "bob")
+    issued = engine.tokens.issue("bob")
     assert holder_of(engine, issued.text) == "bob"
     assert holder_of(engine, issued.text[:-1]) == ""
-    assert holder_of(engine, issue_token(engine, "ada").text) == "ada"
-    revoke_token(engine, issued.token.id)
+    assert holder_of(engine, engine.tokens.issue("ada").text) == "ada"
+    engine.tokens.revoke(issued.token.id)
     assert holder_of(engine, issued.text) == ""
-    assert [token.revoked_at != "" for token in token_list(engine)] == [False, True]
+    assert [token.revoked_at != "" for token in engine.tokens.list()] == [False, True]
 
 
 def test_a_token_expires(engine: Engine) -> None:
-    issued = issue_token(engine, "ada", timedelta(seconds=3))
+    issued = engine.tokens.issue("ada", timedelta(seconds=3))
     assert holder_of(engine, issued.text) == "ada"
     for _ in range(5):
         engine.internals.journal.record(Raw("tick", {}))
@@ -233,7 +233,7 @@ def test_a_token_expires(engine: Engine) -> None:
 
 def test_a_token_does_not_survive_its_agent(engine: Engine) -> None:
     engine.agents.bind("bob", "clerk")
-    old = issue_token(engine, "bob")
+    old = engine.tokens.issue("bob")
     engine.agents.retire("bob")
     assert holder_of(engine, old.text) == ""
     engine.agents.bind("bob", "other")
@@ -241,7 +241,7 @@ def test_a_token_does_not_survive_its_agent(engine: Engine) -> None:
 
 
 def test_no_token_is_in_the_store(engine: Engine, database: Database) -> None:
-    issued = issue_token(engine, "ada")
+    issued = engine.tokens.issue("ada")
     secret = issued.text.split("_", 2)[2]
     with database.reading() as transaction:
         rows = transaction.all("SELECT * FROM agent_token") + transaction.all("SELECT data FROM journal")

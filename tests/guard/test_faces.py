@@ -16,13 +16,13 @@ from starlette.testclient import TestClient
 from prowess.cli.main import prowess
 from prowess.engine import Engine
 from prowess.gateway.results import WARNING
+from prowess.operations.operation import AnyOperation
 from prowess.sources.files.cards import CardFiles
 from prowess.sources.mcp.source import McpSource
 from prowess.testing import StaticSource, capability
 from prowess.types import Detail
-from prowess.web.api.table import everything
 from prowess.web.dispatch import ROOT
-from prowess.web.operations import Operation
+from prowess.web.operations import everything
 from tests.support.gateway import OWNER, SERVERS, call, text_of, world
 from tests.support.places import PACKAGE
 from tests.support.stores import OpenEngine
@@ -308,12 +308,14 @@ AGENT_OPERATIONS = [operation for operation in everything().operations if operat
 
 
 @pytest.mark.parametrize("operation", AGENT_OPERATIONS, ids=lambda operation: str(operation.id))
-def test_the_web_gives_an_agent_only_what_went_through_the_door(engine: Engine, operation: Operation) -> None:
+def test_the_web_gives_an_agent_only_what_went_through_the_door(
+    engine: Engine, operation: AnyOperation
+) -> None:
     for id in ("tool:reader", "skill:reading", "card:reading"):
         assert heard(answered(engine, operation, id)) == []
 
 
-def answered(engine: Engine, operation: Operation, id: str) -> str:
+def answered(engine: Engine, operation: AnyOperation, id: str) -> str:
     client: TestClient = as_agent(app_of(engine), "default")
     path = ROOT + operation.path.replace("{agent}", "default").replace("{id}", id)
     names: tuple[str, ...] = getattr(operation.body, "__struct_fields__", ())

@@ -16,8 +16,8 @@ import pytest
 import uvicorn
 
 from prowess.engine import Engine
+from prowess.operations.person import Role
 from prowess.web.app import create_app
-from prowess.web.users import Role
 from tests.support.chromium import chromium
 from tests.support.places import ROOT
 

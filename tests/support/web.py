@@ -12,13 +12,13 @@ from prowess.engine.options import EngineOptions
 from prowess.journal import Clock
 from prowess.listen import LOOPBACK
 from prowess.opening import now
+from prowess.operations.person import Role
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource, capability, word_embedder
 from prowess.types import Detail, Outcome, Provider
 from prowess.web.app import create_app
 from prowess.web.protection import RequestLimits
 from prowess.web.stream import Streams
-from prowess.web.users import Role
 
 HERE = "http://127.0.0.1:8800"
 POLICY = """

@@ -11,10 +11,11 @@ from starlette.testclient import TestClient
 
 from prowess.config import DiscoveryConfig
 from prowess.engine import Engine
+from prowess.engine.namespaces.catalogue import CatalogueLookup
 from prowess.testing import StaticSource, capability
 from prowess.types import Detail, Outcome
-from prowess.web.api.table import everything
 from prowess.web.dispatch import ROOT
+from prowess.web.operations import everything
 from prowess.web.stream import Streams
 from tests.support.clock import SteppingClock
 from tests.support.stores import OpenEngine
@@ -96,9 +97,8 @@ def test_a_problem_says_what_happened_and_what_to_do(ann: TestClient) -> None:
 def test_an_unforeseen_failure_tells_nothing(
     open_engine: OpenEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine = open_engine()
-    client = signed_in(app_of(engine))
-    monkeypatch.setattr(type(engine.catalogue), "stats", lambda self: {"password": "hunter2"})
+    client = signed_in(app_of(open_engine()))
+    monkeypatch.setattr(CatalogueLookup, "stats", lambda _: {"password": "hunter2"})
     failed = client.get(api("/stats"))
     assert failed.status_code == 500
     assert "hunter2" not in failed.text and "password" not in failed.text

@@ -8,7 +8,8 @@ import click
 from prowess.cli.session import emit, json_option, opened, say, table
 from prowess.engine.engine import Engine
 from prowess.opening import now
-from prowess.web.users import ROLES, Role, Users
+from prowess.operations.person import Role
+from prowess.web.users import ROLES, Users
 
 
 @click.group()

@@ -1,12 +1,14 @@
 """`prowess agent`"""
 
 from dataclasses import asdict
-from datetime import timedelta
 
 import click
 
-from prowess.cli.session import emit, json_option, opened, say, table
-from prowess.gateway.caller import issue_token, revoke_token, token_list
+from prowess.cli.session import connected, emit, json_option, say, table
+from prowess.errors import NotFound
+from prowess.operations import agents as operations
+from prowess.operations.agents import BindAgent, Lasting
+from prowess.operations.operation import NO_PARAMS
 
 
 @click.group()
@@ -18,8 +20,8 @@ def command() -> None:
 @json_option
 def show(as_json: bool) -> None:
     """Every agent, its profile and its parent."""
-    with opened() as engine:
-        agents = engine.agents.list()
+    with connected() as backend:
+        agents = backend.call(operations.list_agents, NO_PARAMS)
     if as_json:
         emit(agents)
         return
@@ -41,16 +43,17 @@ def show(as_json: bool) -> None:
 @json_option
 def add(name: str, profile: str, parent: str, days: int, as_json: bool) -> None:
     """Bind NAME to a profile, and print its token once."""
-    with opened() as engine:
-        agent = engine.agents.spawn(parent, name, profile) if parent else engine.agents.bind(name, profile)
-        issued = issue_token(engine, name, timedelta(days=days)) if days > 0 else None
+    asked = BindAgent(name=name, profile=profile, parent=parent)
+    with connected() as backend:
+        agent = backend.call(operations.add_agent, asked)
+        issued = backend.call(operations.add_agent_token, Lasting(days=days), agent=name) if days else None
     if as_json:
-        emit({**asdict(agent), "token": issued.text if issued else ""})
+        emit({**asdict(agent), "token": issued.token if issued else ""})
     elif issued:
-        click.echo(issued.text)
+        click.echo(issued.token)
     say(f"{name} has profile {profile}{f' and parent {parent}' if parent else ''}")
     if issued:
-        say(f"its token is shown this once and valid until {issued.token.expires_at}")
+        say(f"its token is shown this once and valid until {issued.expires_at}")
 
 
 @command.command()
@@ -58,8 +61,8 @@ def add(name: str, profile: str, parent: str, days: int, as_json: bool) -> None:
 @json_option
 def remove(name: str, as_json: bool) -> None:
     """Retire NAME and every agent below it."""
-    with opened() as engine:
-        gone = engine.agents.retire(name)
+    with connected() as backend:
+        gone = backend.call(operations.remove_agent, NO_PARAMS, agent=name).removed
     if as_json:
         emit({"removed": gone})
     say(f"removed {', '.join(gone)}")
@@ -74,8 +77,8 @@ def token() -> None:
 @json_option
 def list_tokens(as_json: bool) -> None:
     """Every token, without the token itself."""
-    with opened() as engine:
-        tokens = token_list(engine)
+    with connected() as backend:
+        tokens = backend.call(operations.list_all_tokens, NO_PARAMS)
     if as_json:
         emit(tokens)
         return
@@ -90,16 +93,20 @@ def list_tokens(as_json: bool) -> None:
 )
 def add_token(agent: str, days: int) -> None:
     """Issue another token for AGENT, and print it once."""
-    with opened() as engine:
-        issued = issue_token(engine, agent, timedelta(days=days))
-    click.echo(issued.text)
-    say(f"shown this once, valid until {issued.token.expires_at}")
+    with connected() as backend:
+        issued = backend.call(operations.add_agent_token, Lasting(days=days), agent=agent)
+    click.echo(issued.token)
+    say(f"shown this once, valid until {issued.expires_at}")
 
 
 @token.command()
 @click.argument("id")
 def revoke(id: str) -> None:
     """Make a token worthless."""
-    with opened() as engine:
-        revoked = revoke_token(engine, id)
+    with connected() as backend:
+        known = backend.call(operations.list_all_tokens, NO_PARAMS)
+        agent = next((token.agent for token in known if token.id == id), "")
+        if not agent:
+            raise NotFound("token", id, see="see: prowess agent access-token list")
+        revoked = backend.call(operations.end_agent_token, NO_PARAMS, agent=agent, id=id)
     say(f"token {revoked.id} of {revoked.agent} is revoked")

@@ -1,13 +1,12 @@
 """`prowess approval`"""
 
-import getpass
-from datetime import timedelta
 from typing import get_args
 
 import click
 
-from prowess.cli.session import emit, json_option, opened, say, table
-from prowess.policy.approvals import Approval, ApprovalAnswer, Scope
+from prowess.cli.session import connected, emit, json_option, say, table
+from prowess.operations.approvals import AnswerApproval, Every, answer_approval, list_approvals
+from prowess.policy.approvals import Approval, Scope
 
 
 @click.group()
@@ -20,8 +19,8 @@ def command() -> None:
 @json_option
 def show(every: bool, as_json: bool) -> None:
     """The questions that wait for an answer."""
-    with opened() as engine:
-        found = engine.approvals.list(every)
+    with connected() as backend:
+        found = backend.call(list_approvals, Every(every=every))
     if as_json:
         emit(found)
         return
@@ -53,10 +52,9 @@ def answer(id: str, yes: bool | None, by: str, note: str, minutes: int, scope: S
     """Answer the question ID."""
     if yes is None:  # a flag of two names is never missing to click
         raise click.UsageError("Say --yes or --no.")
-    holds = timedelta(minutes=minutes)
-    said = ApprovalAnswer(yes=yes, by=by or getpass.getuser(), note=note, holds=holds, scope=scope)
-    with opened() as engine:
-        approval = engine.approvals.answer(id, said)
+    said = AnswerApproval(yes=yes, note=note, minutes=minutes, scope=scope)
+    with connected(by=by) as backend:
+        approval = backend.call(answer_approval, said, id=id)
     if as_json:
         emit(approval)
     how = {"once": "once with these arguments", "repeat": "with these arguments", "any": "with any arguments"}

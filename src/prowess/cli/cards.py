@@ -1,11 +1,15 @@
 """`prowess cards`"""
 
 import sys
+from collections.abc import Sequence
 
 import click
 
-from prowess.cli.session import emit, json_option, opened, printable, read_file, say, table
+from prowess.cli.session import connected, emit, json_option, opened, printable, read_file, say, table
 from prowess.engine.card_folder import check_folder
+from prowess.operations import cards as operations
+from prowess.operations.cards import Recent, ReviewCard, StoredCardText
+from prowess.operations.operation import NO_PARAMS
 from prowess.sources.configured import CARD_FOLDER
 from prowess.types import DEFAULT_AGENT, JsonObject
 
@@ -40,8 +44,8 @@ def check(folder: str, as_json: bool) -> None:
 @json_option
 def report(as_json: bool) -> None:
     """How often cards are injected, what they cost, and how right that was."""
-    with opened() as engine:
-        found = engine.cards.report()
+    with connected() as backend:
+        found = backend.call(operations.report_cards, NO_PARAMS)
     if as_json:
         emit(found)
         return
@@ -76,17 +80,24 @@ def _table(heading: str, rows: JsonObject, columns: tuple[str, ...]) -> None:
 @json_option
 def review(selection: str | None, card: str | None, right: bool | None, limit: int, as_json: bool) -> None:
     """Show recent selections; with SELECTION, CARD and --right or --wrong, say what you think of one."""
-    with opened() as engine:
+    with connected() as backend:
         if selection and card and right is not None:
-            engine.cards.review(selection, card, right)
+            said = ReviewCard(card=card, right=right)
+            backend.call(operations.review_card, said, selection=selection)
             say("noted; prowess cards report shows what it adds up to")
         elif selection or card or right is not None:
             raise click.UsageError("a review needs SELECTION, CARD and --right or --wrong")
-        elif as_json:
-            emit(engine.cards.recent(limit))
         else:
-            for one in engine.cards.recent(limit):
-                _print_selection(one)
+            newest = tuple(backend.pages(operations.list_selections, Recent(), limit))
+            _print_selections(newest[::-1], as_json)
+
+
+def _print_selections(selections: Sequence[JsonObject], as_json: bool) -> None:
+    if as_json:
+        emit(selections)
+        return
+    for one in selections:
+        _print_selection(one)
 
 
 def _print_selection(one: JsonObject) -> None:
@@ -103,13 +114,13 @@ def _print_selection(one: JsonObject) -> None:
 @json_option
 def fit(as_json: bool) -> None:
     """Refit the scorer `relevance` from what the reviews say. Never happens by itself."""
-    with opened() as engine:
-        done = engine.cards.fit()
+    with connected() as backend:
+        done = backend.call(operations.fit_cards, NO_PARAMS)
     if as_json:
         emit(done)
     else:
-        change = f"agreement {done['before']:.1%} before, {done['after']:.1%} now"
-        say(f"fitted on {done['labels']} labels: {change}")
+        change = f"agreement {done.before:.1%} before, {done.after:.1%} now"
+        say(f"fitted on {done.labels} labels: {change}")
 
 
 @command.command()
@@ -123,8 +134,8 @@ def baseline(agent: str) -> None:
 @command.command()
 def resume() -> None:
     """Let cards be injected again after the kill switch."""
-    with opened() as engine:
-        engine.cards.resume()
+    with connected() as backend:
+        backend.call(operations.resume_cards, NO_PARAMS)
     say("cards are injected again")
 
 
@@ -133,14 +144,14 @@ def resume() -> None:
 def keep(file: str) -> None:
     """Keep the card in FILE (- for stdin) in the store, for sources of type stored-cards."""
     text = sys.stdin.read() if file == "-" else read_file(file)
-    with opened() as engine:
-        say(f"kept {engine.cards.keep(text)}")
+    with connected() as backend:
+        say(f"kept {backend.call(operations.keep_card, StoredCardText(text=text)).name}")
 
 
 @command.command()
 @click.argument("name")
 def drop(name: str) -> None:
     """Drop the card NAME from the store."""
-    with opened() as engine:
-        engine.cards.drop(name)
+    with connected() as backend:
+        backend.call(operations.drop_card, NO_PARAMS, name=name)
     say(f"dropped {name}")

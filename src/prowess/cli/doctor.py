@@ -4,7 +4,9 @@ import sys
 
 import click
 
-from prowess.cli.session import emit, json_option, opened, printable, say
+from prowess.cli.session import connected, emit, json_option, printable, say
+from prowess.operations import catalogue as operations
+from prowess.operations.operation import NO_PARAMS
 from prowess.types import Problem
 
 
@@ -12,9 +14,10 @@ from prowess.types import Problem
 @json_option
 def command(as_json: bool) -> None:
     """Everything that is wrong, and what to do about it. Exit 1 when anything is an error."""
-    with opened(existing=True) as engine:
-        problems = engine.diagnose()
-        store, total = engine.store, len(engine.catalogue.list())
+    with connected(existing=True) as backend:
+        found = backend.call(operations.doctor, NO_PARAMS)
+    store = f"{found.store} of {backend.server}" if backend.server else found.store
+    problems, total = found.problems, found.capabilities
     if as_json:
         emit({"store": store, "capabilities": total, "problems": problems})
     else:

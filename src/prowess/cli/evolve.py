@@ -9,13 +9,25 @@ from typing import BinaryIO
 import click
 import msgspec
 
-from prowess.cli.session import emit, json_option, opened, printable, say, table
+from prowess.cli.session import connected, emit, json_option, printable, say, table
 from prowess.errors import EvolutionError
-from prowess.evolution.encoding import generation_data, params_data
-from prowess.evolution.history import GenerationDifference, Status
+from prowess.evolution.encoding import params_data
+from prowess.evolution.history import GenerationDifference
 from prowess.evolution.params import Params, parse_params
-from prowess.evolution.records import Evaluation, Generation
+from prowess.evolution.records import Evaluation
 from prowess.evolution.replay import as_data, replay
+from prowess.operations import evolution as operations
+from prowess.operations.backend import Backend
+from prowess.operations.evolution import (
+    Back,
+    Between,
+    Evaluated,
+    GenerationShown,
+    GenerationsQuery,
+    ParamsAsked,
+    StatusShown,
+)
+from prowess.operations.operation import NO_PARAMS, AgentQuery
 from prowess.types import DEFAULT_AGENT, Json
 
 BAR = 24
@@ -34,10 +46,10 @@ def command() -> None:
 @json_option
 def status(agent: str, as_json: bool) -> None:
     """Where an agent stands."""
-    with opened() as engine:
-        found = engine.evolution.status(agent)
+    with connected() as backend:
+        found = backend.call(operations.status, AgentQuery(agent=agent))
     if as_json:
-        emit(found.as_data())
+        emit(found)
     else:
         table(("WHAT", "NOW"), _status_rows(found))
 
@@ -48,10 +60,10 @@ def status(agent: str, as_json: bool) -> None:
 @json_option
 def history(agent: str, limit: int, as_json: bool) -> None:
     """The generations, oldest first, with their fitness as a chart."""
-    with opened() as engine:
-        found = engine.evolution.history(agent, limit)
+    with connected() as backend:
+        found = backend.call(operations.list_generations, GenerationsQuery(agent=agent, limit=limit))
     if as_json:
-        emit([generation_data(generation) for generation in found])
+        emit(found)
     elif found:
         _chart(found)
     else:
@@ -64,10 +76,10 @@ def history(agent: str, limit: int, as_json: bool) -> None:
 @json_option
 def show(number: int, agent: str, as_json: bool) -> None:
     """One generation, whole."""
-    with opened() as engine:
-        found = engine.evolution.generation(agent, number)
+    with connected() as backend:
+        found = backend.call(operations.show_generation, AgentQuery(agent=agent), number=str(number))
     if as_json:
-        emit(generation_data(found))
+        emit(found)
     else:
         table(("WHAT", "VALUE"), _generation_rows(found))
 
@@ -79,8 +91,8 @@ def show(number: int, agent: str, as_json: bool) -> None:
 @json_option
 def diff(before: int, after: int, agent: str, as_json: bool) -> None:
     """What lies between two generations."""
-    with opened() as engine:
-        found = engine.evolution.difference(agent, before, after)
+    with connected() as backend:
+        found = backend.call(operations.difference, Between(agent=agent, before=before, after=after))
     if as_json:
         emit(found)
     else:
@@ -93,20 +105,20 @@ def diff(before: int, after: int, agent: str, as_json: bool) -> None:
 @json_option
 def rollback(number: int, agent: str, as_json: bool) -> None:
     """Bring a generation back: what came since is switched off for the agent."""
-    with opened() as engine:
-        evaluation = engine.evolution.rollback(agent, number)
+    with connected() as backend:
+        done = backend.call(operations.rollback, Back(generation=number), agent=agent)
     if as_json:
-        emit(as_data(evaluation))
+        emit({name: getattr(done, name) for name in ("agent", "trigger", "generation", "events")})
     else:
-        _say_rolled_back(evaluation, number)
+        _say_rolled_back(done, number)
 
 
 @command.command()
 @agent_option
 def resume(agent: str) -> None:
     """Let an agent run again that ran out of rollbacks."""
-    with opened() as engine:
-        engine.evolution.resume(agent)
+    with connected() as backend:
+        backend.call(operations.resume, NO_PARAMS, agent=agent)
     say(f"{agent} runs again; what was rolled back stays off until you switch it on")
 
 
@@ -114,8 +126,8 @@ def resume(agent: str) -> None:
 @agent_option
 def repair(agent: str) -> None:
     """Put in order what cannot be read of an agent's evolution; doctor says when it is needed."""
-    with opened() as engine:
-        done = engine.evolution.repair(agent)
+    with connected() as backend:
+        done = backend.call(operations.repair, NO_PARAMS, agent=agent)
     for what in done.rewritten:
         say(f"{what}: found from the other records and written anew")
     for what in done.removed:
@@ -130,15 +142,19 @@ def repair(agent: str) -> None:
 @json_option
 def params(changes: tuple[str, ...], agent: str, as_json: bool) -> None:
     """The parameters that decide about transitions; with --set, change some."""
-    with opened() as engine:
+    with connected() as backend:
+        found = backend.call(operations.show_params, AgentQuery(agent=agent))
         if changes:
-            found = engine.evolution.set_params(agent, _assignments(changes))
-        else:
-            found = engine.evolution.params(agent)
+            found = _changed(backend, agent, found, _assignments(changes))
     if as_json:
         emit(params_data(found))
     else:
         table(("NAME", "VALUE"), [(name, str(value)) for name, value in _flat(params_data(found)).items()])
+
+
+def _changed(backend: Backend, agent: str, before: Params, changes: dict[str, Json]) -> Params:
+    parse_params(changes, before)  # says what is wrong better than the form of a request can
+    return backend.call(operations.set_params, msgspec.convert(changes, ParamsAsked), agent=agent)
 
 
 @command.command("replay")
@@ -159,7 +175,7 @@ def replay_(file: BinaryIO, params_file: str | None, as_json: bool) -> None:
 # --- for people ------------------------------------------------------------------------------
 
 
-def _chart(generations: Sequence[Generation]) -> None:
+def _chart(generations: Sequence[GenerationShown]) -> None:
     rows = [
         (
             str(generation.number),
@@ -182,12 +198,12 @@ def _bar(value: float) -> str:
     return (EIGHTHS[8] * full + (EIGHTHS[rest] if rest else "")).ljust(BAR)
 
 
-def _status_rows(status: Status) -> list[tuple[str, str]]:
+def _status_rows(status: StatusShown) -> list[tuple[str, str]]:
     rows = [
         ("agent", status.agent),
         ("generation", f"{status.generation} (last good: {status.good})"),
         ("fitness", f"{_bar(status.fitness)} {status.fitness:.3f}, {status.trend}"),
-        *((axis, str(value)) for axis, value in status.scores.as_data().items()),
+        *((axis, str(value)) for axis, value in msgspec.structs.asdict(status.scores).items()),
         ("evaluations", f"{status.evaluations}, {status.since_generation} since the last generation"),
     ]
     if status.grace:
@@ -200,8 +216,8 @@ def _status_rows(status: Status) -> list[tuple[str, str]]:
     return rows
 
 
-def _generation_rows(generation: Generation) -> list[tuple[str, str]]:
-    return [(name, _text(value)) for name, value in _flat(generation_data(generation)).items()]
+def _generation_rows(generation: GenerationShown) -> list[tuple[str, str]]:
+    return [(name, _text(value)) for name, value in _flat(msgspec.to_builtins(generation)).items()]
 
 
 def _difference_rows(found: GenerationDifference) -> list[tuple[str, str]]:
@@ -217,21 +233,20 @@ def _difference_rows(found: GenerationDifference) -> list[tuple[str, str]]:
     ]
 
 
-def _say_rolled_back(evaluation: Evaluation, wanted: int) -> None:
-    restore = evaluation.restore
-    if restore is None:
-        say(f"{evaluation.agent} is stopped: {evaluation.stopped}; run: prowess evolve resume")
+def _say_rolled_back(done: Evaluated, wanted: int) -> None:
+    told = next((event for event in done.events if event["type"] == "EvolutionRollback"), None)
+    if told is None:
+        say(f"{done.agent} is stopped: {done.stopped}; run: prowess evolve resume")
         return
-    told = next(event.data for event in evaluation.events if event.type == "EvolutionRollback")
     target = told["to_generation"]
     further = f" (generation {wanted} was brought back three times already)" if target != wanted else ""
-    say(f"generation {evaluation.generation} brings back generation {target}{further}")
-    for provider in restore.off:
-        way_back = f"prowess provider on {provider} --agent {evaluation.agent}"
-        say(f"{provider} is off for {evaluation.agent}; to have it back, run: {way_back}")
-    for provider in restore.on:
-        say(f"{provider} is on for {evaluation.agent}")
-    for provider in restore.kept_off:
+    say(f"generation {done.generation} brings back generation {target}{further}")
+    for provider in done.off:
+        way_back = f"prowess provider on {provider} --agent {done.agent}"
+        say(f"{provider} is off for {done.agent}; to have it back, run: {way_back}")
+    for provider in done.on:
+        say(f"{provider} is on for {done.agent}")
+    for provider in done.kept_off:
         say(f"{provider} stays off: a person decided it")
 
 

@@ -1,13 +1,12 @@
 """`prowess find`"""
 
-from collections.abc import Mapping
-from typing import Any
-
 import click
 
-from prowess.cli.session import emit, json_option, opened, printable, say, table
-from prowess.engine.engine import Engine
-from prowess.types import DEFAULT_AGENT
+from prowess.cli.session import connected, emit, json_option, printable, say, table
+from prowess.operations import turns as operations
+from prowess.operations.operation import NO_PARAMS
+from prowess.operations.turns import FindRequest
+from prowess.types import DEFAULT_AGENT, Hit
 
 
 @click.command()
@@ -15,38 +14,41 @@ from prowess.types import DEFAULT_AGENT
 @click.option("--agent", default=DEFAULT_AGENT, show_default=True, help="As this agent.")
 @click.option("--kind", help="Only this kind.")
 @click.option("--category", help="Only this category.")
-@click.option("--top", "tier1_top_k", type=click.IntRange(1), help="At most this many.")
+@click.option("--top", type=click.IntRange(1), help="At most this many.")
 @click.option("--why", is_flag=True, help="Say why each is here.")
 @json_option
-def command(request: str, agent: str, why: bool, as_json: bool, **given: Any) -> None:
+def command(
+    request: str,
+    agent: str,
+    kind: str | None,
+    category: str | None,
+    top: int | None,
+    why: bool,
+    as_json: bool,
+) -> None:
     """What fits REQUEST, best first, among what the agent may use.
 
     Where no option says otherwise, [discovery] in prowess.toml holds.
     """
-    settings = {key: value for key, value in given.items() if value is not None}
-    with opened(existing=True) as engine:
-        hits = engine.find(request, agent, **settings)
-        known = engine.catalogue.visible(agent).capabilities
-        nothing = "" if hits or as_json else why_nothing(engine, request, agent, settings)
-    if as_json:
-        emit(hits)
-    elif not hits:
-        say(printable(nothing))
-    elif why:
-        for hit in hits:
-            click.echo(
-                f"{hit.score:.2f}  {click.style(hit.id, bold=True)}  {printable('; '.join(hit.reasons))}"
-            )
-            if hit.need:
-                click.echo(f"      for: {printable(hit.need)}")
-    else:
-        rows = [(f"{hit.score:.2f}", hit.id, known[hit.id].description) for hit in hits]
-        table(("SCORE", "ID", "DESCRIPTION"), rows)
+    asked = FindRequest(request=request, kind=kind, category=category, top=top)
+    with connected(existing=True) as backend:
+        hits = backend.call(operations.find, asked, agent=agent)
+        if as_json:
+            emit(hits)
+        elif not hits:
+            say(printable(backend.call(operations.explain_no_results, asked, agent=agent).reason))
+        elif why:
+            _print_reasons(hits)
+        else:
+            found = [backend.call(operations.show_visible, NO_PARAMS, agent=agent, id=hit.id) for hit in hits]
+            rows = [
+                (f"{hit.score:.2f}", hit.id, one.description) for hit, one in zip(hits, found, strict=True)
+            ]
+            table(("SCORE", "ID", "DESCRIPTION"), rows)
 
 
-def why_nothing(engine: Engine, request: str, agent: str, settings: Mapping[str, Any]) -> str:
-    if not isinstance(engine, Engine):
-        return "nothing fits; say it in other words, or see: prowess list"  # a server does not tell more
-    from prowess.engine.no_results import why_nothing as cause
-
-    return cause(engine, request, agent, settings)
+def _print_reasons(hits: tuple[Hit, ...]) -> None:
+    for hit in hits:
+        click.echo(f"{hit.score:.2f}  {click.style(hit.id, bold=True)}  {printable('; '.join(hit.reasons))}")
+        if hit.need:
+            click.echo(f"      for: {printable(hit.need)}")

@@ -1,10 +1,12 @@
 """`prowess gaps`"""
 
-import getpass
-
 import click
 
-from prowess.cli.session import emit, json_option, opened, printable, say, table
+from prowess.cli.lesson_commands import learn_if_allowed
+from prowess.cli.session import connected, emit, json_option, printable, say, table
+from prowess.operations import learning as operations
+from prowess.operations.learning import Gaps
+from prowess.operations.operation import NO_PARAMS
 
 
 @click.group()
@@ -18,16 +20,16 @@ def command() -> None:
 @json_option
 def list_(closed: bool, limit: int, as_json: bool) -> None:
     """Gaps, the most worth closing first, with what would close each."""
-    with opened() as engine:
-        engine.learning.learn()
-        gaps = engine.learning.gaps(closed)[:limit]
-        found = [(gap, engine.learning.closing(gap)) for gap in gaps]
+    with connected() as backend:
+        learn_if_allowed(backend)
+        found = tuple(backend.pages(operations.list_gaps, Gaps(closed=closed), limit))
     if as_json:
-        emit([{"gap": gap, "closing": closing} for gap, closing in found])
+        emit(found)
         return
+    shown = [(one.gap, one.closing.say) for one in found]
     rows = [
-        [gap.id, str(gap.times), str(len(gap.agents)), gap.last_seen[:19], gap.reason, closing.say, gap.span]
-        for gap, closing in found
+        [gap.id, str(gap.times), str(len(gap.agents)), gap.last_seen[:19], gap.reason, say, gap.span]
+        for gap, say in shown
     ]
     table(["ID", "TIMES", "AGENTS", "LAST", "REASON", "WHAT WOULD CLOSE IT", "NEED"], rows)
 
@@ -37,12 +39,12 @@ def list_(closed: bool, limit: int, as_json: bool) -> None:
 @json_option
 def show(id: str, as_json: bool) -> None:
     """One gap, whole."""
-    with opened() as engine:
-        gap = engine.learning.gap(id)
-        closing = engine.learning.closing(gap)
+    with connected() as backend:
+        found = backend.call(operations.show_gap, NO_PARAMS, id=id)
     if as_json:
-        emit({"gap": gap, "closing": closing})
+        emit(found)
         return
+    gap, closing = found.gap, found.closing
     for key, value in (("need", gap.span), ("status", gap.status), ("reason", gap.reason),
                        ("met", f"{gap.times} times, first {gap.since}, last {gap.last_seen}"),
                        ("by", ", ".join(gap.agents)), ("nearest", closing.nearest),
@@ -54,9 +56,9 @@ def show(id: str, as_json: bool) -> None:
 
 @command.command()
 @click.argument("id")
-@click.option("--by", default=getpass.getuser, help="Who closes it; your login name otherwise.")
+@click.option("--by", default="", help="Who closes it; your login name otherwise.")
 def close(id: str, by: str) -> None:
     """Say that a gap needs nothing more; met again, it opens again."""
-    with opened() as engine:
-        gap = engine.learning.close_gap(id, by)
+    with connected(by=by) as backend:
+        gap = backend.call(operations.close_gap, NO_PARAMS, id=id)
     say(f"{gap.id} is closed")

@@ -2,8 +2,12 @@
 
 import click
 
-from prowess.cli.session import emit, json_option, opened, say, table
-from prowess.engine.engine import Engine
+from prowess.cli.session import connected, emit, json_option, say, table
+from prowess.operations.backend import Backend
+from prowess.operations.catalogue import CapabilitiesQuery, ProvidersQuery, list_capabilities, list_providers
+from prowess.operations.operation import NO_PARAMS
+from prowess.operations.quarantine import list_held
+from prowess.operations.values import CapabilityShown
 from prowess.types import Capability
 
 
@@ -18,15 +22,12 @@ def command(
     kind: str, provider: str, category: str, agent: str | None, available: bool, as_json: bool
 ) -> None:
     """What exists, in order of id."""
-    with opened(existing=True) as engine:
-        found = [
-            c
-            for c in engine.catalogue.list(agent, kind)
-            if (not provider or c.provider == provider)
-            and (not category or c.category == category)
-            and (c.available or not available)
-        ]
-        nothing = "" if found or as_json else why_nothing(engine, agent)
+    asked = CapabilitiesQuery(
+        kind=kind, provider=provider, category=category, available=available, agent=agent or ""
+    )
+    with connected(existing=True) as backend:
+        found = tuple(backend.pages(list_capabilities, asked))
+        nothing = "" if found or as_json else why_nothing(backend, agent or "")
     if as_json:
         emit([as_data(c) for c in found])
     elif found:
@@ -36,21 +37,29 @@ def command(
         say(nothing)
 
 
-def why_nothing(engine: Engine, agent: str | None) -> str:
+def why_nothing(backend: Backend, agent: str) -> str:
     """What is true of a catalogue that shows nothing."""
-    if engine.catalogue.list(agent):
+    if _is_anything(backend, agent):
         return "nothing here matches all the options; leave one out"
-    off = [provider.name for provider in engine.providers.list(agent) if provider.off]
+    off = [
+        provider.name
+        for provider in backend.call(list_providers, ProvidersQuery(agent=agent))
+        if provider.off
+    ]
     if off:
         return f"switched off: {', '.join(off)}; run: prowess provider on NAME"
-    if engine.quarantine.list():
+    if backend.call(list_held, NO_PARAMS):
         return "everything is held back; see: prowess quarantine list"
-    if agent and engine.catalogue.list():
+    if agent and _is_anything(backend):
         return f"{agent} may use nothing of what exists; see: prowess doctor, prowess agent list"
     return "nothing here; see: prowess sources, prowess sync"
 
 
-def as_data(capability: Capability) -> dict[str, object]:
+def _is_anything(backend: Backend, agent: str = "") -> bool:
+    return any(True for _ in backend.pages(list_capabilities, CapabilitiesQuery(agent=agent), 1))
+
+
+def as_data(capability: Capability | CapabilityShown) -> dict[str, object]:
     """A capability as the command line and the API show it."""
     fields = {name: getattr(capability, name) for name in Capability.__dataclass_fields__}
     return {**fields, "available": capability.available, "source_ref": str(capability.source_ref)}

@@ -1,14 +1,18 @@
 """`prowess log`"""
 
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 import msgspec
 
-from prowess.cli.session import emit, json_option, opened, printable, say, until_interrupted
-from prowess.engine import Engine
-from prowess.errors import ConfigError
+from prowess.cli.session import connected, emit, json_option, printable, say, until_interrupted
+from prowess.errors import ConfigError, ProwessError
+from prowess.operations import journal as operations
+from prowess.operations.backend import Backend
+from prowess.operations.journal import Entries, ExportedHead, KnownHeads, Traced
+from prowess.operations.operation import NO_PARAMS
 from prowess.types import Head, JournalEntry, Offer
 
 POLL_SECONDS = 0.2
@@ -31,17 +35,18 @@ def command(
     """What happened, oldest first; with --verify, whether the record is intact."""
     if context.invoked_subcommand:
         return
-    with opened(existing=True) as engine:
+    with connected(existing=True) as backend:
         if export_heads:
-            emit(engine.journal.heads())
+            emit(backend.call(operations.list_heads, NO_PARAMS))
         elif verify:
-            _verify(engine, heads, as_json)
+            _verify(backend, heads, as_json)
         else:
-            seen = engine.journal.heads()
+            seen = backend.call(operations.list_heads, NO_PARAMS) if follow else ()
+            newest = tuple(backend.pages(operations.list_entries, Entries(agent=agent, type=type_), limit))
             with until_interrupted():
-                _print(engine.journal.latest(limit, agent, type_), as_json)
+                _print(newest[::-1], as_json)
                 if follow:
-                    _follow(engine, seen, as_json)
+                    _follow(backend, seen, as_json)
 
 
 @command.command()
@@ -52,8 +57,8 @@ def show(id: str, as_json: bool) -> None:
 
     OFFER is the id of an offer, or of a search through the gateway: prowess log --type offer
     """
-    with opened(existing=True) as engine:
-        trace = engine.trace(id)
+    with connected(existing=True) as backend:
+        trace = backend.call(operations.trace, Traced(id=id))
     if as_json:
         emit(trace)
         return
@@ -83,12 +88,18 @@ def _show(offer: Offer) -> None:
         click.echo(printable(f"left out in all: {count} {reason}"))
 
 
-def _verify(engine: Engine, heads: str | None, as_json: bool) -> None:
-    verified = engine.journal.verify(_exported(heads) if heads else ())
+def _verify(backend: Backend, heads: str | None, as_json: bool) -> None:
+    found = backend.call(operations.verify, _known(_exported(heads) if heads else ()))
+    if not found.intact:
+        raise ProwessError(found.problem, found.remedy)
     if as_json:
-        emit({"intact": True, "heads": verified})
+        emit({"intact": True, "heads": found.heads})
     else:
-        say(f"intact: {sum(h.count for h in verified)} entries in {len(verified)} chains")
+        say(f"intact: {found.entries} entries in {len(found.heads)} chains")
+
+
+def _known(heads: Iterable[Head]) -> KnownHeads:
+    return KnownHeads(heads=tuple(ExportedHead(head.chain, head.count, head.hash) for head in heads))
 
 
 def _exported(file: str) -> list[Head]:
@@ -99,9 +110,9 @@ def _exported(file: str) -> list[Head]:
         raise ConfigError(file, f"cannot be read as heads ({failure})", remedy) from None
 
 
-def _follow(engine: Engine, seen: tuple[Head, ...], as_json: bool) -> None:
+def _follow(backend: Backend, seen: tuple[Head, ...], as_json: bool) -> None:
     while True:
-        entries = engine.journal.after(seen)
+        entries = backend.call(operations.list_after, _known(seen))
         if entries:
             _print(entries, as_json)
             count = {h.chain: h for h in seen}

@@ -2,8 +2,11 @@
 
 import click
 
-from prowess.cli.session import emit, json_option, opened, printable, say
-from prowess.types import DEFAULT_AGENT, Message, Turn
+from prowess.cli.session import connected, emit, json_option, printable, say
+from prowess.operations import turns as operations
+from prowess.operations.operation import NO_PARAMS
+from prowess.operations.turns import MessageText, OfferAsked
+from prowess.types import DEFAULT_AGENT
 
 
 @click.command()
@@ -14,10 +17,10 @@ from prowess.types import DEFAULT_AGENT, Message, Turn
 @json_option
 def command(request: str, agent: str, budget: int | None, left_out: bool, as_json: bool) -> None:
     """What a model would see for REQUEST: the prompt text, the tools, and what they cost."""
-    turn = Turn(messages=(Message("user", request),), agent=agent, budget=budget)
-    with opened(existing=True) as engine:
-        offer = engine.offer(turn)
-        everything = engine.catalogue.cost_of_everything(agent)
+    asked = OfferAsked(messages=(MessageText("user", request),), budget=budget)
+    with connected(existing=True) as backend:
+        offer = backend.call(operations.offer, asked, agent=agent)
+        everything = backend.call(operations.cost, NO_PARAMS, agent=agent).tokens
     tokens = offer.tokens
     if as_json:
         emit({**{name: getattr(offer, name) for name in offer.__dataclass_fields__},

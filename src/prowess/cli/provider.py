@@ -2,7 +2,8 @@
 
 import click
 
-from prowess.cli.session import emit, json_option, opened, say, table
+from prowess.cli.session import connected, emit, json_option, say, table
+from prowess.operations.catalogue import ProvidersQuery, Switch, list_providers, switch_provider
 
 
 @click.group()
@@ -15,8 +16,8 @@ def command() -> None:
 @json_option
 def show(agent: str | None, as_json: bool) -> None:
     """Every provider, its faculties and its state."""
-    with opened() as engine:
-        providers = engine.providers.list(agent)
+    with connected() as backend:
+        providers = backend.call(list_providers, ProvidersQuery(agent=agent or ""))
     if as_json:
         emit(providers)
         return
@@ -32,8 +33,8 @@ def show(agent: str | None, as_json: bool) -> None:
 @click.option("--agent", default="", help="Only for this agent.")
 def on(name: str, agent: str) -> None:
     """Switch a provider on again."""
-    with opened() as engine:
-        engine.providers.activate(name, agent)
+    with connected() as backend:
+        backend.call(switch_provider, Switch(on=True, agent=agent), name=name)
     say(f"{name} is on{f' for {agent}' if agent else ''}")
 
 
@@ -42,6 +43,6 @@ def on(name: str, agent: str) -> None:
 @click.option("--agent", default="", help="Only for this agent.")
 def off(name: str, agent: str) -> None:
     """Switch a provider off: what it brings is in no answer until it is on again."""
-    with opened() as engine:
-        engine.providers.deactivate(name, agent)
+    with connected() as backend:
+        backend.call(switch_provider, Switch(on=False, agent=agent), name=name)
     say(f"{name} is off{f' for {agent}' if agent else ''}")

@@ -1,49 +1,25 @@
-"""`--server URL`: the same commands over the API of a server.
-
-`Remote` has those verbs of the engine that commands use and the API has, by the same names and with the
-same values, so that a command need not know which of the two it holds. A verb it does not have says so.
-"""
+"""`--server URL`: operations over the API of a server, each asked for and read as the table declares it."""
 
 import os
 import urllib.error
 import urllib.request
 from collections.abc import Iterable, Mapping
 from http.client import HTTPException
-from typing import Any, TypeVar
-from urllib.parse import urlencode, urlsplit
+from itertools import islice
+from typing import Any, Self, TypeVar
+from urllib.parse import quote, urlencode, urlsplit
 
 import msgspec
 
-from prowess.cli.remote_namespaces import (
-    RemoteAgents,
-    RemoteApprovals,
-    RemoteCatalogue,
-    RemoteProviders,
-    RemoteQuarantine,
-)
-from prowess.cli.remote_parts import (
-    Part,
-    RemoteCards,
-    RemoteEvolution,
-    RemoteJournal,
-    RemoteLearning,
-    RemoteTokens,
-    quoted,
-)
 from prowess.cli.session import say
 from prowess.errors import ConfigError, RemoteError
 from prowess.listen import Bind
-from prowess.types import (
-    DEFAULT_AGENT,
-    Hit,
-    Offer,
-    Problem,
-    SyncReport,
-    Trace,
-    Turn,
-)
+from prowess.operations.operation import AnyOperation, Operation, RequestParams
+from prowess.operations.paging import Page
+from prowess.sources.read_all import SyncProgress
 
-T = TypeVar("T")
+P = TypeVar("P", bound=RequestParams)
+A = TypeVar("A")
 
 COMMANDS = ("agent", "approval", "cards", "doctor", "evolve", "find", "gaps", "lessons", "list", "log",
             "offer", "provider", "quarantine", "show", "sync", "version", "why")  # fmt: skip
@@ -61,8 +37,8 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         return None
 
 
-class Server:
-    """One server, and the token that is sent to it."""
+class Remote:
+    """Carries operations out over a server, with a token that says who asks."""
 
     def __init__(self, url: str, token: str) -> None:
         parts = urlsplit(url)
@@ -76,48 +52,52 @@ class Server:
             )
         if parts.scheme == "http" and not Bind(parts.hostname or "", 0).is_loopback:
             say(f"the token goes to {parts.hostname} in the clear; use https")
-        self.url = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
+        self._url = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
         self._token = token
         self._open = urllib.request.build_opener(_NoRedirects).open
 
-    def get(self, path: str, type: type[T], /, **query: object) -> T:
-        said = {name: _word(value) for name, value in query.items() if value is not None}
-        return self._call("GET", f"{path}?{urlencode(said)}" if said else path, None, type)
+    @property
+    def server(self) -> str:
+        return self._url
 
-    def send(self, path: str, body: object, type: type[T], method: str = "POST", /, **query: object) -> T:
-        said = urlencode({name: _word(value) for name, value in query.items()})
-        return self._call(method, f"{path}?{said}" if said else path, body, type)
-
-    def pages(self, path: str, type: type[T], /, **query: object) -> Iterable[T]:
-        """Every item of a long list."""
-        cursor = ""
-        while True:
-            more = {"cursor": cursor} if cursor else {}
-            page = self.get(path, dict[str, Any], limit=PAGE, **query, **more)
-            yield from msgspec.convert(page["items"], list[type])  # type: ignore[valid-type]
-            cursor = page["next"]
-            if not cursor:
-                return
-
-    def _call(self, method: str, path: str, body: object, type: type[T]) -> T:
-        request = urllib.request.Request(f"{self.url}/api/v1{path}", method=method)
+    def call(self, operation: Operation[P, A], params: P, /, **path: str) -> A:
+        request = urllib.request.Request(f"{self._url}{address(operation, params, path)}")
+        request.method = operation.method
         request.add_header("Authorization", f"Bearer {self._token}")
-        if body is not None:
-            request.data = msgspec.json.encode(body)
+        if operation.body is not None:
+            request.data = msgspec.json.encode(params)
             request.add_header("Content-Type", "application/json")
         try:
             with self._open(request, timeout=SECONDS) as answer:
-                return msgspec.json.decode(answer.read(MAX_ANSWER_BYTES), type=type)
+                return msgspec.json.decode(answer.read(MAX_ANSWER_BYTES), type=operation.answer)
         except urllib.error.HTTPError as refused:
             raise self._refused(refused) from None
         except (OSError, HTTPException) as failure:
             why = getattr(failure, "reason", failure)
             raise RemoteError(
-                self.url, f"cannot be reached ({why})", "is prowess serve web running?"
+                self._url, f"cannot be reached ({why})", "is prowess serve web running?"
             ) from None
         except msgspec.MsgspecError as failure:
             what = f"does not answer as prowess does ({failure})"
-            raise RemoteError(self.url, what, "is it another version?") from None
+            raise RemoteError(self._url, what, "is it another version?") from None
+
+    def pages(
+        self, operation: Operation[P, Page[A]], params: P, most: int | None = None, /, **path: str
+    ) -> Iterable[A]:
+        return islice(self._items(operation, params, min(PAGE, max(1, most or PAGE)), path), most)
+
+    def reporting(self, progress: SyncProgress) -> Self:
+        return self
+
+    def _items(
+        self, operation: Operation[P, Page[A]], params: P, limit: int, path: dict[str, str]
+    ) -> Iterable[A]:
+        page = self.call(operation, msgspec.structs.replace(params, limit=limit), **path)
+        yield from page.items
+        while page.next:
+            asked = msgspec.structs.replace(params, limit=limit, cursor=page.next)
+            page = self.call(operation, asked, **path)
+            yield from page.items
 
     def _refused(self, refused: urllib.error.HTTPError) -> RemoteError:
         try:
@@ -125,58 +105,24 @@ class Server:
         except msgspec.MsgspecError:
             said = {}
         what = str(said.get("detail") or said.get("title") or f"answers {refused.code}")
-        return RemoteError(self.url, what, str(said.get("remedy") or ""), refused.code)
+        return RemoteError(self._url, what, str(said.get("remedy") or ""), refused.code)
 
 
-class Remote(Part):
-    """An engine that is somewhere else."""
-
-    def __init__(self, server: Server) -> None:
-        super().__init__(server)
-        self.journal = RemoteJournal(server)
-        self.evolution = RemoteEvolution(server)
-        self.learning = RemoteLearning(server)
-        self.cards = RemoteCards(server)
-        self.tokens = RemoteTokens(server)
-        self.catalogue = RemoteCatalogue(server)
-        self.providers = RemoteProviders(server)
-        self.quarantine = RemoteQuarantine(server)
-        self.agents = RemoteAgents(server)
-        self.approvals = RemoteApprovals(server)
-
-    @property
-    def store(self) -> str:
-        return f"{self._server.get('/doctor', dict[str, Any])['store']} of {self._server.url}"
-
-    def find(
-        self, request: str, agent: str = DEFAULT_AGENT, kind: str | None = None,
-        category: str | None = None, tier1_top_k: int | None = None,
-    ) -> tuple[Hit, ...]:  # fmt: skip
-        body = {"request": request, "kind": kind, "category": category, "top": tier1_top_k}
-        return self._server.send(f"/agents/{quoted(agent)}/find", body, tuple[Hit, ...])
-
-    def offer(self, turn: Turn) -> Offer:
-        said = [{"role": m.role, "text": m.text} for m in turn.messages]
-        body = {"messages": said, "session_type": turn.session_type, "budget": turn.budget}
-        return self._server.send(f"/agents/{quoted(turn.agent)}/offer", body, Offer)
-
-    def explain(self, agent: str, id: str, request: str = "") -> tuple[str, ...]:
-        found = self._server.get("/why", dict[str, Any], agent=agent, id=id, request=request)
-        return tuple(found["steps"])
-
-    def trace(self, id: str) -> Trace:
-        return self._server.get("/journal/trace", Trace, id=id)
-
-    def sync(self, *names: str, progress: object = None) -> SyncReport:
-        return self._server.send("/sync", {"sources": names}, SyncReport)
-
-    def diagnose(self) -> tuple[Problem, ...]:
-        found = self._server.get("/doctor", dict[str, Any])
-        return msgspec.convert(found["problems"], tuple[Problem, ...])
+def address(operation: AnyOperation, params: RequestParams, path: Mapping[str, str]) -> str:
+    """Where an operation is asked for, with what it is asked in the query."""
+    where = operation.path
+    for name in operation.names:
+        where = where.replace(f"{{{name}}}", quote(path[name], safe=""))
+    said = {"agent": path["agent"]} if operation.about_agent else {}
+    if operation.query is operation.takes:
+        said = {
+            name: _word(value) for name, value in msgspec.structs.asdict(params).items() if value is not None
+        }
+    return f"/api/v1{where}?{urlencode(said)}" if said else f"/api/v1{where}"
 
 
-def connected(url: str, environment: Mapping[str, str] = os.environ) -> Remote:
-    return Remote(Server(url, environment.get(TOKEN, "")))
+def remote(url: str, environment: Mapping[str, str] = os.environ) -> Remote:
+    return Remote(url, environment.get(TOKEN, ""))
 
 
 def check_command(url: str, name: str) -> None:

@@ -1,12 +1,12 @@
 """What every command shares: opening the engine, and printing data or words."""
 
+import getpass
 import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import cast
 
 import click
 import msgspec
@@ -15,29 +15,63 @@ import prowess
 from prowess import config as configuration
 from prowess.encoding import encoded
 from prowess.engine.engine import Engine
-from prowess.errors import ConfigError, SourceError, StoreError
+from prowess.errors import ConfigError, RemoteError, SourceError, StoreError
+from prowess.operations.backend import Backend, Local
+from prowess.operations.person import Person
 from prowess.sources.files.reading import read_text
 from prowess.sources.read_all import SyncProgress
 
 
 @contextmanager
+def connected(existing: bool = False, by: str = "") -> Iterator[Backend]:
+    """What carries operations out: the engine that `opened` gives, or the server that `--server` names.
+
+    existing: see `opened`.
+    by: in whose name, beside the store; otherwise the user of this terminal. A server goes by its token.
+    """
+    server = _chosen("server")
+    if server:
+        from prowess.cli.remote import remote  # only those who name a server pay for it
+
+        yield remote(server)
+        return
+    with opened(existing) as engine:
+        yield beside_the_store(engine, by)
+
+
+def beside_the_store(engine: Engine, by: str = "") -> Local:
+    """Whoever has the store may do everything; `by` says in whose name."""
+    return Local(engine, Person(by or _user(), "admin"))
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container may run as somebody who has no name
+        return "a person"
+
+
+def _chosen(option: str) -> str | None:
+    """An option of `prowess` itself."""
+    chosen = click.get_current_context().find_root().obj or {}
+    return chosen.get(option)
+
+
+@contextmanager
 def opened(existing: bool = False) -> Iterator[Engine]:
-    """The engine that `--config` and `--store`, the environment and the folder ask for; or a server's.
+    """The engine that `--config` and `--store`, the environment and the folder ask for.
 
     With `existing`, a store that is named and whose folder is not there is an error: it is mistyped.
     """
-    chosen = click.get_current_context().find_root().obj or {}
-    if chosen.get("server"):
-        from prowess.cli.remote import connected  # only those who name a server pay for it
-
-        yield cast(Engine, connected(chosen["server"]))
-        return
+    server = _chosen("server")
+    if server:
+        raise RemoteError(server, "this cannot be done over a server", "run it where the store is")
     file = config_file()
     if existing:
-        _refuse_missing_folder(file, chosen.get("store"))
+        _refuse_missing_folder(file, _chosen("store"))
     # Modules that prowess.toml names lie beside it, as they would for `python -m`.
     sys.path.insert(0, str(file.resolve().parent if file else Path.cwd()))
-    with prowess.open(chosen.get("store"), config=chosen.get("config")) as engine:
+    with prowess.open(_chosen("store"), config=_chosen("config")) as engine:
         yield engine
 
 
@@ -62,8 +96,7 @@ def until_interrupted() -> Iterator[None]:
 
 def config_file() -> Path | None:
     """The prowess.toml that `--config`, PROWESS_CONFIG or the folder means, if there is one."""
-    chosen = click.get_current_context().find_root().obj or {}
-    named = chosen.get("config")
+    named = _chosen("config")
     return Path(named) if named else configuration.find(os.environ, Path.cwd())
 
 

@@ -5,8 +5,10 @@ import msgspec
 
 from prowess.catalogue.catalogue import Version
 from prowess.cli.list import as_data
-from prowess.cli.session import emit, json_option, opened, printable
-from prowess.types import Capability, Detail
+from prowess.cli.session import connected, emit, json_option, printable
+from prowess.operations.catalogue import list_versions, show_capability
+from prowess.operations.operation import NO_PARAMS
+from prowess.operations.values import CapabilityWhole
 
 
 @click.command()
@@ -15,18 +17,19 @@ from prowess.types import Capability, Detail
 @json_option
 def command(id: str, history: bool, as_json: bool) -> None:
     """One capability, whole: where it is from, whether it can be used, its schema and content."""
-    with opened(existing=True) as engine:
+    with connected(existing=True) as backend:
         if history:
-            show_history(engine.catalogue.history(id), as_json)
+            show_history(backend.call(list_versions, NO_PARAMS, id=id), as_json)
             return
-        capability, detail = engine.catalogue.get(id), engine.catalogue.detail(id)
+        capability = backend.call(show_capability, NO_PARAMS, id=id)
     if as_json:
-        emit({**as_data(capability), "detail": detail})
+        emit({**as_data(capability), "detail": capability.detail})
     else:
-        show(capability, detail)
+        show(capability)
 
 
-def show(capability: Capability, detail: Detail) -> None:
+def show(capability: CapabilityWhole) -> None:
+    detail = capability.detail
     click.secho(f"{printable(capability.display_name)}  {capability.id}", bold=True)
     click.echo(printable(capability.description))
     lines = {

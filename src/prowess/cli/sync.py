@@ -2,8 +2,22 @@
 
 import click
 
-from prowess.cli.session import emit, json_option, opened, printable, progress_bar, say, until_interrupted
-from prowess.engine.engine import Engine
+from prowess.cli.session import (
+    beside_the_store,
+    connected,
+    emit,
+    json_option,
+    opened,
+    printable,
+    progress_bar,
+    say,
+    until_interrupted,
+)
+from prowess.operations import catalogue as operations
+from prowess.operations.backend import Backend
+from prowess.operations.catalogue import SyncRequest
+from prowess.operations.operation import NO_PARAMS
+from prowess.operations.quarantine import list_held
 from prowess.types import SyncReport
 
 
@@ -13,17 +27,25 @@ from prowess.types import SyncReport
 @json_option
 def command(source: tuple[str, ...], watch: bool, as_json: bool) -> None:
     """Make the catalogue hold what the sources offer now; name some SOURCEs to read only those."""
+    if not watch:
+        with connected() as backend:
+            sync(backend, source, as_json)
+        return
     with opened() as engine:
-        with progress_bar("reading") as progress:
-            report = engine.sync(*source, progress=progress)
-        show(engine, report, as_json)
-        if watch:
-            with until_interrupted():
-                say("watching for changes; stop with Ctrl-C")
-                engine.watch(lambda report: show(engine, report, as_json))
+        backend = beside_the_store(engine)
+        sync(backend, source, as_json)
+        with until_interrupted():
+            say("watching for changes; stop with Ctrl-C")
+            engine.watch(lambda report: show(backend, report, as_json))
 
 
-def show(engine: Engine, report: SyncReport, as_json: bool) -> None:
+def sync(backend: Backend, sources: tuple[str, ...], as_json: bool) -> None:
+    with progress_bar("reading") as progress:
+        report = backend.reporting(progress).call(operations.sync, SyncRequest(sources=sources))
+    show(backend, report, as_json)
+
+
+def show(backend: Backend, report: SyncReport, as_json: bool) -> None:
     changes = report.changes
     if as_json:
         emit(report)
@@ -39,7 +61,7 @@ def show(engine: Engine, report: SyncReport, as_json: bool) -> None:
     )
     for problem in (problem for problem in report.problems if problem.source == "guard"):
         say(printable(f"guard: {problem}"))
-    waiting = [held for held in engine.quarantine.list() if held.state == "waiting"]
+    waiting = [held for held in backend.call(list_held, NO_PARAMS) if held.state == "waiting"]
     if waiting:
         say(f"{len(waiting)} held back until a person has looked; see: prowess quarantine list")
     if report.problems:

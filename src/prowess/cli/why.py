@@ -2,7 +2,9 @@
 
 import click
 
-from prowess.cli.session import emit, json_option, opened, printable
+from prowess.cli.session import connected, emit, json_option, printable
+from prowess.operations import policy as operations
+from prowess.operations.policy import Why
 
 COLOURS = {"allow": "green", "ask": "yellow", "deny": "red"}
 
@@ -14,11 +16,11 @@ COLOURS = {"allow": "green", "ask": "yellow", "deny": "red"}
 @json_option
 def command(agent: str, id: str, request: str, as_json: bool) -> None:
     """Why AGENT may or may not use ID (an id, an event's name, or a host's tool), step by step."""
-    with opened() as engine:
-        steps = engine.explain(agent, id, request)
+    with connected() as backend:
+        found = backend.call(operations.why, Why(agent=agent, id=id, request=request))
     if as_json:
-        emit({"agent": agent, "id": id, "steps": steps})
+        emit(found)
         return
-    for step in steps:
+    for step in found.steps:
         verdict = step.partition(":")[0]
         click.secho(printable(step), fg=COLOURS.get(verdict), bold=verdict in COLOURS)

@@ -16,12 +16,12 @@ from prowess.engine.engine import Engine
 from prowess.errors import ProwessError
 from prowess.journal import Clock
 from prowess.opening import now
+from prowess.operations.operation import Table
 from prowess.web import page, signin
-from prowess.web.api.table import everything
 from prowess.web.dispatch import ROOT, Api, ApiContext
 from prowess.web.idempotency import Answers
 from prowess.web.openapi import document
-from prowess.web.operations import Table
+from prowess.web.operations import everything
 from prowess.web.pages import (
     approvals,
     ask,

@@ -6,7 +6,7 @@ Paths are matched on their raw bytes, so that a capability whose id holds a slas
 import logging
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import unquote, unquote_to_bytes
 
 import msgspec
@@ -19,18 +19,31 @@ from prowess.encoding import encoded
 from prowess.engine.engine import Engine
 from prowess.errors import ApprovalNeeded, Denied, ProwessError, Refused
 from prowess.journal.entries import WebAsked
+from prowess.operations.operation import (
+    JSON,
+    NO_PARAMS,
+    AgentQuery,
+    AnyOperation,
+    Call,
+    RequestParams,
+    Table,
+    named,
+)
+from prowess.operations.person import Person
 from prowess.store.database import CONNECTIONS
 from prowess.web import identity
 from prowess.web.credentials import quoted
 from prowess.web.idempotency import Answered, Answers, key_in
-from prowess.web.operations import JSON, Call, Operation, RequestParams, Table, named
+from prowess.web.operations import ServerParts
 from prowess.web.problems import PROBLEM, answer_to, problem_of
 from prowess.web.stream import Streams
-from prowess.web.users import Person, Users
+from prowess.web.users import Users
 
 logger = logging.getLogger("prowess")
 
 ROOT = "/api/v1"
+
+AnyCall: TypeAlias = Call[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,24 +84,23 @@ class Api:
             allowed = ", ".join(sorted(operations))
             refused = Refused(405, f"{request.method} is not for this address", f"it takes {allowed}")
             return answer_to(request, refused, {"Allow": allowed})
-        path = named(operation, segments)
-        person = _allowed(operation, path, request)
-        call = Call(
-            engine=self._serves.engine,
-            people=self._serves.people,
-            person=person,
-            path=path,
-            query=_query(operation, request),
-            body=_body(operation, request, await request.body()),
-            last_event=request.headers.get("last-event-id", ""),
-            streams=self._serves.streams,
-        )
+        call = self._call(operation, request, named(operation, segments), await request.body())
         if operation.media != JSON:
             chunks = await to_thread.run_sync(operation.run, call)
-            return StreamingResponse(chunks, media_type=operation.media)  # type: ignore[arg-type]
+            return StreamingResponse(chunks, media_type=operation.media)
         return await self._performed(operation, call, request)
 
-    async def _performed(self, operation: Operation, call: Call, request: Request) -> Response:
+    def _call(self, operation: AnyOperation, request: Request, path: dict[str, str], raw: bytes) -> AnyCall:
+        person = _allowed(operation, path, request)
+        query, body = _query(operation, request), _body(operation, request, raw)
+        if isinstance(query, AgentQuery) and operation.about_agent:
+            path["agent"] = query.agent
+            query = None
+        last_event = request.headers.get("last-event-id", "")
+        parts = ServerParts(self._serves.people, self._serves.streams, last_event)
+        return Call(self._serves.engine, person, body or query or NO_PARAMS, path, server=parts)
+
+    async def _performed(self, operation: AnyOperation, call: AnyCall, request: Request) -> Response:
         key = key_in(request.headers) if operation.writes else ""
         if key and operation.shown_once:
             raise Refused(400, "this answer is shown once and not kept", "send it without Idempotency-Key")
@@ -107,7 +119,7 @@ class Api:
         return Response(answered.body, answered.status, headers, media_type=JSON)
 
 
-def perform(operation: Operation, call: Call, answers: Answers, key: str, sent: bytes) -> Answered:
+def perform(operation: AnyOperation, call: AnyCall, answers: Answers, key: str, sent: bytes) -> Answered:
     """Do it, once if it has a key; everything that touches the store happens in here, in one thread.
 
     After a failure that nobody foresaw the key stays begun: what was done by then is not known.
@@ -130,7 +142,7 @@ def perform(operation: Operation, call: Call, answers: Answers, key: str, sent: 
     return answered
 
 
-def _done(operation: Operation, call: Call) -> Answered:
+def _done(operation: AnyOperation, call: AnyCall) -> Answered:
     if operation.writes and not operation.signed and not call.is_agent:
         asked = WebAsked(by=call.by, role=call.person.role, operation=operation.id, of=dict(call.path))
         call.engine.internals.journal.record(asked)
@@ -141,7 +153,7 @@ def _done(operation: Operation, call: Call) -> Answered:
     return Answered(operation.status, encoded(quoted(value) if operation.quotes else value))
 
 
-def _for_agents(error: ProwessError, call: Call) -> ProwessError:
+def _for_agents(error: ProwessError, call: AnyCall) -> ProwessError:
     """An agent learns that it may not; why not names rules, and perhaps what it may not know of."""
     if isinstance(error, Denied) and call.is_agent:
         return Refused(403, f"{error.agent} may not use {error.id}", "use something that is offered")
@@ -151,7 +163,7 @@ def _for_agents(error: ProwessError, call: Call) -> ProwessError:
     return error
 
 
-def _allowed(operation: Operation, path: dict[str, str], request: Request) -> Person:
+def _allowed(operation: AnyOperation, path: dict[str, str], request: Request) -> Person:
     asking = identity.caller(request).person
     if asking and asking.role == "agent":
         if operation.agents and path.get("agent") == asking.name:
@@ -171,7 +183,7 @@ def _segments(scope: Scope) -> tuple[str, ...]:
     return found
 
 
-def _query(operation: Operation, request: Request) -> RequestParams | None:
+def _query(operation: AnyOperation, request: Request) -> RequestParams | None:
     pairs = [part.partition("=") for part in request.url.query.split("&") if part]
     given: dict[str, Any] = {}
     for name, _, value in pairs:
@@ -189,7 +201,7 @@ def _query(operation: Operation, request: Request) -> RequestParams | None:
         raise Refused(422, f"query: {error}", f"see {ROOT}/openapi.json") from None
 
 
-def _body(operation: Operation, request: Request, raw: bytes) -> RequestParams | None:
+def _body(operation: AnyOperation, request: Request, raw: bytes) -> RequestParams | None:
     if operation.body is None:
         return None
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:

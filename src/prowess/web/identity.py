@@ -14,7 +14,8 @@ from starlette.requests import HTTPConnection
 
 from prowess.engine.engine import Engine
 from prowess.errors import Refused
-from prowess.web.users import Person, Role, Users
+from prowess.operations.person import Person, Role
+from prowess.web.users import Users
 
 CALLER = "prowess.caller"
 COOKIE = "prowess_session"

@@ -4,9 +4,10 @@ from typing import Any
 
 import msgspec
 
+from prowess.errors import ProwessError, StoreError
+from prowess.operations.operation import JSON, AnyOperation, Table
 from prowess.web.idempotency import KEY
-from prowess.web.operations import JSON, Operation, Table
-from prowess.web.problems import PROBLEM, TITLES, HttpProblem
+from prowess.web.problems import PROBLEM, TITLES, HttpProblem, status_of
 
 REF = "#/components/schemas/{name}"
 
@@ -43,18 +44,19 @@ def document(table: Table, version: str) -> Schema:
     }
 
 
-def _type_names(operation: Operation) -> list[str]:
+def _type_names(operation: AnyOperation) -> list[str]:
     names = ["answer"]
     names += ["query"] if operation.query else []
     return names + (["body"] if operation.body else [])
 
 
-def _types(operation: Operation) -> list[Any]:
-    return [getattr(operation, name) for name in _type_names(operation)]
+def _types(operation: AnyOperation) -> list[Any]:
+    types = [operation.answer if operation.media == JSON else str, operation.query, operation.body]
+    return [kind for kind in types if kind]
 
 
 def _entry(
-    operation: Operation, known: dict[str, Schema], components: dict[str, Schema], problem: Schema
+    operation: AnyOperation, known: dict[str, Schema], components: dict[str, Schema], problem: Schema
 ) -> Schema:
     group = operation.path.strip("/").partition("/")[0]
     entry: Schema = {
@@ -70,12 +72,12 @@ def _entry(
     return entry
 
 
-def _who(operation: Operation) -> str:
+def _who(operation: AnyOperation) -> str:
     also = "; or the agent itself, with its own token" if operation.agents else ""
     return f"For: {operation.role} or above{also}."
 
 
-def _in_path(operation: Operation) -> list[Schema]:
+def _in_path(operation: AnyOperation) -> list[Schema]:
     schema = {"type": "string", "minLength": 1}
     return [{"name": name, "in": "path", "required": True, "schema": schema} for name in operation.names]
 
@@ -91,7 +93,7 @@ def _in_query(known: dict[str, Schema], components: dict[str, Schema]) -> list[S
     ]
 
 
-def _in_headers(operation: Operation) -> list[Schema]:
+def _in_headers(operation: AnyOperation) -> list[Schema]:
     if operation.writes and not operation.shown_once:
         says = "Sent again with the same key, a write is answered the same and not done again."
         schema = {"type": "string", "pattern": KEY}
@@ -99,20 +101,29 @@ def _in_headers(operation: Operation) -> list[Schema]:
     return []
 
 
-def _responses(operation: Operation, answer: Schema, problem: Schema) -> Schema:
+def _responses(operation: AnyOperation, answer: Schema, problem: Schema) -> Schema:
     good: Schema = {"description": operation.does, "content": {operation.media: {"schema": answer}}}
     responses: Schema = {str(operation.status): good}
     if operation.method == "GET" and operation.media == JSON:
         good["headers"] = {"ETag": {"schema": {"type": "string"}}}
         responses["304"] = {"description": "Nothing changed"}
-    for status in sorted(_refusals(operation)):
+    for status, names in sorted(_refusals(operation).items()):
         content = {PROBLEM: {"schema": problem}}
-        responses[str(status)] = {"description": TITLES[status], "content": content}
+        which = f" ({', '.join(sorted(names))})" if names else ""
+        responses[str(status)] = {"description": f"{TITLES[status]}{which}", "content": content}
     return responses
 
 
-def _refusals(operation: Operation) -> set[int]:
-    found = {401, 403, 404, 409, 421, 422, 429, 503}
+def _refusals(operation: AnyOperation) -> dict[int, set[str]]:
+    """Statuses -> the errors of the operation behind them; some come from HTTP itself."""
+    found: dict[int, set[str]] = {status: set() for status in (401, 403, 421, 422, 429)}
+    if operation.names:
+        found[404] = set()
     if operation.method != "GET":
-        found |= {400, 408, 413, 415}
+        found |= {status: set() for status in (400, 408, 413, 415)}
+    if operation.writes:
+        found[409] = set()  # an Idempotency-Key that was used for something else
+    raised: tuple[type[ProwessError], ...] = (StoreError, *operation.errors)
+    for error in raised:
+        found.setdefault(status_of(error), set()).add(error.__name__)
     return found

@@ -1,137 +1,103 @@
-"""Operations: everything the API can do, declared. Routes and the OpenAPI document are read from them.
+"""What only a server has: who is asking, people's tokens, and the journal as a stream."""
 
-Above: `dispatch`, which serves them, and `openapi`, which describes them. Below: `api/`, one file for each
-resource, each with a table of its operations. A handler takes a `Call` and returns a value; it knows
-nothing of HTTP.
-"""
-
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, TypeAlias
+import sys
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import Annotated, Literal
 
 import msgspec
 
-from prowess.engine.engine import Engine
-from prowess.types import DEFAULT_AGENT
-from prowess.web.stream import Streams
-from prowess.web.users import Person, Role, Users
-
-JSON = "application/json"
-Method: TypeAlias = Literal["GET", "POST", "PUT", "DELETE"]
-
-Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
-Text = Annotated[str, msgspec.Meta(max_length=100_000)]
-Note = Annotated[str, msgspec.Meta(max_length=2_000)]
-Count = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
-Number = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
-Limit = Annotated[int, msgspec.Meta(ge=1, le=500)]
-Fraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
-
-
-class RequestParams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a request says, in its query or its body: nothing that is not known."""
-
-
-class AgentQuery(RequestParams, frozen=True, kw_only=True):
-    """Which agent something is asked about."""
-
-    agent: Name = DEFAULT_AGENT
-
-
-class Done(msgspec.Struct, frozen=True):
-    """It was done, and there is nothing more to say."""
-
-    done: bool = True
+from prowess.errors import NotFound
+from prowess.operations.agents import Days, IssuedTokenAnswer
+from prowess.operations.journal import Which
+from prowess.operations.operation import Call, NoParams, P, RequestParams, Table, declared_in, operation
+from prowess.operations.table import OPERATIONS
+from prowess.web.stream import JournalFilter, JournalFollower, Streams, counts_at, lines
+from prowess.web.users import Pass, Users
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """One request, read and allowed."""
+class ServerParts:
+    """What a server has besides its engine, for the operations below."""
 
-    engine: Engine
     people: Users
-    person: Person
-    path: Mapping[str, str]
-    query: Any = None
-    body: Any = None
+    streams: Streams
     last_event: str = ""
-    streams: Streams = field(default_factory=Streams)
-
-    @property
-    def by(self) -> str:
-        return self.person.name
-
-    @property
-    def is_agent(self) -> bool:
-        """Whether an agent asks for itself: then nothing it is denied may be in the answer."""
-        return self.person.role == "agent"
+    """Where a reader of a stream stopped."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operation:
-    id: str
-    method: Method
-    path: str
-    does: str
-    run: Callable[[Call], object]
-    answer: Any
-    role: Role = "viewer"
-    """The least a person must be."""
-    agents: bool = False
-    """Whether the agent in the path may do it with its own token."""
-    query: type[RequestParams] | None = None
-    body: type[RequestParams] | None = None
-    status: int = 200
-    media: str = JSON
-    """Anything but JSON is a stream: `run` then returns an iterator of bytes."""
-    signed: bool = False
-    """Whether the journal learns from the engine itself who did it."""
-    reads: bool = False
-    """A POST that changes nothing."""
-    slow: bool = False
-    """Whether it may take seconds: it then takes no place of those who want an answer at once."""
-    quotes: bool = False
-    """Whether the answer quotes what others wrote, in which somebody may have left a credential."""
-    shown_once: bool = False
-    """The answer is a secret, so that it is not kept for a repetition."""
-
-    @property
-    def writes(self) -> bool:
-        return self.method != "GET" and not self.reads
-
-    @property
-    def segments(self) -> tuple[str, ...]:
-        return tuple(self.path.strip("/").split("/"))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What stands in braces in the path."""
-        return tuple(part[1:-1] for part in self.segments if part.startswith("{"))
+class Me(msgspec.Struct, frozen=True):
+    name: str
+    role: str
 
 
-class Table:
-    """Operations found by method and path."""
-
-    def __init__(self, operations: Iterable[Operation]) -> None:
-        self.operations = tuple(operations)
-        self._by_length: dict[int, list[Operation]] = {}
-        for operation in self.operations:
-            self._by_length.setdefault(len(operation.segments), []).append(operation)
-
-    def at(self, segments: tuple[str, ...]) -> dict[str, Operation]:
-        """Method -> what it does at a path; a path in fixed words hides those with braces."""
-        fitting = [o for o in self._by_length.get(len(segments), ()) if _fits(o.segments, segments)]
-        fewest = min((len(operation.names) for operation in fitting), default=0)
-        return {operation.method: operation for operation in fitting if len(operation.names) == fewest}
+class NewToken(RequestParams, frozen=True, kw_only=True):
+    name: Annotated[str, msgspec.Meta(pattern=r"^[\w.@-][\w.@ -]{0,99}$")]
+    role: Literal["viewer", "operator", "admin"] = "viewer"
+    days: Days = 90
 
 
-def named(operation: Operation, segments: tuple[str, ...]) -> dict[str, str]:
-    """What the braces of a path stand for in this one."""
-    pairs = zip(operation.segments, segments, strict=True)
-    return {part[1:-1]: given for part, given in pairs if part.startswith("{")}
+class Listening(Which, frozen=True, kw_only=True):
+    since: str = ""
+    """Begin here, where Last-Event-ID cannot be sent; `start` is the beginning."""
 
 
-def _fits(parts: tuple[str, ...], segments: tuple[str, ...]) -> bool:
-    return all(
-        part == given or (part.startswith("{") and given) for part, given in zip(parts, segments, strict=True)
+@operation("me", "GET /me")
+def me(call: Call[NoParams]) -> Me:
+    """Who is asking, and as what."""
+    return Me(call.person.name, call.person.role)
+
+
+@operation("tokens.list", "GET /tokens", role="admin")
+def list_tokens(call: Call[NoParams]) -> tuple[Pass, ...]:
+    """The tokens of people, without the tokens themselves."""
+    return _parts(call).people.tokens()
+
+
+@operation("tokens.add", "POST /tokens", role="admin", status=201, signed=True, shown_once=True)
+def add_token(call: Call[NewToken]) -> IssuedTokenAnswer:
+    """A new token for a person."""
+    said = call.params
+    issued = _parts(call).people.issue(said.name, said.role, "token", timedelta(days=said.days), call.by)
+    return IssuedTokenAnswer(issued.person_pass.id, issued.text, issued.person_pass.expires_at)
+
+
+@operation("tokens.end", "DELETE /tokens/{id}", role="admin", signed=True, errors=(NotFound,))
+def end_token(call: Call[NoParams]) -> Pass:
+    """Make a token worthless, and what was opened with it."""
+    return _parts(call).people.end(call.path["id"], call.by)
+
+
+@operation("journal.export", "GET /journal/export", role="operator", media="application/x-ndjson")
+def export(call: Call[Which]) -> Iterator[bytes]:
+    """Every entry, a line each."""
+    return lines(call.engine.journal, JournalFilter(call.params.agent, call.params.type))
+
+
+@operation("journal.stream", "GET /journal/stream", media="text/event-stream", errors=(NotFound,))
+def stream(call: Call[Listening]) -> AsyncIterator[bytes]:
+    """What happens, as it happens; Last-Event-ID goes on where a reader stopped."""
+    q = call.params
+    journal, parts = call.engine.journal, _parts(call)
+    place = parts.last_event or q.since
+    if place == "start":
+        start = {}
+    else:
+        start = counts_at(place) if place else {head.chain: head.count for head in journal.heads()}
+    may_go_on = partial(parts.people.is_valid, call.person.pass_id)
+    ticket = parts.streams.admit(call.person.pass_id or call.person.name)
+    return JournalFollower(journal, JournalFilter(q.agent, q.type), start, may_go_on).events(
+        parts.streams, ticket
     )
+
+
+def _parts(call: Call[P]) -> ServerParts:
+    parts: ServerParts = call.server
+    return parts
+
+
+def everything() -> Table:
+    """The whole table as a server has it."""
+    return Table((*OPERATIONS, *declared_in(sys.modules[__name__])))

@@ -57,9 +57,13 @@ class HttpProblem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """The question that waits for a person, where that is what is missing."""
 
 
+def status_of(error: type[ProwessError]) -> int:
+    return next((STATUS[kind] for kind in error.__mro__ if kind in STATUS), CONFLICT)
+
+
 def problem_of(error: Exception) -> HttpProblem:
     if isinstance(error, ProwessError):
-        status = error.status if isinstance(error, Refused) else STATUS.get(type(error), CONFLICT)
+        status = error.status if isinstance(error, Refused) else status_of(type(error))
         return HttpProblem(
             type=f"urn:prowess:{_kebab(type(error).__name__)}",
             title=TITLES.get(status, "It went wrong"),

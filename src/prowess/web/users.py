@@ -12,18 +12,16 @@ import re
 import secrets
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 from prowess.errors import NotFound, Refused
 from prowess.journal import Clock, Journal, stamp
 from prowess.journal.entries import PersonAdmitted, PersonEnded
+from prowess.operations.person import ORDER, Person, Role
 from prowess.store.database import Database, Row, Transaction
 
-Role: TypeAlias = Literal["agent", "viewer", "operator", "admin"]
-"""What somebody may do: each role may do what those before it may. `agent` is an agent's own token."""
 Kind: TypeAlias = Literal["token", "link", "session"]
 
-ORDER: tuple[Role, ...] = get_args(Role)
 ROLES = ORDER[1:]
 LASTS = {"token": timedelta(days=90), "link": timedelta(minutes=30), "session": timedelta(hours=12)}
 SHAPE = re.compile(r"prowess_(token|link|session)_([0-9a-f]{16})_([A-Za-z0-9_-]{20,128})\Z")
@@ -33,18 +31,6 @@ SELECT = (
     "SELECT id, kind, name, role, issued_at, expires_at, ended_at, parent FROM person_pass"
     " WHERE workspace = :workspace"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Person:
-    """Who is asking, and as what."""
-
-    name: str
-    role: Role
-    pass_id: str = ""
-
-    def may(self, role: Role) -> bool:
-        return ORDER.index(self.role) >= ORDER.index(role)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,11 +8,11 @@ from starlette.routing import Route
 
 from prowess.engine.engine import Engine
 from prowess.errors import Refused
+from prowess.operations.person import Person
 from prowess.policy.approvals import ApprovalAnswer, Scope, State
 from prowess.web import identity, page
 from prowess.web.pages.form import Fields, address, form, note, said
 from prowess.web.pages.pagination import paged
-from prowess.web.users import Person
 
 HOLDS = {
     "1 hour": timedelta(hours=1),

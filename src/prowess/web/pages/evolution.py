@@ -15,12 +15,12 @@ from prowess.evolution.encoding import params_data
 from prowess.evolution.history import Fitness
 from prowess.evolution.records import Generation
 from prowess.evolution.scores import AXES
+from prowess.operations.person import Person
 from prowess.types import JournalEntry
 from prowess.web import identity, page
 from prowess.web.pages import generation
 from prowess.web.pages.form import Fields, address, form, said
 from prowess.web.pages.pagination import paged
-from prowess.web.users import Person
 
 EVALUATIONS = 500
 GENERATIONS = 500

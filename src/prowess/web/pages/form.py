@@ -10,9 +10,9 @@ from starlette.routing import Route
 
 from prowess.engine.engine import Engine
 from prowess.errors import ProwessError, Refused
+from prowess.operations.person import Person, Role
 from prowess.web import identity, page
 from prowess.web.problems import problem_of
-from prowess.web.users import Person, Role
 
 Fields = Mapping[str, str]
 LONGEST_NOTE = 500

@@ -10,9 +10,9 @@ from prowess.engine.engine import Engine
 from prowess.errors import Refused
 from prowess.evolution.records import MOST_ROLLBACKS, Generation
 from prowess.evolution.scores import AXES, Scores
+from prowess.operations.person import Person
 from prowess.web import identity, page
 from prowess.web.pages.form import Fields, address, form
-from prowess.web.users import Person
 
 TONES = {
     "SafetyBreach": "bad",

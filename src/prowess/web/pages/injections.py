@@ -10,12 +10,12 @@ from starlette.routing import Route
 from prowess.engine.engine import Engine
 from prowess.errors import Refused
 from prowess.journal import JournalPosition
+from prowess.operations.person import Person
 from prowess.text.redaction import redacted
 from prowess.types import JsonObject
 from prowess.web import identity, page
 from prowess.web.pages.form import Fields, address, form, said
 from prowess.web.pages.pagination import before, newest, older
-from prowess.web.users import Person
 
 SIZE = 25
 MODES = {

@@ -10,10 +10,10 @@ from starlette.routing import Route
 from prowess.engine.engine import Engine
 from prowess.learning.ledger import SkillStatus
 from prowess.learning.lessons import Lesson
+from prowess.operations.person import Person
 from prowess.web import identity, page
 from prowess.web.pages.form import Fields, address, form, note, said
 from prowess.web.pages.pagination import paged
-from prowess.web.users import Person
 
 STATUSES: tuple[SkillStatus, ...] = get_args(SkillStatus)
 TONES: dict[SkillStatus, str] = {"proposed": "info", "stable": "good", "deprecated": "warn", "retired": ""}

@@ -9,6 +9,7 @@ from starlette.routing import Route
 
 from prowess.engine.engine import Engine
 from prowess.errors import NotFound, Outdated, ProwessError
+from prowess.operations.person import Person
 from prowess.policy.explain import way_out
 from prowess.policy.grant_report import Given, given
 from prowess.policy.grants import UNSTATED
@@ -21,7 +22,6 @@ from prowess.types import Decision
 from prowess.web import identity, page
 from prowess.web.pages.form import Fields, address, form, note, said
 from prowess.web.pages.pagination import paged
-from prowess.web.users import Person
 
 MOST_COLUMNS = 6
 """How many profiles stand side by side unless more are chosen."""

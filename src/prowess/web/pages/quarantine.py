@@ -13,6 +13,7 @@ from starlette.routing import Route
 from prowess.engine.engine import Engine
 from prowess.errors import NotFound
 from prowess.guard.scan import Judged
+from prowess.operations.person import Person
 from prowess.text.invisible import visible
 from prowess.text.secrets import secrets
 from prowess.types import HeldCapability
@@ -20,7 +21,6 @@ from prowess.web import identity, page
 from prowess.web.pages.form import Fields, address, form, said
 from prowess.web.pages.pagination import paged
 from prowess.web.redact import marked
-from prowess.web.users import Person
 
 AROUND = 60
 """How much of a text is shown on each side of what the guard found."""

@@ -5,25 +5,26 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from prowess.errors import NotFound
+from prowess.errors import ApprovalNeeded, Denied, EvolutionError, NotFound
 from prowess.evolution.encoding import generation_data
 from prowess.evolution.history import GenerationDifference
 from prowess.evolution.params import MAX_COUNT, Params
 from prowess.evolution.records import Evaluation, Generation, Grace
 from prowess.evolution.scores import HIGHEST_LEVEL, Scores, parse_scores
 from prowess.evolution.snapshot import snapshot_of
-from prowess.types import JsonObject
-from prowess.web.operations import (
+from prowess.operations.operation import (
     AgentQuery,
     Call,
     Done,
     Fraction,
     Name,
+    NoParams,
     Note,
     Number,
-    Operation,
     RequestParams,
+    operation,
 )
+from prowess.types import JsonObject
 
 Names = Annotated[tuple[Name, ...], msgspec.Meta(max_length=10_000)]
 Positive = Annotated[float, msgspec.Meta(ge=0, le=MAX_COUNT)]
@@ -32,7 +33,7 @@ LevelName = Literal["L0", "L1", "L2", "L3", "L4", "L5"]
 
 
 class GenerationsQuery(AgentQuery, frozen=True, kw_only=True):
-    limit: Annotated[int, msgspec.Meta(ge=1, le=500)] = 50
+    limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 50
 
 
 class Log(AgentQuery, frozen=True, kw_only=True):
@@ -179,51 +180,84 @@ class RepairedShown(msgspec.Struct, frozen=True, kw_only=True):
     removed: tuple[str, ...]
 
 
-def agents(call: Call) -> tuple[str, ...]:
+@operation("evolution.agents", "GET /evolution/agents")
+def list_evolved(call: Call[NoParams]) -> tuple[str, ...]:
+    """Everyone who was ever evaluated."""
     return call.engine.evolution.agents()
 
 
-def status(call: Call) -> StatusShown:
-    said = call.engine.evolution.status(call.query.agent).as_data()
+@operation("evolution.status", "GET /evolution/status")
+def status(call: Call[AgentQuery]) -> StatusShown:
+    """Where an agent stands."""
+    said = call.engine.evolution.status(call.params.agent).as_data()
     return msgspec.convert(msgspec.to_builtins(said), StatusShown)
 
 
-def generations(call: Call) -> tuple[GenerationShown, ...]:
-    return tuple(map(_shown, call.engine.evolution.history(call.query.agent, call.query.limit)))
+@operation("evolution.generations", "GET /evolution/generations")
+def list_generations(call: Call[GenerationsQuery]) -> tuple[GenerationShown, ...]:
+    """The generations, oldest first."""
+    return tuple(map(_shown, call.engine.evolution.history(call.params.agent, call.params.limit)))
 
 
-def generation(call: Call) -> GenerationShown:
-    return _shown(call.engine.evolution.generation(call.query.agent, _number(call.path["number"])))
+@operation("evolution.generation", "GET /evolution/generations/{number}", errors=(NotFound,))
+def show_generation(call: Call[AgentQuery]) -> GenerationShown:
+    """One generation, whole."""
+    return _shown(call.engine.evolution.generation(call.params.agent, _number(call.path["number"])))
 
 
-def fitness(call: Call) -> tuple[FitnessShown, ...]:
-    log = call.engine.evolution.fitness(call.query.agent, call.query.limit)
+@operation("evolution.fitness", "GET /evolution/fitness")
+def list_fitness(call: Call[Log]) -> tuple[FitnessShown, ...]:
+    """Each evaluation, oldest first."""
+    log = call.engine.evolution.fitness(call.params.agent, call.params.limit)
     return tuple(
         FitnessShown(evaluation=one.evaluation, at=one.at, scores=_levels(one.scores), fitness=one.fitness)
         for one in log
     )
 
 
-def rollbacks(call: Call) -> tuple[GenerationShown, ...]:
-    return tuple(map(_shown, call.engine.evolution.rollbacks(call.query.agent, call.query.limit)))
+@operation("evolution.rollbacks", "GET /evolution/rollbacks")
+def list_rollbacks(call: Call[GenerationsQuery]) -> tuple[GenerationShown, ...]:
+    """The generations that rollbacks made."""
+    return tuple(map(_shown, call.engine.evolution.rollbacks(call.params.agent, call.params.limit)))
 
 
-def difference(call: Call) -> GenerationDifference:
-    q: Between = call.query
+@operation("evolution.difference", "GET /evolution/difference", errors=(NotFound,))
+def difference(call: Call[Between]) -> GenerationDifference:
+    """What lies between two generations."""
+    q = call.params
     return call.engine.evolution.difference(q.agent, q.before, q.after)
 
 
-def params(call: Call) -> Params:
-    return call.engine.evolution.params(call.query.agent)
+@operation("evolution.params", "GET /evolution/params")
+def show_params(call: Call[AgentQuery]) -> Params:
+    """The parameters that decide about transitions."""
+    return call.engine.evolution.params(call.params.agent)
 
 
-def set_params(call: Call) -> Params:
-    changes = msgspec.to_builtins(call.body)
-    return call.engine.evolution.set_params(call.query.agent, changes, call.by)
+@operation(
+    "evolution.set_params",
+    "PUT /evolution/params",
+    about_agent=True,
+    role="admin",
+    signed=True,
+    errors=(EvolutionError,),
+)
+def set_params(call: Call[ParamsAsked]) -> Params:
+    """Change some parameters."""
+    changes = msgspec.to_builtins(call.params)
+    return call.engine.evolution.set_params(call.path["agent"], changes, call.by)
 
 
-def evaluate(call: Call) -> Evaluated:
-    said: Evaluate = call.body
+@operation(
+    "evolution.evaluate",
+    "POST /evolution/evaluate",
+    about_agent=True,
+    role="operator",
+    errors=(EvolutionError,),
+)
+def evaluate(call: Call[Evaluate]) -> Evaluated:
+    """Evaluate an agent."""
+    said = call.params
     scores = parse_scores(msgspec.to_builtins(said.scores)) if said.scores else None
     snapshot = said.snapshot
     taken = (
@@ -231,26 +265,61 @@ def evaluate(call: Call) -> Evaluated:
         if snapshot
         else None
     )
-    return _evaluated(call.engine.evolution.evaluate(call.query.agent, scores, taken))
+    return _evaluated(call.engine.evolution.evaluate(call.path["agent"], scores, taken))
 
 
-def trigger(call: Call) -> Evaluated:
-    said: Order = call.body
-    evolution, agent = call.engine.evolution, call.query.agent
+@operation(
+    "evolution.trigger",
+    "POST /evolution/trigger",
+    about_agent=True,
+    role="operator",
+    errors=(NotFound, EvolutionError, Denied, ApprovalNeeded),
+)
+def trigger(call: Call[Order]) -> Evaluated:
+    """A transition that a system outside asks for."""
+    said = call.params
+    evolution, agent = call.engine.evolution, call.path["agent"]
     return _evaluated(evolution.trigger_by_agent(agent, said.trigger, said.reason, said.agent))
 
 
-def rollback(call: Call) -> Evaluated:
-    return _evaluated(call.engine.evolution.rollback(call.query.agent, call.body.generation, call.by))
+@operation(
+    "evolution.rollback",
+    "POST /evolution/rollback",
+    about_agent=True,
+    role="operator",
+    signed=True,
+    errors=(NotFound, EvolutionError),
+)
+def rollback(call: Call[Back]) -> Evaluated:
+    """Bring a generation back."""
+    return _evaluated(call.engine.evolution.rollback(call.path["agent"], call.params.generation, call.by))
 
 
-def resume(call: Call) -> Done:
-    call.engine.evolution.resume(call.query.agent, call.by)
+@operation(
+    "evolution.resume",
+    "POST /evolution/resume",
+    about_agent=True,
+    role="operator",
+    signed=True,
+    errors=(EvolutionError,),
+)
+def resume(call: Call[NoParams]) -> Done:
+    """Let a stopped agent run again."""
+    call.engine.evolution.resume(call.path["agent"], call.by)
     return Done()
 
 
-def repair(call: Call) -> RepairedShown:
-    done = call.engine.evolution.repair(call.query.agent, call.by)
+@operation(
+    "evolution.repair",
+    "POST /evolution/repair",
+    about_agent=True,
+    role="admin",
+    signed=True,
+    errors=(EvolutionError,),
+)
+def repair(call: Call[NoParams]) -> RepairedShown:
+    """Put in order what cannot be read of an agent's evolution."""
+    done = call.engine.evolution.repair(call.path["agent"], call.by)
     return RepairedShown(rewritten=done.rewritten, removed=done.removed)
 
 
@@ -264,7 +333,7 @@ def _levels(scores: Scores) -> ScoresShown:
 
 def _number(text: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 15:
-        raise NotFound("generation", text)
+        raise NotFound("generation", text, see="see: prowess evolve history")
     return int(text)
 
 
@@ -281,41 +350,3 @@ def _evaluated(evaluation: Evaluation) -> Evaluated:
         kept_off=restore.kept_off if restore else (),
         events=tuple(event.flat() for event in evaluation.events),
     )
-
-
-OPERATIONS = (
-    Operation(id="evolution.agents", method="GET", path="/evolution/agents", run=agents,
-              answer=tuple[str, ...], does="Everyone who was ever evaluated"),
-    Operation(id="evolution.status", method="GET", path="/evolution/status", run=status, query=AgentQuery,
-              answer=StatusShown, does="Where an agent stands"),
-    Operation(id="evolution.generations", method="GET", path="/evolution/generations", run=generations,
-              query=GenerationsQuery, answer=tuple[GenerationShown, ...],
-              does="The generations, oldest first"),
-    Operation(id="evolution.generation", method="GET", path="/evolution/generations/{number}",
-              run=generation, query=AgentQuery, answer=GenerationShown, does="One generation, whole"),
-    Operation(id="evolution.difference", method="GET", path="/evolution/difference", run=difference,
-              query=Between, answer=GenerationDifference, does="What lies between two generations"),
-    Operation(id="evolution.fitness", method="GET", path="/evolution/fitness", run=fitness, query=Log,
-              answer=tuple[FitnessShown, ...], does="Each evaluation, oldest first"),
-    Operation(id="evolution.rollbacks", method="GET", path="/evolution/rollbacks", run=rollbacks,
-              query=GenerationsQuery, answer=tuple[GenerationShown, ...],
-              does="The generations that rollbacks made"),
-    Operation(id="evolution.params", method="GET", path="/evolution/params", run=params, query=AgentQuery,
-              answer=Params, does="The parameters that decide about transitions"),
-    Operation(id="evolution.set_params", method="PUT", path="/evolution/params", run=set_params,
-              query=AgentQuery, body=ParamsAsked, answer=Params, role="admin", signed=True,
-              does="Change some parameters"),
-    Operation(id="evolution.evaluate", method="POST", path="/evolution/evaluate", run=evaluate,
-              query=AgentQuery, body=Evaluate, answer=Evaluated, role="operator", does="Evaluate an agent"),
-    Operation(id="evolution.trigger", method="POST", path="/evolution/trigger", run=trigger, query=AgentQuery,
-              body=Order, answer=Evaluated, role="operator",
-              does="A transition that a system outside asks for"),
-    Operation(id="evolution.rollback", method="POST", path="/evolution/rollback", run=rollback,
-              query=AgentQuery, body=Back, answer=Evaluated, role="operator", signed=True,
-              does="Bring a generation back"),
-    Operation(id="evolution.resume", method="POST", path="/evolution/resume", run=resume, query=AgentQuery,
-              answer=Done, role="operator", signed=True, does="Let a stopped agent run again"),
-    Operation(id="evolution.repair", method="POST", path="/evolution/repair", run=repair, query=AgentQuery,
-              answer=RepairedShown, role="admin", signed=True,
-              does="Put in order what cannot be read of an agent's evolution"),
-)  # fmt: skip

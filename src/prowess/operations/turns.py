@@ -12,9 +12,26 @@ from typing import Annotated, Any
 import msgspec
 
 from prowess.cards.injection import Injection
-from prowess.errors import NotFound, Refused
+from prowess.engine.no_results import why_nothing
+from prowess.errors import ApprovalNeeded, Denied, EncoderUnavailable, NotFound, Refused
 from prowess.guard.clean import clean_capability, clean_detail
 from prowess.guard.sanitise import admit
+from prowess.operations.operation import (
+    Call,
+    Count,
+    Done,
+    Fraction,
+    Limit,
+    Name,
+    NoParams,
+    Note,
+    P,
+    RequestParams,
+    Text,
+    operation,
+)
+from prowess.operations.paging import Page, page
+from prowess.operations.values import CapabilityShown, CapabilityWhole, shown, whole
 from prowess.types import (
     Capability,
     Decision,
@@ -28,20 +45,6 @@ from prowess.types import (
     SourceRef,
     Turn,
 )
-from prowess.web.api.values import CapabilityShown, CapabilityWhole, shown, whole
-from prowess.web.operations import (
-    Call,
-    Count,
-    Done,
-    Fraction,
-    Limit,
-    Name,
-    Note,
-    Operation,
-    RequestParams,
-    Text,
-)
-from prowess.web.paging import Page, page
 
 Few = Annotated[int, msgspec.Meta(ge=0, le=100)]
 ADDRESSES = ("uri", "uri_template", "mime_type")
@@ -59,7 +62,7 @@ class MessageText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text: Text
 
 
-class Request(RequestParams, frozen=True, kw_only=True):
+class FindRequest(RequestParams, frozen=True, kw_only=True):
     request: Text
     kind: Name | None = None
     category: Annotated[str, msgspec.Meta(max_length=200)] | None = None
@@ -124,13 +127,22 @@ class Cost(msgspec.Struct, frozen=True):
     """What it would cost to show a model everything the agent may use."""
 
 
+class NoResults(msgspec.Struct, frozen=True):
+    reason: str
+    """The first cause on the way from the catalogue to a hit, and what to do about it."""
+
+
 class OfferTools(msgspec.Struct, frozen=True):
     offer: str
     tools: tuple[JsonObject, ...]
 
 
-def seen(call: Call) -> Page[CapabilityShown]:
-    q: VisibleQuery = call.query
+@operation(
+    "agent.capabilities", "GET /agents/{agent}/capabilities", agents=True, quotes=True, errors=(NotFound,)
+)
+def list_visible(call: Call[VisibleQuery]) -> Page[CapabilityShown]:
+    """What an agent may use."""
+    q = call.params
     known = call.engine.catalogue.list(call.path["agent"], q.kind)
     readable = [c for c in known if not _is_rejected(call, c)]
     found = page(readable, lambda c: c.id, q.cursor, q.limit)
@@ -139,8 +151,14 @@ def seen(call: Call) -> Page[CapabilityShown]:
     return Page(tuple(shown(c) for c in items), found.next)
 
 
-def one(call: Call) -> CapabilityWhole:
-    """What is denied and what does not exist are answered alike."""
+@operation(
+    "agent.capability", "GET /agents/{agent}/capabilities/{id}", agents=True, quotes=True, errors=(NotFound,)
+)
+def show_visible(call: Call[NoParams]) -> CapabilityWhole:
+    """One capability that an agent may use.
+
+    What is denied and what does not exist are answered alike.
+    """
     visible = call.engine.catalogue.visible(call.path["agent"]).capabilities
     id = call.path["id"]
     if id not in visible:
@@ -153,7 +171,7 @@ def one(call: Call) -> CapabilityWhole:
     return whole(capability, detail)
 
 
-def _is_rejected(call: Call, capability: Capability) -> bool:
+def _is_rejected(call: Call[P], capability: Capability) -> bool:
     """Whether it is a card that the guard keeps from agents; people may look at it."""
     if not call.is_agent or capability.kind != "card":
         return False
@@ -176,14 +194,23 @@ def _for_a_prompt(capability: Capability) -> Capability:
     )
 
 
-def find(call: Call) -> tuple[Hit, ...]:
-    q: Request = call.body
-    chosen = _chosen(kind=q.kind, category=q.category, tier1_top_k=q.top, tier1_min_relevance=q.min_relevance)
-    return call.engine.find(q.request, call.path["agent"], **chosen)
+@operation("agent.find", "POST /agents/{agent}/find", agents=True, reads=True, errors=(EncoderUnavailable,))
+def find(call: Call[FindRequest]) -> tuple[Hit, ...]:
+    """What fits a request, best first."""
+    return call.engine.find(call.params.request, call.path["agent"], **_options(call.params))
 
 
-def offer(call: Call) -> Offer:
-    q: OfferAsked = call.body
+@operation("agent.no_results", "POST /agents/{agent}/no-results", reads=True, slow=True)
+def explain_no_results(call: Call[FindRequest]) -> NoResults:
+    """Why nothing fits a request, for people."""
+    q = call.params
+    return NoResults(why_nothing(call.engine, q.request, call.path["agent"], _options(q)))
+
+
+@operation("agent.offer", "POST /agents/{agent}/offer", role="operator", agents=True)
+def offer(call: Call[OfferAsked]) -> Offer:
+    """One turn: what a model sees, within budgets; recorded."""
+    q = call.params
     chosen = _chosen(
         tier1_top_k=q.top,
         tier1_min_relevance=q.min_relevance,
@@ -195,29 +222,49 @@ def offer(call: Call) -> Offer:
     return replace(made, left_out=LeftOut()) if call.is_agent else made
 
 
-def tools(call: Call) -> OfferTools:
-    made = offer(call)
+@operation("agent.tools", "POST /agents/{agent}/tools", role="operator", agents=True)
+def offer_tools(call: Call[OfferAsked]) -> OfferTools:
+    """The tools of an offer, as a model takes them."""
+    made = offer.run(call)
     return OfferTools(made.id, made.tools)
 
 
-def discover(call: Call) -> JsonObject:
-    q: Discovery = call.body
-    return call.engine.discover(q.query, q.kind, q.category, call.path["agent"])
+@operation("agent.discover", "POST /agents/{agent}/discover", agents=True, reads=True)
+def discover(call: Call[Discovery]) -> Discovered:
+    """Answer a call of discover_capabilities."""
+    q = call.params
+    found = call.engine.discover(q.query, q.kind, q.category, call.path["agent"])
+    return Discovered(tuple(found["capabilities"]), found["total_indexed"])
 
 
-def inject(call: Call) -> Injection:
-    q: InjectAsked = call.body
+@operation("agent.inject", "POST /agents/{agent}/inject", role="operator", agents=True)
+def inject(call: Call[InjectAsked]) -> Injection:
+    """The files an agent starts with, with the cards this turn needs."""
+    q = call.params
     return call.engine.inject(q.files, _turn(call, q), q.session)
 
 
-def check(call: Call) -> Decision:
-    q: UseRequest = call.body
+@operation(
+    "agent.check", "POST /agents/{agent}/check", role="operator", agents=True, errors=(Denied, ApprovalNeeded)
+)
+def check(call: Call[UseRequest]) -> Decision:
+    """Policy at use; refused unless allowed."""
+    q = call.params
     decision = call.engine.check(call.path["agent"], q.capability, q.authenticated, q.arguments)
     return replace(decision, reason="allowed", chain=()) if call.is_agent else decision
 
 
-def record(call: Call) -> Done:
-    q: OutcomeAsked = call.body
+@operation(
+    "agent.record",
+    "POST /agents/{agent}/outcomes",
+    role="operator",
+    agents=True,
+    status=201,
+    errors=(NotFound,),
+)
+def record(call: Call[OutcomeAsked]) -> Done:
+    """Remember what was done with an offer, and whether it worked."""
+    q = call.params
     call.engine.record(
         Outcome(
             offer=q.offer,
@@ -232,11 +279,13 @@ def record(call: Call) -> Done:
     return Done()
 
 
-def cost(call: Call) -> Cost:
+@operation("agent.cost", "GET /agents/{agent}/cost", agents=True)
+def cost(call: Call[NoParams]) -> Cost:
+    """What it would cost to show a model everything, every turn."""
     return Cost(call.engine.catalogue.cost_of_everything(call.path["agent"]))
 
 
-def _turn(call: Call, q: TurnAsked) -> Turn:
+def _turn(call: Call[P], q: TurnAsked) -> Turn:
     said = tuple(Message(m.role, m.text) for m in q.messages)
     if q.request:
         said = (*said, Message("user", q.request))
@@ -250,36 +299,9 @@ def _turn(call: Call, q: TurnAsked) -> Turn:
     )
 
 
+def _options(q: FindRequest) -> dict[str, Any]:
+    return _chosen(kind=q.kind, category=q.category, tier1_top_k=q.top, tier1_min_relevance=q.min_relevance)
+
+
 def _chosen(**settings: object) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if value is not None}
-
-
-OPERATIONS = (
-    Operation(id="agent.capabilities", quotes=True,
-              method="GET", path="/agents/{agent}/capabilities", run=seen,
-              query=VisibleQuery, answer=Page[CapabilityShown], agents=True, does="What an agent may use"),
-    Operation(id="agent.capability", quotes=True,
-              method="GET", path="/agents/{agent}/capabilities/{id}", run=one,
-              answer=CapabilityWhole, agents=True, does="One capability that an agent may use"),
-    Operation(id="agent.find", method="POST", path="/agents/{agent}/find", run=find, body=Request,
-              answer=tuple[Hit, ...], agents=True, reads=True, does="What fits a request, best first"),
-    Operation(id="agent.offer", method="POST", path="/agents/{agent}/offer", run=offer, body=OfferAsked,
-              answer=Offer, role="operator", agents=True,
-              does="One turn: what a model sees, within budgets; recorded"),
-    Operation(id="agent.tools", method="POST", path="/agents/{agent}/tools", run=tools, body=OfferAsked,
-              answer=OfferTools, role="operator", agents=True,
-              does="The tools of an offer, as a model takes them"),
-    Operation(id="agent.discover", method="POST", path="/agents/{agent}/discover", run=discover,
-              body=Discovery, answer=Discovered, agents=True, reads=True,
-              does="Answer a call of discover_capabilities"),
-    Operation(id="agent.inject", method="POST", path="/agents/{agent}/inject", run=inject, body=InjectAsked,
-              answer=Injection, role="operator", agents=True,
-              does="The files an agent starts with, with the cards this turn needs"),
-    Operation(id="agent.check", method="POST", path="/agents/{agent}/check", run=check, body=UseRequest,
-              answer=Decision, role="operator", agents=True, does="Policy at use; refused unless allowed"),
-    Operation(id="agent.record", method="POST", path="/agents/{agent}/outcomes", run=record,
-              body=OutcomeAsked, answer=Done, status=201, role="operator", agents=True,
-              does="Remember what was done with an offer, and whether it worked"),
-    Operation(id="agent.cost", method="GET", path="/agents/{agent}/cost", run=cost, answer=Cost, agents=True,
-              does="What it would cost to show a model everything, every turn"),
-)  # fmt: skip

@@ -7,12 +7,11 @@ import msgspec
 
 from prowess.catalogue.catalogue import Version
 from prowess.discovery.graph import Edge
-from prowess.discovery.lint import LintFinding
-from prowess.errors import NotFound
+from prowess.errors import ConfigError, NotFound, SourceError
+from prowess.operations.operation import Call, Limit, Name, NoParams, Note, RequestParams, operation
+from prowess.operations.paging import Page, page
+from prowess.operations.values import CapabilityShown, CapabilityWhole, shown, whole
 from prowess.types import Capability, Problem, Provider, SyncReport
-from prowess.web.api.values import CapabilityShown, CapabilityWhole, shown, whole
-from prowess.web.operations import Call, Limit, Name, Note, Operation, RequestParams
-from prowess.web.paging import Page, page
 
 
 class CapabilitiesQuery(RequestParams, frozen=True, kw_only=True):
@@ -66,8 +65,10 @@ class Doctor(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[Problem, ...]
 
 
-def listed(call: Call) -> Page[CapabilityShown]:
-    q: CapabilitiesQuery = call.query
+@operation("capabilities.list", "GET /capabilities", quotes=True, errors=(NotFound,))
+def list_capabilities(call: Call[CapabilitiesQuery]) -> Page[CapabilityShown]:
+    """What exists, in order of id."""
+    q = call.params
     found = (c for c in call.engine.catalogue.list(q.agent or None, q.kind) if _is_wanted(c, q))
     chosen = page(found, lambda c: c.id, q.cursor, q.limit)
     return Page(tuple(shown(c) for c in chosen.items), chosen.next)
@@ -83,31 +84,38 @@ def _is_wanted(capability: Capability, q: CapabilitiesQuery) -> bool:
     )
 
 
-def one(call: Call) -> CapabilityWhole:
+@operation("capabilities.show", "GET /capabilities/{id}", quotes=True, errors=(NotFound,))
+def show_capability(call: Call[NoParams]) -> CapabilityWhole:
+    """One capability, whole."""
     id = call.path["id"]
     return whole(call.engine.catalogue.get(id), call.engine.catalogue.detail(id))
 
 
-def versions(call: Call) -> tuple[Version, ...]:
+@operation("capabilities.versions", "GET /capabilities/{id}/versions", quotes=True, errors=(NotFound,))
+def list_versions(call: Call[NoParams]) -> tuple[Version, ...]:
+    """Every text a capability had, oldest first."""
     found = call.engine.catalogue.history(call.path["id"])
     if not found:
         raise NotFound("capability", call.path["id"], call.engine.catalogue.view().capabilities)
     return found
 
 
-def related(call: Call) -> tuple[Edge, ...]:
+@operation("capabilities.related", "GET /capabilities/{id}/related", errors=(NotFound,))
+def list_related(call: Call[NoParams]) -> tuple[Edge, ...]:
+    """What a capability is related to, the strongest first."""
     return call.engine.catalogue.related(call.path["id"])
 
 
-def providers(call: Call) -> tuple[Provider, ...]:
-    return call.engine.providers.list(call.query.agent or None)
+@operation("providers.list", "GET /providers", quotes=True)
+def list_providers(call: Call[ProvidersQuery]) -> tuple[Provider, ...]:
+    """Who brings capabilities, and whether they are on."""
+    return call.engine.providers.list(call.params.agent or None)
 
 
-def switch(call: Call) -> Provider:
-    name, said = call.path["name"], call.body
-    known = {provider.name: provider for provider in call.engine.providers.list()}
-    if name not in known:
-        raise NotFound("provider", name, known)
+@operation("providers.switch", "PUT /providers/{name}", role="operator", quotes=True, errors=(NotFound,))
+def switch_provider(call: Call[Switch]) -> Provider:
+    """Switch a provider on or off."""
+    name, said = call.path["name"], call.params
     if said.on:
         call.engine.providers.activate(name, said.agent)
     else:
@@ -115,19 +123,23 @@ def switch(call: Call) -> Provider:
     return next(p for p in call.engine.providers.list(said.agent or None) if p.name == name)
 
 
-def sync(call: Call) -> SyncReport:
-    return call.engine.sync(*call.body.sources)
+@operation(
+    "sync", "POST /sync", role="operator", slow=True, quotes=True, errors=(NotFound, ConfigError, SourceError)
+)
+def sync(call: Call[SyncRequest]) -> SyncReport:
+    """Make the catalogue hold what the sources offer now."""
+    return call.engine.sync(*call.params.sources, progress=call.progress)
 
 
-def sources(call: Call) -> tuple[SourceShown, ...]:
+@operation("sources.list", "GET /sources")
+def list_sources(call: Call[NoParams]) -> tuple[SourceShown, ...]:
+    """Where capabilities are read from."""
     return tuple(SourceShown(source.name, source.kind) for source in call.engine.sources)
 
 
-def lint(call: Call) -> tuple[LintFinding, ...]:
-    return call.engine.catalogue.lint()
-
-
-def stats(call: Call) -> Stats:
+@operation("stats", "GET /stats")
+def stats(call: Call[NoParams]) -> Stats:
+    """How much there is."""
     view = call.engine.catalogue.view()
     kinds: dict[str, int] = {}
     for capability in view.capabilities.values():
@@ -140,38 +152,8 @@ def stats(call: Call) -> Stats:
     )
 
 
-def doctor(call: Call) -> Doctor:
+@operation("doctor", "GET /doctor", slow=True, quotes=True)
+def doctor(call: Call[NoParams]) -> Doctor:
+    """Everything that is wrong, and what to do about it."""
     engine = call.engine
     return Doctor(store=engine.store, capabilities=len(engine.catalogue.list()), problems=engine.diagnose())
-
-
-OPERATIONS = (
-    Operation(id="capabilities.list", quotes=True,
-              method="GET", path="/capabilities", run=listed, query=CapabilitiesQuery,
-              answer=Page[CapabilityShown], does="What exists, in order of id"),
-    Operation(id="capabilities.show", quotes=True, method="GET", path="/capabilities/{id}", run=one,
-              answer=CapabilityWhole, does="One capability, whole"),
-    Operation(id="capabilities.versions", quotes=True,
-              method="GET", path="/capabilities/{id}/versions", run=versions,
-              answer=tuple[Version, ...], does="Every text a capability had, oldest first"),
-    Operation(id="capabilities.related", method="GET", path="/capabilities/{id}/related", run=related,
-              answer=tuple[Edge, ...], does="What a capability is related to, the strongest first"),
-    Operation(id="providers.list", quotes=True,
-              method="GET", path="/providers", run=providers, query=ProvidersQuery,
-              answer=tuple[Provider, ...], does="Who brings capabilities, and whether they are on"),
-    Operation(id="providers.switch", quotes=True,
-              method="PUT", path="/providers/{name}", run=switch, body=Switch,
-              answer=Provider, role="operator", does="Switch a provider on or off"),
-    Operation(id="sources.list", method="GET", path="/sources", run=sources,
-              answer=tuple[SourceShown, ...], does="Where capabilities are read from"),
-    Operation(id="sync", slow=True, quotes=True,
-              method="POST", path="/sync", run=sync, body=SyncRequest, answer=SyncReport, role="operator",
-              does="Make the catalogue hold what the sources offer now"),
-    Operation(id="lint", slow=True, quotes=True,
-              method="GET", path="/lint", run=lint, answer=tuple[LintFinding, ...],
-              does="What keeps the catalogue from being found in"),
-    Operation(id="stats", method="GET", path="/stats", run=stats, answer=Stats,
-              does="How much there is"),
-    Operation(id="doctor", slow=True, quotes=True, method="GET", path="/doctor", run=doctor, answer=Doctor,
-              does="Everything that is wrong, and what to do about it"),
-)  # fmt: skip

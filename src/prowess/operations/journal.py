@@ -1,0 +1,94 @@
+"""What happened: entries, the heads of the chains, and whether the record is intact."""
+
+from typing import Annotated
+
+import msgspec
+
+from prowess.errors import JournalBroken, NotFound
+from prowess.journal import JournalPosition
+from prowess.operations.operation import Call, Limit, Name, NoParams, Number, RequestParams, operation
+from prowess.operations.paging import Page, cursor_of, key_of
+from prowess.types import Head, JournalEntry, Trace
+
+MAX_ENTRIES = 500
+Type = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
+
+
+class Which(RequestParams, frozen=True, kw_only=True):
+    agent: str | None = None
+    """Only this agent's chain; empty for what concerns no agent."""
+    type: Type = "*"
+    """Only entries of this type; * stands for anything."""
+
+
+class Entries(Which, frozen=True, kw_only=True):
+    cursor: str = ""
+    limit: Limit = 50
+
+
+class Traced(RequestParams, frozen=True, kw_only=True):
+    id: Name
+    """An offer, or a search through the gateway."""
+
+
+class ExportedHead(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A head that was exported earlier."""
+
+    chain: Annotated[str, msgspec.Meta(max_length=200)]
+    count: Number
+    hash: Annotated[str, msgspec.Meta(max_length=200)]
+
+
+class KnownHeads(RequestParams, frozen=True, kw_only=True):
+    heads: Annotated[tuple[ExportedHead, ...], msgspec.Meta(max_length=1_000)] = ()
+
+
+class Verified(msgspec.Struct, frozen=True, kw_only=True):
+    intact: bool
+    entries: int
+    heads: tuple[Head, ...]
+    problem: str = ""
+    remedy: str = ""
+
+
+@operation("journal.list", "GET /journal", quotes=True, errors=(NotFound,))
+def list_entries(call: Call[Entries]) -> Page[JournalEntry]:
+    """What happened, the newest first."""
+    q = call.params
+    before = key_of(q.cursor, JournalPosition) if q.cursor else None
+    found = call.engine.journal.latest(q.limit + 1, q.agent, q.type, before)[::-1]
+    shown = found[: q.limit]
+    last = shown[-1] if len(found) > q.limit else None
+    return Page(shown, cursor_of((last.at, last.chain, last.number)) if last else "")
+
+
+@operation("journal.trace", "GET /journal/trace", quotes=True, errors=(NotFound,))
+def trace(call: Call[Traced]) -> Trace:
+    """One request, from what the model was shown to what came of it."""
+    return call.engine.trace(call.params.id)
+
+
+@operation("journal.heads", "GET /journal/heads")
+def list_heads(call: Call[NoParams]) -> tuple[Head, ...]:
+    """The end of each chain, to keep elsewhere."""
+    return call.engine.journal.heads()
+
+
+@operation("journal.after", "POST /journal/after", reads=True, quotes=True)
+def list_after(call: Call[KnownHeads]) -> tuple[JournalEntry, ...]:
+    """What came after heads that are known, in order of time; at most 500 entries of each chain."""
+    return call.engine.journal.after(_heads(call.params), MAX_ENTRIES)
+
+
+@operation("journal.verify", "POST /journal/verify", reads=True, slow=True)
+def verify(call: Call[KnownHeads]) -> Verified:
+    """Whether the record is intact, and agrees with heads kept."""
+    try:
+        found = call.engine.journal.verify(_heads(call.params))
+    except JournalBroken as broken:
+        return Verified(intact=False, entries=0, heads=(), problem=broken.message, remedy=broken.remedy)
+    return Verified(intact=True, entries=sum(head.count for head in found), heads=found)
+
+
+def _heads(known: KnownHeads) -> tuple[Head, ...]:
+    return tuple(Head(head.chain, head.count, head.hash) for head in known.heads)

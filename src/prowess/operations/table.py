@@ -1,0 +1,21 @@
+"""The table: every operation there is, in the order of its document."""
+
+from prowess.operations import (
+    agents,
+    approvals,
+    cards,
+    catalogue,
+    evolution,
+    journal,
+    learning,
+    lint,
+    policy,
+    quarantine,
+    turns,
+)
+from prowess.operations.operation import declared_in
+
+RESOURCES = (
+    catalogue, lint, turns, agents, policy, approvals, quarantine, cards, evolution, learning, journal,
+)  # fmt: skip
+OPERATIONS = tuple(operation for resource in RESOURCES for operation in declared_in(resource))

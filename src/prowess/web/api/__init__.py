@@ -1,1 +1,0 @@
-"""What the API can do, one file for each resource."""

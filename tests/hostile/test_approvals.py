@@ -22,7 +22,6 @@ from mcp.client.streamable_http import streamable_http_client
 import prowess
 from prowess.cli.main import prowess as prowess_command
 from prowess.errors import ApprovalNeeded
-from prowess.gateway.caller import issue_token
 from prowess.policy.approvals import ApprovalAnswer, Scope
 from prowess.sources.mcp.source import McpSource
 from tests.support.gateway import (
@@ -114,7 +113,7 @@ async def test_who_holds_an_agents_token_cannot_answer_its_questions(
     file, eager = config(tmp_path, more), Eager()
     with prowess.open(config=str(file)) as engine:
         engine.sync()
-        token = issue_token(engine, "wil").text
+        token = engine.tokens.issue("wil").text
         with listening(file) as url:
             await answering(url, token)
             headers = {"Authorization": f"Bearer {token}"}

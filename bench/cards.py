@@ -195,7 +195,7 @@ def carding(cards: Sequence[Card], embed: Embedder, folder: Path) -> CardService
     chosen = EngineOptions(policy_files=(folder / "policy.yaml",))
     engine = Engine(database, (source,), now, {}, chosen)
     engine.sync(vectors=False)
-    ways = CardDependencies(
+    options = CardDependencies(
         clock=now,
         counter=Counter("estimate", estimate),
         worlds=engine.internals.worlds,
@@ -205,7 +205,7 @@ def carding(cards: Sequence[Card], embed: Embedder, folder: Path) -> CardService
     )
     # Every turn here wants cards, which the kill switch would rightly find odd.
     config = CardsConfig(auto_disable_threshold=1.0, log_level="none")
-    return CardService(CardHistory(database, Journal(database, now), now), config, ways)
+    return CardService(CardHistory(database, Journal(database, now), now), config, options)
 
 
 def _capability(card: Card) -> Capability:

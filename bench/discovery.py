@@ -116,8 +116,8 @@ def engine_at(folder: Path, tools: Tools | None = None, embedder: object = None)
     policy = folder / "policy.yaml"
     policy.write_text(EVERYTHING, encoding="utf-8")
     source = StaticSource("bench", capabilities=tools.capabilities, details=tools.details) if tools else None
-    ways = EngineOptions(policy_files=(policy,), embedder=embedder)  # type: ignore[arg-type]
-    return Engine(open_database("store.db", folder), (source,) if source else (), now, {}, ways)
+    options = EngineOptions(policy_files=(policy,), embedder=embedder)  # type: ignore[arg-type]
+    return Engine(open_database("store.db", folder), (source,) if source else (), now, {}, options)
 
 
 def random_vectors() -> tuple[str, object]:

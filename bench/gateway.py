@@ -131,7 +131,7 @@ async def listening(port: int) -> None:
                 await anyio.sleep(0.1)
 
 
-async def ways(folder: Path, peer: str, stack: AsyncExitStack) -> list[Way]:
+async def options(folder: Path, peer: str, stack: AsyncExitStack) -> list[Way]:
     ports: set[int] = set()
     while len(ports) < 3:
         ports.add(free_port())
@@ -161,7 +161,7 @@ async def ways(folder: Path, peer: str, stack: AsyncExitStack) -> list[Way]:
 async def compare(peer: str, calls: int) -> list[Way]:
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        found = await ways(folder, peer, stack)
+        found = await options(folder, peer, stack)
         for way in found:
             await measure(way, 1, 20)
             way.times, way.cpu = {1: [], 32: []}, {1: 0.0, 32: 0.0}

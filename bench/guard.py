@@ -109,12 +109,12 @@ def main() -> None:
         print("\n".join(speed()))
         return
     chosen = [*UNSEEN] if part == "unseen" else [SECURITY, OWN, FRESH, *CORPORA]
-    ways = {
+    options = {
         "Rules and classifier": Classifier.open(),
         "Rules and the head alone, without the reader": Classifier.open(reader=False),
         "Rules alone": None,
     }
-    for name, classifier in ways.items():
+    for name, classifier in options.items():
         print(f"\n## {name}")
         for folder in chosen:
             print("\n".join(corpus(folder, classifier)))

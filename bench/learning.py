@@ -63,13 +63,13 @@ def opened(
     with tempfile.TemporaryDirectory(prefix="prowess-learning-") as name:
         place = Path(name)
         (place / "policy.yaml").write_text(EVERYTHING, encoding="utf-8")
-        ways = EngineOptions(
+        options = EngineOptions(
             policy_files=(place / "policy.yaml",),
             embedder=lambda: (encoder.digest, embed),
             learning=LearningConfig(mode="accumulate", benchmark=str(folder), auto=True),
         )
         source = StaticSource(labelled.name, capabilities=list(labelled.capabilities))
-        with Engine(open_database("store.db", place), (source,), now, {}, ways) as engine:
+        with Engine(open_database("store.db", place), (source,), now, {}, options) as engine:
             engine.sync()
             yield engine
 

@@ -35,7 +35,7 @@ WARM, TIMED, SECONDS = 12, 120, 3.0
 THREADS = (1, 2, 4, 8)
 
 
-def embedder() -> tuple[str, Callable[[Sequence[str]], Any]]:
+def embedder() -> Callable[[Sequence[str]], Any]:
     """Requests by the shipped encoder; texts of the catalogue, which have several lines, at random."""
     import numpy as np
 
@@ -50,17 +50,15 @@ def embedder() -> tuple[str, Callable[[Sequence[str]], Any]]:
         vector = np.random.default_rng(crc32(text.encode())).standard_normal(384).astype(np.float32)
         return vector / np.linalg.norm(vector)
 
-    return "bench", embed
+    return embed
 
 
 def opened(url: str, folder: Path, count: int) -> Any:
-    from prowess.engine import Engine
-    from prowess.engine.options import EngineOptions
-    from prowess.opening import now
-    from prowess.store.opening import open_database
+    import prowess
     from prowess.testing import StaticSource, capability
 
     (folder / "policy.yaml").write_text(POLICY)
+    (folder / "prowess.toml").write_text('[policy]\nfiles = ["policy.yaml"]\n')
     verbs = ("Looks up", "Searches", "Exports", "Lists", "Deletes")
     tools = [
         capability(
@@ -71,8 +69,12 @@ def opened(url: str, folder: Path, count: int) -> Any:
         )
         for n in range(count)
     ]
-    ways = EngineOptions(policy_files=(folder / "policy.yaml",), embedder=embedder)
-    return Engine(open_database(url, folder), (StaticSource(capabilities=tools),), now, {}, ways)
+    # Through the public door alone, so that other versions can be measured beside this one.
+    source = StaticSource(capabilities=tools)
+    config = str(folder / "prowess.toml")
+    return prowess.open(
+        url, config=config, sources=[source], environment={}, embedder=embedder(), embedding_model_id="bench"
+    )
 
 
 class Counted:

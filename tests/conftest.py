@@ -4,7 +4,12 @@ import pytest
 
 from tests.support.clock import SteppingClock
 
-pytest_plugins = ("tests.support.limits", "tests.support.models", "tests.support.stores")
+pytest_plugins = (
+    "tests.support.lanes",
+    "tests.support.limits",
+    "tests.support.models",
+    "tests.support.stores",
+)
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ def _engine(shelf: Shelf) -> Engine:
     # As a server's tools are read: their names in words too.
     tools = [replace(each, display_name=display_name(each.name)) for each in shelf.capabilities]
     source = StaticSource("bench", capabilities=tools, details=dict(shelf.details))
-    ways = EngineOptions(policy_files=(policy,), embedder=lambda: ("bench", shelf.embed))
-    engine = Engine(open_database("store.db", place), (source,), now, {}, ways)
+    options = EngineOptions(policy_files=(policy,), embedder=lambda: ("bench", shelf.embed))
+    engine = Engine(open_database("store.db", place), (source,), now, {}, options)
     engine.sync()
     return engine

@@ -43,13 +43,15 @@ class ProwessError(Exception):
 
 
 class ConfigError(ProwessError):
+    """prowess.toml or an option cannot be used; `place` says where."""
+
     def __init__(self, place: str, what: str, remedy: str) -> None:
         super().__init__(f"{place}: {what}", remedy)
         self.place = place
 
 
 class StoreError(ProwessError):
-    pass
+    """The database cannot be reached, or is not one of prowess."""
 
 
 class StoreBusy(StoreError):
@@ -63,18 +65,24 @@ class StoreBusy(StoreError):
 
 
 class BackupError(ProwessError):
+    """A backup cannot be written, read or taken; `place` is the file."""
+
     def __init__(self, place: str, what: str, remedy: str) -> None:
         super().__init__(f"{place}: {what}", remedy)
         self.place = place
 
 
 class MissingExtra(ProwessError):
+    """An optional part is not installed; `extra` names it, and the remedy is the command."""
+
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an optional part", f'run: pip install "prowess[{extra}]"')
         self.extra = extra
 
 
 class NotFound(ProwessError):
+    """No such capability, provider, agent ...; `name` is what was asked for, and the nearest one is named."""
+
     def __init__(self, what: str, name: str, known: Iterable[str] = (), see: str = "") -> None:
         close = nearest(name, known)
         remedy = f"did you mean {close!r}?" if close else see
@@ -83,6 +91,8 @@ class NotFound(ProwessError):
 
 
 class Outdated(ProwessError):
+    """It changed after the person who decides had looked at it; `name` says what."""
+
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} changed since you looked at it", "look at it again, then decide")
         self.name = name
@@ -101,6 +111,8 @@ class SourceError(ProwessError):
 
 
 class JournalBroken(ProwessError):
+    """An entry was edited, removed or forged: `number` of `chain`."""
+
     def __init__(self, chain: str, number: int, what: str) -> None:
         name = f"the chain of agent {chain!r}" if chain else "the chain of no agent"
         super().__init__(
@@ -112,6 +124,8 @@ class JournalBroken(ProwessError):
 
 
 class PolicyError(ProwessError):
+    """A grant or profile cannot be used; `place` says where."""
+
     def __init__(self, place: str, what: str, remedy: str) -> None:
         super().__init__(f"{place}: {what}", remedy)
         self.place = place
@@ -128,6 +142,8 @@ class Denied(ProwessError):
 
 
 class ApprovalNeeded(ProwessError):
+    """Raised at use: a person must say yes first; `approval` is the id of the question."""
+
     def __init__(self, agent: str, id: str, approval: str, decision: Decision) -> None:
         super().__init__(
             f"{agent} may use {id} only after a person approves it: {decision.reason}",
@@ -141,6 +157,8 @@ class ApprovalNeeded(ProwessError):
 
 
 class EncoderUnavailable(ProwessError):
+    """Search by meaning cannot run; search by words still serves."""
+
     def __init__(self, reason: str, remedy: str) -> None:
         super().__init__(f"the encoder cannot be used: {reason}", remedy)
 

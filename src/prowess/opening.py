@@ -38,28 +38,31 @@ def open(
 ) -> Engine:
     """Open the store and everything around it.
 
-    `store` is a path or `postgresql://...`; without it PROWESS_STORE, then prowess.toml, decide.
-    `sources` replaces the ones that prowess.toml configures. `embedder` turns texts into rows of numbers;
-    its vectors are kept under `embedding_model_id`, or under the name of the function. Further arguments
-    are keys of the section [discovery].
+    store: a path or `postgresql://...`; without it PROWESS_STORE, then prowess.toml, decide.
+    config: the path of prowess.toml; without it PROWESS_CONFIG, then the nearest one here or above.
+    sources: what is read at a sync, instead of what prowess.toml configures.
+    environment: where secrets and PROWESS_... are looked up; without it, os.environ.
+    clock: gives the time, with its zone.
+    embedder: turns texts into rows of numbers; kept under `embedding_model_id`, or the function's name.
+    discovery: keys of [discovery], such as tier1_top_k=3; they win over prowess.toml.
     """
     environment = os.environ if environment is None else environment
     file = Path(config) if config else configuration.find(environment, Path.cwd())
     settings = configuration.load(file, Path.cwd())
     url = store or environment.get("PROWESS_STORE") or settings.config.store
-    ways = ways_of(settings, environment, discovery, embedder)
+    options = options_of(settings, environment, discovery, embedder)
     if sources is None:
         sources = configured_sources(settings, {**environment, "PROWESS_STORE": url})
-        ways = owned(ways, settings, sources)
-    return Engine(open_database(url, settings.root), sources, clock, environment, ways)
+        options = owned(options, settings, sources)
+    return Engine(open_database(url, settings.root), sources, clock, environment, options)
 
 
-def owned(ways: EngineOptions, settings: Settings, sources: Sequence[Source]) -> EngineOptions:
-    """The same ways, for sources that a configuration names: what they bring belongs to it."""
-    return replace(ways, owner=owner(settings), definitions=definitions(settings, sources))
+def owned(options: EngineOptions, settings: Settings, sources: Sequence[Source]) -> EngineOptions:
+    """The same options, for sources that a configuration names: what they bring belongs to it."""
+    return replace(options, owner=owner(settings), definitions=definitions(settings, sources))
 
 
-def ways_of(
+def options_of(
     settings: Settings, environment: Mapping[str, str], discovery: Mapping[str, Any],
     embedder: "Given | None" = None,
 ) -> EngineOptions:  # fmt: skip

@@ -38,23 +38,23 @@ class SourceRef:
 class Capability:
     """Anything an agent can use. Schema and content are kept apart, in `Detail`."""
 
-    id: str
-    kind: str
-    name: str
-    display_name: str
-    description: str
-    category: str = "general"
-    tags: tuple[str, ...] = ()
-    parameters: tuple[str, ...] = ()
-    required_secrets: tuple[str, ...] = ()
-    required_tools: tuple[str, ...] = ()
-    has_side_effects: bool = False
-    provider: str = ""
-    source: str = ""
-    source_ref: SourceRef = SourceRef("", "")
-    metadata: JsonObject = field(default_factory=dict)
-    digest: str = ""
-    unavailable: tuple[str, ...] = ()
+    id: str  # such as "tool:send_email"
+    kind: str  # tool, skill, extension, channel, card, event or a word of your own
+    name: str  # such as "send_email"
+    display_name: str  # for people, such as "Send email"
+    description: str  # what it does, in a sentence or two
+    category: str = "general"  # what it is about, such as "mail"
+    tags: tuple[str, ...] = ()  # words it is also found by
+    parameters: tuple[str, ...] = ()  # the names of its arguments
+    required_secrets: tuple[str, ...] = ()  # environment variables it needs
+    required_tools: tuple[str, ...] = ()  # tools it needs, by name
+    has_side_effects: bool = False  # whether using it changes anything
+    provider: str = ""  # what brings it, and is switched on and off
+    source: str = ""  # the source it was read from
+    source_ref: SourceRef = SourceRef("", "")  # where exactly
+    metadata: JsonObject = field(default_factory=dict)  # whatever else its source says
+    digest: str = ""  # of everything it says; another content has another
+    unavailable: tuple[str, ...] = ()  # why it cannot be used right now
 
     @property
     def available(self) -> bool:
@@ -66,19 +66,19 @@ class Capability:
 class Detail:
     """What tier 2 shows and search never reads: loaded when somebody asks for it."""
 
-    input_schema: JsonObject | None = None
-    output_schema: JsonObject | None = None
-    content: str | None = None
+    input_schema: JsonObject | None = None  # JSON Schema of its arguments
+    output_schema: JsonObject | None = None  # JSON Schema of its result
+    content: str | None = None  # the whole text of a skill or card
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
     """The unit that is switched on or off and brings capabilities."""
 
-    name: str
-    source: str
-    description: str = ""
-    faculties: tuple[str, ...] = ()
+    name: str  # such as "github"
+    source: str  # the source it was read from
+    description: str = ""  # what it is
+    faculties: tuple[str, ...] = ()  # what it gives an agent, such as "vision"
     down: str = ""
     """Why it could not be read the last time; empty when it could."""
     off: bool = False
@@ -89,11 +89,11 @@ class Provider:
 class Problem:
     """One thing that is wrong with one place, and what to do about it."""
 
-    source: str
-    place: str
-    what: str
-    remedy: str
-    severity: Literal["error", "warning"] = "error"
+    source: str  # the source or part it concerns
+    place: str  # the file, server or id
+    what: str  # what is wrong
+    remedy: str  # what to do about it
+    severity: Literal["error", "warning"] = "error"  # an error, or only a warning
 
     def __str__(self) -> str:
         return f"{self.place}: {self.what}; {self.remedy}"
@@ -103,8 +103,8 @@ class Problem:
 class Draft:
     """A capability as a source read it, before the catalogue holds it."""
 
-    capability: Capability
-    detail: Detail = Detail()
+    capability: Capability  # what it is
+    detail: Detail = Detail()  # its schema and content
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,18 +115,18 @@ class SourceEntry:
     `drafts` is None when the stamp is the one already known, so nothing was read again.
     """
 
-    place: str
-    stamp: str
-    drafts: tuple[Draft, ...] | None
+    place: str  # the file, folder or server
+    stamp: str  # such as the time it was written; empty: read it every time
+    drafts: tuple[Draft, ...] | None  # what it offers; None: as the last time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceReading:
     """Everything one source offers now, and everything that was wrong with it."""
 
-    entries: tuple[SourceEntry, ...] = ()
-    providers: tuple[Provider, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    entries: tuple[SourceEntry, ...] = ()  # what it offers, unit by unit
+    providers: tuple[Provider, ...] = ()  # what the capabilities belong to
+    problems: tuple[Problem, ...] = ()  # what could not be read
     down: str = ""
     """Why the whole source could not be read; what it offered before is then kept as unavailable."""
 
@@ -161,10 +161,12 @@ class Changes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncReport:
-    changes: Changes
-    problems: tuple[Problem, ...]
-    version: int
-    total: int
+    """What a sync did."""
+
+    changes: Changes  # ids that were added, changed and removed
+    problems: tuple[Problem, ...]  # what could not be read, and what to do about it
+    version: int  # the number of the catalogue now
+    total: int  # how many capabilities there are now
 
 
 # --- what is allowed -------------------------------------------------------------------------
@@ -176,10 +178,10 @@ Verdict: TypeAlias = Literal["allow", "ask", "deny"]
 class Decision:
     """Allow, ask or deny, always with its reason and the rules that led there."""
 
-    verdict: Verdict
-    reason: str
-    chain: tuple[str, ...] = ()
-    revision: str = ""
+    verdict: Verdict  # allow, ask or deny
+    reason: str  # why, in one sentence
+    chain: tuple[str, ...] = ()  # the rules that led there, in order
+    revision: str = ""  # of the policy it was decided under
     approval: str = ""
     """What a person was asked, where it rests on that."""
 
@@ -189,25 +191,27 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    role: str
-    text: str
+    """One thing that was said."""
+
+    role: str  # "user", "assistant" or "system"
+    text: str  # what was said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """What came in."""
 
-    messages: tuple[Message, ...]
-    agent: str = DEFAULT_AGENT
-    session_type: str = "main"
-    at: datetime | None = None
-    user_tier: str = ""
-    environment: str = ""
-    router_tags: tuple[str, ...] = ()
-    language: str = ""
+    messages: tuple[Message, ...]  # the conversation, the newest last
+    agent: str = DEFAULT_AGENT  # whose turn it is
+    session_type: str = "main"  # such as "main" or "cron"
+    at: datetime | None = None  # when; without it, now
+    user_tier: str = ""  # such as "free"; cards may go by it
+    environment: str = ""  # such as "production"; cards may go by it
+    router_tags: tuple[str, ...] = ()  # what a router found out about the request
+    language: str = ""  # such as "en"
     budget: int | None = None
     """The most tokens the whole offer may cost; tier and card budgets apply within it."""
-    authenticated: bool = True
+    authenticated: bool = True  # whether it is certain who the agent is
 
     @property
     def text(self) -> str:
@@ -220,9 +224,9 @@ class Turn:
 class Hit:
     """A capability that fits a request, how well (0..1), and why it is here."""
 
-    id: str
-    score: float
-    reasons: tuple[str, ...] = ()
+    id: str  # the capability
+    score: float  # how well it fits, from 0 to 1
+    reasons: tuple[str, ...] = ()  # why it is here
     need: str = ""
     """The part of the request it answers, where a request was split."""
     brought_by: str = ""
@@ -242,20 +246,20 @@ DISCOVER = "discover_capabilities"
 class LeftOut:
     """What was not offered: counts by reason and the nearest few. Never shown to a model."""
 
-    counts: Mapping[str, int] = field(default_factory=dict)
-    nearest: tuple[tuple[str, str], ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)  # reason -> how many
+    nearest: tuple[tuple[str, str], ...] = ()  # (id, reason) of those that came nearest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenCounts:
     """What an offer costs, part by part, and by which counter."""
 
-    tier0: int = 0
-    tier1: int = 0
-    tier2: int = 0
-    cards: int = 0
-    tools: int = 0
-    counter: str = ""
+    tier0: int = 0  # the map of everything
+    tier1: int = 0  # the hits in short
+    tier2: int = 0  # the best hits in full
+    cards: int = 0  # the cards
+    tools: int = 0  # the tools
+    counter: str = ""  # what counted: a vocabulary such as "o200k", or an estimate
 
     @property
     def total(self) -> int:
@@ -266,18 +270,18 @@ class TokenCounts:
 class Offer:
     """What goes out: text for the prompt, tools for the call, and the reasons for people."""
 
-    id: str
-    agent: str
-    text: str
-    hits: tuple[Hit, ...]
-    tools: tuple[JsonObject, ...]
+    id: str  # names it in `record` and `trace`
+    agent: str  # who it was made to
+    text: str  # for the prompt
+    hits: tuple[Hit, ...]  # what is offered, best first
+    tools: tuple[JsonObject, ...]  # for the model's tool list
     tool_ids: Mapping[str, str] = field(default_factory=dict)
     """Name of a tool in this offer -> the capability it stands for."""
-    cards: tuple[str, ...] = ()
-    tokens: TokenCounts = TokenCounts()
-    left_out: LeftOut = LeftOut()
-    catalogue_version: int = 0
-    policy_revision: str = ""
+    cards: tuple[str, ...] = ()  # ids of the cards in the text
+    tokens: TokenCounts = TokenCounts()  # what it costs
+    left_out: LeftOut = LeftOut()  # what was not offered and why
+    catalogue_version: int = 0  # of the catalogue it was made from
+    policy_revision: str = ""  # of the policy it was made under
     mode: str = "discovery"
     """How the hits were found; says so when discovery failed and everything allowed is offered."""
 
@@ -286,12 +290,12 @@ class Offer:
 class Outcome:
     """What was done with an offer, and whether it worked."""
 
-    offer: str
-    capability: str
-    ok: bool
-    agent: str = DEFAULT_AGENT
-    detail: str = ""
-    milliseconds: float | None = None
+    offer: str  # the id of the offer
+    capability: str  # what was used
+    ok: bool  # whether it worked
+    agent: str = DEFAULT_AGENT  # who used it
+    detail: str = ""  # what happened, in a few words
+    milliseconds: float | None = None  # how long it took
     key: str = ""
     """Names this outcome, so that one that is reported twice counts once."""
 
@@ -303,20 +307,20 @@ class Outcome:
 class JournalEntry:
     """One thing that happened, in its chain: an agent's, or the one of no agent (empty)."""
 
-    chain: str
-    number: int
-    at: str
-    type: str
-    data: JsonObject
-    hash: str
+    chain: str  # the agent, or empty
+    number: int  # its place in the chain, from 1
+    at: str  # when, as ISO 8601 in UTC
+    type: str  # such as "offer" or "provider.off"
+    data: JsonObject  # what happened
+    hash: str  # of this entry and the hash before it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
     """One request from question to result: an offer, or a search through the gateway."""
 
-    id: str
-    entries: tuple[JournalEntry, ...]
+    id: str  # of the offer or search
+    entries: tuple[JournalEntry, ...]  # what the journal has of it, in order
     offer: Offer | None = None
     """The offer as it was made; nothing, where it is not kept (any more)."""
     payloads: Mapping[str, str] = field(default_factory=dict)

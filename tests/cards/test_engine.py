@@ -155,15 +155,15 @@ def test_a_workspaces_cards_are_used_only_when_configured(made: Any) -> None:
 
 
 def test_a_users_function_may_say_what_type_a_session_has(made: Any) -> None:
-    ways = {"session_type_of": lambda session: "cron" if session.startswith("cron:") else "main"}
-    cards = made(ways=ways)
+    options = {"session_type_of": lambda session: "cron" if session.startswith("cron:") else "main"}
+    cards = made(options=options)
     assert ids(cards.inject([], ASKED, session="chat:1")) == ["token-economy"]
     assert ids(cards.inject([], ASKED, session="cron:1")) == []
 
 
 def test_messages_may_come_from_a_store_of_the_users(made: Any) -> None:
     said: dict[str, list[Message]] = {"chat:1": list(ASKED.messages)}
-    cards = made(ways={"messages_of": lambda session, count: said.get(session, [])[-count:]})
+    cards = made(options={"messages_of": lambda session, count: said.get(session, [])[-count:]})
     assert ids(cards.inject([], Turn(messages=()), session="chat:1")) == ["token-economy"]
     assert ids(cards.inject([], Turn(messages=()), session="chat:2")) == []
 
@@ -182,7 +182,7 @@ def test_a_scorer_that_fails_is_journalled_and_the_other_cards_go_on(made: Any) 
     def scorer(card: Card, turn: Turn) -> float:
         return 7.0 if card.name == "calendar" else 0.9
 
-    cards = made(scorer="mine", ways={"scorers": {"mine": scorer}})
+    cards = made(scorer="mine", options={"scorers": {"mine": scorer}})
     assert ids(cards.inject([], ASKED)) == ["token-economy"]
     (entry,) = cards.engine.journal.latest(type="cards.selected")
     assert entry.data["errors"] == ["card:calendar: the scorer answered 7.0, which is not in 0..1"]
@@ -193,7 +193,7 @@ def test_whatever_goes_wrong_the_agent_starts_with_the_files_it_had(made: Any) -
     def broken(session: str) -> str:
         raise RuntimeError("no such session")
 
-    cards = made(ways={"session_type_of": broken})
+    cards = made(options={"session_type_of": broken})
     found = cards.inject([AGENTS], ASKED, session="s")
     assert found.files == (AGENTS,)
     assert "no such session" in found.warnings[0]
@@ -206,14 +206,14 @@ def test_without_an_encoder_cards_go_by_words(made: Any) -> None:
     def missing() -> Any:
         raise EncoderUnavailable("gone", "reinstall it")
 
-    assert ids(made(ways={"embed": missing}).inject([], ASKED)) == ["token-economy"]
+    assert ids(made(options={"embed": missing}).inject([], ASKED)) == ["token-economy"]
 
 
 def test_an_encoder_that_fails_later_leaves_cards_to_their_words(made: Any) -> None:
     def failing(texts: Any) -> Any:
         raise EncoderUnavailable("the service is down", "start it")
 
-    assert ids(made(ways={"embed": lambda: failing}).inject([], ASKED)) == ["token-economy"]
+    assert ids(made(options={"embed": lambda: failing}).inject([], ASKED)) == ["token-economy"]
 
 
 def test_what_the_guard_rejects_is_skipped_with_the_reason_and_the_others_go_on_o11(made: Any) -> None:
@@ -228,7 +228,7 @@ def test_another_guard_can_be_given(made: Any) -> None:
     def shouting(text: str) -> Guarded:
         return Guarded(text.upper(), (), True)
 
-    assert "SMALL MODEL" in made(ways={"guard": shouting}).inject([], ASKED).text
+    assert "SMALL MODEL" in made(options={"guard": shouting}).inject([], ASKED).text
 
 
 # --- the deep reference ------------------------------------------------------------------------------
@@ -245,7 +245,7 @@ def reference(made: Any, tmp_path: Path) -> Any:
     (root / "secret.md").write_text("a secret")
     (root / "docs" / "deep" / "link.md").symlink_to(root / "secret.md")
     (root / "docs" / "deep" / "large.md").write_text("x" * 51 * 1024)
-    return made(ways={"root": root}, reference=("docs/SYSTEM.md", "docs/deep"))
+    return made(options={"root": root}, reference=("docs/SYSTEM.md", "docs/deep"))
 
 
 def test_the_reference_is_read_on_request_only(reference: Any) -> None:

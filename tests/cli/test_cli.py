@@ -185,6 +185,7 @@ def test_an_entry_that_cannot_be_written_is_printed(run: Run) -> None:
     assert "prowess" in json.loads(result.stdout)["mcpServers"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [["sync", "--watch"], ["serve", "mcp", "--http", "127.0.0.1:0"]])
 def test_what_goes_on_until_ctrl_c_ends_with_it_and_without_failure(run: Run, words: list[str]) -> None:
     command = [sys.executable, "-m", "prowess", *words]
@@ -197,6 +198,7 @@ def test_what_goes_on_until_ctrl_c_ends_with_it_and_without_failure(run: Run, wo
         assert "Aborted" not in going.stderr.read()
 
 
+@pytest.mark.slow
 def test_the_log_streams_what_happens(run: Run) -> None:
     manifest("a")
     command = [sys.executable, "-m", "prowess", "log", "--follow", "--json"]

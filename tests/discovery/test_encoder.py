@@ -129,6 +129,7 @@ def test_its_digest_names_the_model_it_was_opened_with(encoder: Encoder) -> None
     assert encoder.digest == json.loads((SHIPPED / "digests.json").read_text())["model.onnx"]
 
 
+@pytest.mark.slow
 def test_importing_the_module_loads_no_runtime() -> None:
     code = "import sys, prowess.discovery.encoder; print('onnxruntime' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

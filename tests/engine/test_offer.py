@@ -349,6 +349,7 @@ def test_a_second_process_searches_with_the_stored_vectors(seed: Engine, open_en
     assert again.find("look something up on the internet") == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["", "engine.close()"])
 def test_a_program_may_end_while_vectors_are_made(tmp_path: Path, ending: str) -> None:
     program = f"""

@@ -36,9 +36,9 @@ Bills of suppliers are paid on the first of the month by the ledger team, after 
 
 def opened(url: str, folder: Path, embed: Any) -> Engine:
     (folder / "policy.yaml").write_text(RULE.format("*"))
-    ways = EngineOptions(policy_files=(folder / "policy.yaml",), embedder=lambda: ("watched", embed))
+    options = EngineOptions(policy_files=(folder / "policy.yaml",), embedder=lambda: ("watched", embed))
     source = StaticSource(capabilities=TOOLS)
-    return Engine(open_database(url, folder), (source,), SteppingClock(), {}, ways)
+    return Engine(open_database(url, folder), (source,), SteppingClock(), {}, options)
 
 
 def test_an_offer_names_the_revision_that_allows_it_when_policy_narrows_meanwhile(
@@ -170,6 +170,7 @@ def test_two_searches_are_in_the_encoder_at_the_same_time(store_url: str, tmp_pa
         with ThreadPoolExecutor(2) as pool:
             found = list(pool.map(engine.find, ("send an email", "count the words of a text")))
         armed.clear()
+    assert not meeting.broken
     assert [hits[0].id for hits in found] == ["tool:a", "tool:b"]
 
 

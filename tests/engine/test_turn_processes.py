@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from prowess.engine import Engine
 from prowess.engine.options import EngineOptions
 from prowess.journal import read
@@ -13,6 +15,8 @@ from prowess.policy.policy import Policy
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource, capability, word_embedder
 from prowess.types import Message, Turn
+
+pytestmark = pytest.mark.slow
 
 TOOLS = [
     capability("tool:a", "Send an email to the team."),
@@ -27,8 +31,8 @@ TURNS = 60
 
 
 def opened(url: str, folder: Path) -> Engine:
-    ways = EngineOptions(policy_files=(folder / "policy.yaml",), embedder=word_embedder)
-    return Engine(open_database(url, folder), (StaticSource(capabilities=TOOLS),), now, {}, ways)
+    options = EngineOptions(policy_files=(folder / "policy.yaml",), embedder=word_embedder)
+    return Engine(open_database(url, folder), (StaticSource(capabilities=TOOLS),), now, {}, options)
 
 
 def allowed_by_revision(url: str, folder: Path) -> dict[str, set[str]]:

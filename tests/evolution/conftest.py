@@ -22,8 +22,8 @@ def open_evolving(store_url: str, tmp_path: Path, clock: SteppingClock) -> Itera
     def open_one() -> Engine:
         file = tmp_path / "policy.yaml"
         file.write_text(OWNER)
-        ways = EngineOptions(policy_files=(file,), embedder=word_embedder)
-        opened.append(Engine(open_database(store_url, tmp_path), (source(),), clock, {}, ways))
+        options = EngineOptions(policy_files=(file,), embedder=word_embedder)
+        opened.append(Engine(open_database(store_url, tmp_path), (source(),), clock, {}, options))
         return opened[-1]
 
     yield open_one

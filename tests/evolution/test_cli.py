@@ -123,6 +123,7 @@ def replayed(folder: Path, *lines: object, words: tuple[str, ...] = ()) -> subpr
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_replay_answers_each_line_with_one_in_an_empty_folder(tmp_path: Path) -> None:
     result = replayed(
         tmp_path,
@@ -150,6 +151,7 @@ def test_replay_answers_each_line_with_one_in_an_empty_folder(tmp_path: Path) ->
     assert [path.name for path in tmp_path.iterdir()] == ["trial.jsonl"]
 
 
+@pytest.mark.slow
 def test_replay_shows_what_other_parameters_would_have_done(tmp_path: Path) -> None:
     folder = tmp_path / "empty"
     folder.mkdir()
@@ -165,6 +167,7 @@ def test_replay_shows_what_other_parameters_would_have_done(tmp_path: Path) -> N
         assert msgspec.json.decode(result.stdout.splitlines()[1])["trigger"] == "CapabilityGain"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
@@ -189,6 +192,7 @@ def test_a_bad_line_is_named_and_the_lines_before_it_are_answered(
     assert len(result.stdout.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_parameters_that_cannot_be_read_are_refused_before_anything_runs(tmp_path: Path) -> None:
     result = replayed(tmp_path, {"scores": SAFE, "snapshot": TWO}, words=("--params", "nowhere.json"))
     assert (result.returncode, result.stdout) == (1, "")

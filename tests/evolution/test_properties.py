@@ -187,6 +187,7 @@ class Evolution(RuleBasedStateMachine):
         self.folder.cleanup()
 
 
+@pytest.mark.slow
 def test_no_order_of_evaluations_rollbacks_switches_and_crashes_breaks_an_agent() -> None:
     run_state_machine_as_test(
         Evolution,

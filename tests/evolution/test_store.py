@@ -157,6 +157,7 @@ def start(url: str, agent: str, output: Path, rounds: str = "") -> "subprocess.P
         )
 
 
+@pytest.mark.slow
 def test_processes_that_evaluate_one_agent_at_once_neither_repeat_nor_lose_a_generation(
     open_evolving: OpenEvolving, store_url: str, tmp_path: Path
 ) -> None:
@@ -172,6 +173,7 @@ def test_processes_that_evaluate_one_agent_at_once_neither_repeat_nor_lose_a_gen
     engine.journal.verify()
 
 
+@pytest.mark.slow
 def test_a_process_killed_in_the_middle_leaves_both_writes_or_neither(
     open_evolving: OpenEvolving, store_url: str, tmp_path: Path
 ) -> None:

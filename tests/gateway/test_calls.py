@@ -40,7 +40,7 @@ from tests.support.gateway import (
     world,
 )
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(30)]
+pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.timeout(30)]
 
 
 # --- upstream MCP tools --------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from prowess.errors import SourceError
 from prowess.sources.mcp.source import McpSource
 from tests.support.gateway import ask, call, free_port, listening_server, text_of, until, workshop, world
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(30)]
+pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.timeout(30)]
 
 
 async def test_a_server_that_is_killed_in_the_middle_of_a_call_fails_that_call_and_comes_back(

@@ -28,7 +28,7 @@ from tests.support.gateway import ask, call, free_port, served, text_of, worksho
 from tests.support.processes import running
 from tests.support.stores import OpenEngine
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]
 
 POLICY = """
 profiles:

@@ -26,7 +26,7 @@ from tests.support.gateway import (
     text_of,
 )
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.timeout(60)]
 
 # A browser of a person who agrees to everything: it goes wherever it is sent.
 BROWSER = f"{quote(sys.executable)} -c 'import sys, urllib.request as u; u.urlopen(sys.argv[1]).read()' %s"

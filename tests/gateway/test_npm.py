@@ -21,7 +21,7 @@ from prowess.sources.mcp.source import McpSource
 from tests.support.gateway import Person, World, ask, call, free_port, text_of, until, world
 from tests.support.places import ROOT
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.timeout(180)]
 
 CACHE = ROOT / ".pytest_cache" / "npm"
 PACKAGES = {name: f"@modelcontextprotocol/server-{name}" for name in ("everything", "filesystem", "memory")}

@@ -15,7 +15,7 @@ from mcp import Client
 from prowess.sources.mcp.source import McpSource
 from tests.support.gateway import SERVERS, Person, World, call, text_of, world
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(30)]
+pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.timeout(30)]
 
 SERVER = pytest.mark.parametrize("server", ["modern", "older"])
 CLIENT = pytest.mark.parametrize("mode", ["auto", "legacy"])

@@ -16,6 +16,7 @@ from tests.support.gateway import OWNER, ask, call, served, text_of, world, writ
 PYTHON = sys.executable
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.anyio,
     pytest.mark.timeout(60),
 ]

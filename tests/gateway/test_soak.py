@@ -6,7 +6,7 @@ import pytest
 
 from bench.gateway_soak import soaked
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(150)]
+pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.timeout(150)]
 
 
 async def test_mixed_calls_leak_no_process_descriptor_or_memory_and_no_answer_lacks_its_entry(

@@ -16,7 +16,7 @@ from mcp import Client, StdioServerParameters
 import prowess
 from tests.support.gateway import OWNER, Person, ask, call, served, text_of, workshop, write_config
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.timeout(60)]
 
 
 @asynccontextmanager

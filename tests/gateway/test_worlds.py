@@ -21,7 +21,7 @@ from prowess.testing import StaticSource, capability
 from prowess.token_counts import counter
 from tests.support.gateway import World, ask, call, library, text_of, workshop, world
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(30)]
+pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.timeout(30)]
 
 META = [
     "discover_capabilities",

@@ -179,6 +179,7 @@ def what_is_shown(client: Client, ids: Iterator[str]) -> dict[str, Awaitable[Any
     }
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 @pytest.mark.parametrize("neutralise", [False, True])
 async def test_the_gateway_shows_only_what_went_through_the_door(tmp_path: Path, neutralise: bool) -> None:
@@ -232,6 +233,7 @@ async def test_a_card_that_the_guard_rejects_is_named_and_nothing_more(tmp_path:
         assert here.engine.offer("read files").cards == ()
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_what_has_another_voice_in_a_name_is_left_out_and_a_person_is_told(tmp_path: Path) -> None:
     async with world(tmp_path, impostor(), misnamed()) as here:
@@ -250,6 +252,7 @@ async def test_what_has_another_voice_in_a_name_is_left_out_and_a_person_is_told
         assert {f"resource:evil/{name}" for name in ("addressed", "kind", "templated")} < set(told)
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_a_result_that_speaks_to_the_model_comes_unchanged_with_a_note_behind_it(
     tmp_path: Path,
@@ -264,6 +267,7 @@ async def test_a_result_that_speaks_to_the_model_comes_unchanged_with_a_note_beh
         assert getattr(picture, "data", "") == "PHN5c3RlbT4="
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_results_of_servers_pass_as_they_came_where_they_are_not_looked_at(tmp_path: Path) -> None:
     async with world(tmp_path, impostor(), check_results=False) as here, here.client() as client:
@@ -279,6 +283,7 @@ async def test_results_of_servers_pass_as_they_came_where_they_are_not_looked_at
         assert [holder.text for holder in holders] == [FORGED] * 3
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_where_results_are_neutralised_no_voice_is_left_in_them(tmp_path: Path) -> None:
     async with (

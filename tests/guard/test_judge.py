@@ -195,6 +195,7 @@ def rows(name: str) -> list[dict[str, str]]:
     return [json.loads(line) for line in (DATA / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
+@pytest.mark.slow
 def test_nine_in_ten_attacks_of_the_corpus_are_stopped() -> None:
     attacks = rows("attacks")
     stopped = [
@@ -206,6 +207,7 @@ def test_nine_in_ten_attacks_of_the_corpus_are_stopped() -> None:
     assert len(stopped) >= 0.9 * len(attacks)
 
 
+@pytest.mark.slow
 def test_at_most_one_in_eighty_honest_texts_of_the_corpus_is_rejected() -> None:
     honest = rows("honest")
     rejected = [row["id"] for row in honest if verdict(row["text"], row["channel"]) == "reject"]  # type: ignore[arg-type]

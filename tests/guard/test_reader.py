@@ -107,6 +107,7 @@ def test_of_a_long_text_only_the_stretches_around_the_places_given_are_read() ->
     assert telling(runs[:MAX_STRETCHES], []) == runs[:MAX_STRETCHES]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("corpus", ["guard_unseen", "guard_unseen_two"])
 def test_texts_that_nothing_learnt_from_are_told_apart(corpus: str) -> None:
     classifier = Classifier.open()

@@ -19,8 +19,8 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 def main(url: str, portion: str) -> None:
     learning.PORTION = int(portion)
-    ways = EngineOptions(learning=LearningConfig(mode="accumulate"))
-    with Engine(open_database(url, Path()), (), lambda: START, {}, ways) as engine:
+    options = EngineOptions(learning=LearningConfig(mode="accumulate"))
+    with Engine(open_database(url, Path()), (), lambda: START, {}, options) as engine:
         print("begins", flush=True)
         engine.learning.learn()
         print("done", flush=True)

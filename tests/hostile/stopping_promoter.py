@@ -33,8 +33,8 @@ class StoppingClock:
 
 def main(url: str, number: str) -> None:
     clock = StoppingClock()
-    ways = EngineOptions(learning=LearningConfig(mode="accumulate"))
-    engine = Engine(open_database(url, Path()), (), clock, {}, ways)
+    options = EngineOptions(learning=LearningConfig(mode="accumulate"))
+    engine = Engine(open_database(url, Path()), (), clock, {}, options)
     learning = engine.learning
     clock.left = int(number)
     learning.promote(SKILLS[0].id, "a person")

@@ -11,10 +11,10 @@ import anyio
 import pytest
 
 from prowess.sources.mcp.source import McpSource
-from tests.support.gateway import call, shelf, text_of, world
-from tests.support.wire import Answer, HttpServer, memory, result, told, tool
+from tests.support.gateway import OWNER, call, served, shelf, text_of, workshop, world, write_config
+from tests.support.wire import Answer, HttpServer, Pipes, memory, result, told, tool
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.timeout(120)]
 
 MIB = 1024 * 1024
 
@@ -106,6 +106,13 @@ async def test_half_a_character_in_a_result_costs_that_character(tmp_path: Path,
         async with world(tmp_path, pipes, web) as here, here.client() as client:
             for id in ("tool:pipes/cut", "tool:web/cut", "tool:web/streamed"):
                 assert text_of(await call(client, id)) == shown
+
+
+def test_half_a_character_of_a_client_over_pipes_costs_that_character(tmp_path: Path) -> None:
+    with Pipes(served(write_config(tmp_path, OWNER, workshop()))) as client:
+        client.begin()
+        assert client.text(client.call("tool:shop/echo", {"text": "cut \ud83d"}), 60) == "cut \ufffd"
+        assert client.text(client.call("tool:shop/echo", {"text": "whole \U0001f600"})) == "whole \U0001f600"
 
 
 UNREADABLE = {

@@ -38,7 +38,7 @@ from tests.support.gateway import (
     write_config,
 )
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.timeout(60)]
 
 POLICY = 'profiles: {w: {agents: [wil], additional_tools: ["*"], ask: ["tool:bank/pay"]}}'
 REVIEWED = """

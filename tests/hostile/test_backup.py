@@ -119,6 +119,7 @@ def test_a_damaged_backup_changes_nothing(open_engine: OpenEngine, tmp_path: Pat
     assert everything(engine.internals.database) == before
 
 
+@pytest.mark.slow
 def test_a_restore_that_is_killed_leaves_the_old_state_or_the_new(
     open_engine: OpenEngine, store_url: str, tmp_path: Path
 ) -> None:

@@ -15,7 +15,7 @@ from prowess.cli.main import prowess
 from tests.support.gateway import free_port
 from tests.web.test_api_serving import place as place
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
 INITIALIZE = {
     "jsonrpc": "2.0",

@@ -19,7 +19,7 @@ from prowess.store.opening import open_database
 from prowess.types import Capability
 from tests.support.gateway import SERVERS, World, call, text_of, until, workshop, world
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.timeout(60)]
 
 
 @contextmanager

@@ -16,7 +16,7 @@ import prowess
 from prowess.store.database import CONNECTIONS
 from tests.support.gateway import OWNER, served, workshop, write_config
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
 CALLS = 200
 

@@ -15,7 +15,7 @@ from prowess.sources.mcp.source import McpSource
 from tests.support.gateway import OWNER, free_port, make_engine, served, workshop, write_config
 from tests.support.wire import Pipes, eventually, listens
 
-pytestmark = pytest.mark.timeout(90)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(90)]
 
 SPELLINGS = {
     "by name": ["prowess", "serve", "mcp"],

@@ -9,7 +9,7 @@ from prowess.errors import Denied
 from tests.support.evolution import FAIR, UNSAFE
 from tests.support.gateway import make_engine, shelf
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]
 
 POLICY = """
 profiles:

@@ -16,7 +16,7 @@ from prowess.sources.mcp.source import McpSource
 from tests.support.gateway import OWNER, SERVERS, free_port, served, workshop, write_config
 from tests.support.wire import Pipes, begun, eventually, gateway, listens, post, request
 
-pytestmark = pytest.mark.timeout(90)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(90)]
 
 SECONDS = 5.5
 """Five, and a little for a busy machine."""

@@ -45,6 +45,7 @@ def log_in(user: str, password: str) -> str:
     raise ValueError(f"{password!r} is not the password of {user.upper()}, it begins with {password[:9]}")
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

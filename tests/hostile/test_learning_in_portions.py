@@ -67,6 +67,7 @@ def test_others_write_between_the_portions(store_url: str, tmp_path: Path, clock
         other.close()
 
 
+@pytest.mark.slow
 def test_learning_that_was_killed_goes_on_where_it_stopped(
     store_url: str, tmp_path: Path, clock: SteppingClock, whole: object
 ) -> None:

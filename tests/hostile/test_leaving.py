@@ -12,7 +12,7 @@ from prowess.sources.mcp.source import McpSource
 from tests.support.gateway import OWNER, make_engine, world, write_config
 from tests.support.wire import eventually, gateway, told, tool
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.timeout(60)]
 
 
 def hang_up(process: subprocess.Popen[str]) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.gateway.test_login import Vault, vault
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(90)]
+pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.timeout(90)]
 
 # A browser that a stranger has a hand in: it brings back something else than the server sent it with, and
 # writes down what it knew.

@@ -51,8 +51,8 @@ def test_others_write_while_a_sync_judges(
 ) -> None:
     found = [capability(f"tool:s/{number}", f"{WORDY} {number}") for number in range(5)]
     source = StaticSource("s", kind="mcp", capabilities=found)
-    ways = EngineOptions(embedder=word_embedder, trust={"s": trust})  # type: ignore[dict-item]
-    engine = Engine(open_database(store_url, tmp_path), (source,), now, {}, ways)
+    options = EngineOptions(embedder=word_embedder, trust={"s": trust})  # type: ignore[dict-item]
+    engine = Engine(open_database(store_url, tmp_path), (source,), now, {}, options)
     engine.internals.journal.record(Raw("note", {}))
     report = engine.sync(vectors=False)
     assert len(report.changes.added) == 5 and len(judging) >= 5
@@ -73,8 +73,8 @@ def test_others_write_while_vectors_are_made(store_url: str, tmp_path: Path) -> 
         return name, probe
 
     source = StaticSource("s", capabilities=[capability(f"tool:{n}", f"Does {n}") for n in range(300)])
-    ways = EngineOptions(embedder=probing_embedder)  # type: ignore[arg-type]
-    engine = Engine(open_database(store_url, tmp_path), (source,), now, {}, ways)
+    options = EngineOptions(embedder=probing_embedder)  # type: ignore[arg-type]
+    engine = Engine(open_database(store_url, tmp_path), (source,), now, {}, options)
     engine.sync()
     assert len(made) >= 3
     engine.close()
@@ -112,10 +112,10 @@ def test_what_changes_while_the_guard_reads_is_judged_too(
     """Another process removes the approved text meanwhile: what was a known text is new again, and judged."""
     known, new = capability("tool:s/known", "Reads a page"), capability("tool:s/new", WORDY)
     source = StaticSource("s", kind="mcp", capabilities=[known])
-    ways = EngineOptions(trust={"s": "growing"})
-    engine = Engine(open_database(store_url, tmp_path), (source,), now, {}, ways)
+    options = EngineOptions(trust={"s": "growing"})
+    engine = Engine(open_database(store_url, tmp_path), (source,), now, {}, options)
     engine.sync(vectors=False)
-    other = Engine(open_database(store_url, tmp_path), (StaticSource("s", kind="mcp"),), now, {}, ways)
+    other = Engine(open_database(store_url, tmp_path), (StaticSource("s", kind="mcp"),), now, {}, options)
     shipped = Classifier.open()
     assert shipped is not None
     interfered: list[object] = []
@@ -128,7 +128,7 @@ def test_what_changes_while_the_guard_reads_is_judged_too(
     probing = replace(shipped, reader=reader)
     monkeypatch.setattr(Classifier, "open", classmethod(lambda cls: probing))
     source.capabilities = [known, new]
-    again = Engine(open_database(store_url, tmp_path), (source,), now, {}, ways)
+    again = Engine(open_database(store_url, tmp_path), (source,), now, {}, options)
     report = again.sync(vectors=False)
     assert interfered == [("tool:s/known",)]
     assert report.changes.added == ("tool:s/known", "tool:s/new")

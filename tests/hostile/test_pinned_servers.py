@@ -17,6 +17,8 @@ from prowess.store.opening import open_database
 from prowess.testing import StaticSource, capability
 from prowess.types import Detail
 
+pytestmark = pytest.mark.slow
+
 NAMES = ("a", "b", "c")
 TEXTS = ("Reads a page", "Writes a page", "Reads a page, twice")
 

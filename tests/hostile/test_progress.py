@@ -10,7 +10,7 @@ import pytest
 from tests.support.gateway import OWNER, free_port, served, text_of, world, write_config
 from tests.support.wire import begun, eventually, gateway, listens, memory, post, request, sent, told, tool
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(90)]
+pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.timeout(90)]
 
 MIB = 1024 * 1024
 SECONDS_OF_FLOOD = 6.0

@@ -12,6 +12,8 @@ from prowess.opening import now
 from prowess.store.opening import open_database
 from tests.learning.promoter import SKILLS
 
+pytestmark = pytest.mark.slow
+
 
 def stopped(url: str, number: int) -> str:
     """Promote in a process that stops at the given look at the clock, and kill it there."""

@@ -98,8 +98,8 @@ def source(kind: str, url: str) -> Source:
 
 def synced(store_url: str, place: Path, kind: str, url: str) -> tuple[list[str], str]:
     """What a sync takes in from a URL, and what it says of it."""
-    ways = EngineOptions(embedder=word_embedder)
-    engine = Engine(open_database(store_url, place), (source(kind, url),), SteppingClock(), {}, ways)
+    options = EngineOptions(embedder=word_embedder)
+    engine = Engine(open_database(store_url, place), (source(kind, url),), SteppingClock(), {}, options)
     try:
         engine.sync()
         ids = [one.id for one in engine.catalogue.list()]

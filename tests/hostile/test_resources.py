@@ -11,7 +11,7 @@ from mcp.shared.exceptions import MCPError
 from prowess.catalogue.uris import address
 from tests.support.gateway import World, call, put, shelf, text_of, world
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.timeout(60)]
 
 POLICY = """
 profiles:

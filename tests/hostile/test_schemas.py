@@ -12,7 +12,7 @@ from prowess.types import JsonObject
 from tests.support.gateway import call, text_of, world
 from tests.support.wire import told, tool
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.timeout(60)]
 
 
 def doubling(levels: int, keyword: str = "allOf") -> dict[str, Any]:

@@ -204,6 +204,7 @@ def keep_as_before(url: str, folder: Path, kept: dict[str, str], monkeypatch: py
 KEPT = '{"cognitive":%s,"behavioral":0.7,"safety":%s,"autonomy":%s,"meta_learning":%s}'
 
 
+@pytest.mark.new_store
 def test_what_earlier_versions_kept_wrongly_is_read_as_it_was_meant(
     open_evolving: OpenEvolving, store_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

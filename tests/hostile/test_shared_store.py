@@ -13,7 +13,7 @@ from mcp import Client, StdioServerParameters
 from prowess.cli.main import prowess
 from tests.support.gateway import OWNER, ask, served, until
 
-pytestmark = pytest.mark.timeout(90)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(90)]
 
 
 def manifest(folder: Path, name: str) -> None:

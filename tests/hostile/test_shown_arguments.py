@@ -12,7 +12,7 @@ from prowess.errors import ApprovalNeeded
 from prowess.policy.approvals import ApprovalAnswer
 from tests.support.gateway import make_engine, shelf
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]
 
 POLICY = 'profiles: {w: {agents: [wil], additional_tools: ["*"], ask: ["tool:bank/pay"]}}'
 PAY = "tool:bank/pay"

@@ -35,6 +35,7 @@ for number in range(10_000):
 """
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full_says_so_and_loses_nothing(tmp_path: Path) -> None:
     url = f"sqlite:{tmp_path / 'store.db'}"
     done = subprocess.run([sys.executable, "-c", FILL, url], capture_output=True, text=True, timeout=60)
@@ -76,6 +77,8 @@ print(sum(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in children))
 """
 
 
+@pytest.mark.slow
+@pytest.mark.new_store
 def test_180_processes_open_a_new_store_at_once(store_url: str, tmp_path: Path) -> None:
     command = [sys.executable, "-c", OPEN, store_url, "180"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100)

@@ -113,8 +113,8 @@ def test_another_configuration_on_the_same_store_ends_no_token_it_was_not_shown(
     stored = engine.tokens.issue("root").text
     elsewhere = tmp_path / "elsewhere.yaml"
     elsewhere.write_text(NOBODY)
-    ways = EngineOptions(policy_files=(elsewhere,), embedder=word_embedder)
-    other = Engine(open_database(store_url, tmp_path), (), clock, {}, ways)
+    options = EngineOptions(policy_files=(elsewhere,), embedder=word_embedder)
+    other = Engine(open_database(store_url, tmp_path), (), clock, {}, options)
     try:
         other.find("anything")
         assert proves(engine, token) == "eve"
@@ -142,8 +142,8 @@ def test_removing_an_agent_ends_its_tokens_also_when_the_clock_stands_still(
 ) -> None:
     clock = Clock(SteppingClock().now)
     (tmp_path / "policy.yaml").write_text(EVE)
-    ways = EngineOptions(policy_files=(tmp_path / "policy.yaml",), embedder=word_embedder)
-    engine = Engine(open_database(store_url, tmp_path), (), clock, {}, ways)
+    options = EngineOptions(policy_files=(tmp_path / "policy.yaml",), embedder=word_embedder)
+    engine = Engine(open_database(store_url, tmp_path), (), clock, {}, options)
     try:
         engine.agents.bind("bob", "clerk")
         token = engine.tokens.issue("bob").text

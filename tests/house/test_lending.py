@@ -12,6 +12,8 @@ from prowess.store.database import Row, tables
 from prowess.store.opening import open_database
 from tests.support.lending import Databases
 
+pytestmark = pytest.mark.slow
+
 
 def rows(url: str, folder: Path) -> dict[str, list[Row]]:
     with closing(open_database(url, folder)) as database, database.reading() as transaction:

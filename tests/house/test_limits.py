@@ -16,6 +16,8 @@ from tests.support.places import ROOT
 from tests.support.postgres import running_postgres
 from tests.support.processes import running
 
+pytestmark = pytest.mark.slow
+
 HOOKS = """
 from tests.support.limits import pytest_configure as pytest_configure
 from tests.support.limits import pytest_runtest_setup as pytest_runtest_setup

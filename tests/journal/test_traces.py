@@ -46,11 +46,11 @@ def opened(store_url: str, tmp_path: Path) -> Open:
             details={"tool:weather": Detail(input_schema=SCHEMA), "skill:weather": Detail(content=SKILL)},
         )
         journal = JournalConfig(keep_days=keep_days)
-        ways = EngineOptions(
+        options = EngineOptions(
             policy_files=(tmp_path / "policy.yaml",), embedder=word_embedder, journal=journal
         )
         sources = (source, CardFiles(name="cards", paths=(str(tmp_path / "cards"),)))
-        return Engine(open_database(store_url, tmp_path), sources, clock or SteppingClock(), {}, ways)
+        return Engine(open_database(store_url, tmp_path), sources, clock or SteppingClock(), {}, options)
 
     return make
 
@@ -163,6 +163,7 @@ def test_the_command_line_shows_an_offer_as_the_model_saw_it(tmp_path: Path) -> 
     assert explained.splitlines()[-1].startswith("offered:")
 
 
+@pytest.mark.slow
 def test_a_search_through_the_gateway_is_followed_to_the_result_of_its_call(tmp_path: Path) -> None:
     file = write_config(tmp_path, OWNER, workshop())
     file.write_text(f"{file.read_text()}[journal]\nkeep_arguments = true\nkeep_results = true\n")

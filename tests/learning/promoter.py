@@ -41,8 +41,8 @@ def withdraw(engine: Engine, id: str, by: str) -> None:
 
 
 def main(url: str, first: str) -> None:
-    ways = EngineOptions(learning=LearningConfig(mode="accumulate"))
-    engine = Engine(open_database(url, Path()), (), now, {}, ways)
+    options = EngineOptions(learning=LearningConfig(mode="accumulate"))
+    engine = Engine(open_database(url, Path()), (), now, {}, options)
     for lesson in SKILLS:
         withdraw(engine, lesson.id, "the start")
     for number in itertools.count(int(first)):

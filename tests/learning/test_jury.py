@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from prowess.learning.gating import BETTER_WITHOUT
 from prowess.learning.labelled import (
     LabelledRequest,
@@ -223,6 +225,7 @@ def test_a_request_without_which_the_judges_do_better_is_taken_out_and_the_rest_
         assert results["agenda tomorrow please"].benchmark.why == BETTER_WITHOUT
 
 
+@pytest.mark.slow
 def test_what_was_taken_out_for_a_lost_request_and_costs_none_after_all_is_put_back(
     tmp_path: Path, clock: SteppingClock
 ) -> None:

@@ -6,11 +6,15 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from prowess.journal import Journal
 from prowess.learning import lessons as lessons
 from prowess.opening import now
 from prowess.store.opening import open_database
 from tests.learning.promoter import SKILLS
+
+pytestmark = pytest.mark.slow
 
 STATUS = {"skill.promoted": "stable", "skill.deprecated": "deprecated"}
 

@@ -14,6 +14,8 @@ from prowess.sources.names import display_name
 from prowess.types import Draft, SourceReading
 from tests.support.places import SERVERS
 
+pytestmark = pytest.mark.slow
+
 LIBRARY = str(SERVERS / "library.py")
 ROGUE = str(SERVERS / "rogue.py")
 
@@ -321,8 +323,8 @@ def test_without_the_sdk_the_server_is_down_and_the_remedy_is_the_exact_command(
 ) -> None:
     for module in [name for name in sys.modules if name.partition(".")[0] == "mcp"]:
         monkeypatch.setitem(sys.modules, module, None)
-    for module in ("conduct", "listing", "upstream"):
-        monkeypatch.delitem(sys.modules, f"prowess.sources.{module}", raising=False)
+    for module in [name for name in sys.modules if name.startswith("prowess.sources.mcp.")]:
+        monkeypatch.delitem(sys.modules, module)
     reading = rogue("well").read({})
     assert "optional part" in reading.down
     assert reading.problems[0].remedy == 'run: pip install "prowess[gateway]"'

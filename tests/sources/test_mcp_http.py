@@ -15,6 +15,8 @@ from prowess.types import SourceReading
 from tests.support.places import SERVERS
 from tests.support.ports import free_port
 
+pytestmark = pytest.mark.slow
+
 LIBRARY = str(SERVERS / "library.py")
 
 

@@ -11,6 +11,8 @@ import pytest
 
 from prowess.sources.files.watch import watch
 
+pytestmark = pytest.mark.slow
+
 DEBOUNCE = 0.1
 
 

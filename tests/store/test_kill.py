@@ -5,7 +5,11 @@ This is the quick form; `bench/kill.py` does it 200 times on each database.
 
 from pathlib import Path
 
+import pytest
+
 from tests.store.killing import kill_writers
+
+pytestmark = [pytest.mark.slow, pytest.mark.new_store]
 
 
 def test_writers_killed_at_random_instants_lose_nothing_they_acknowledged(

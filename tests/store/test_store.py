@@ -11,6 +11,8 @@ from prowess.store.database import Database, migrations, statements
 from prowess.store.opening import open_database
 from prowess.store.postgres import adapt
 
+pytestmark = pytest.mark.new_store
+
 
 def test_what_is_committed_is_there_for_the_next_one_who_opens(store_url: str, tmp_path: Path) -> None:
     first = open_database(store_url, tmp_path)
@@ -114,6 +116,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         open_database("sqlite:file/x.db", tmp_path)
 
 
+@pytest.mark.slow
 def test_a_server_that_is_not_there_is_named_without_the_password(tmp_path: Path) -> None:
     with pytest.raises(StoreError) as raised:
         open_database("postgresql://ada:s3cret@127.0.0.1:1/db", tmp_path)

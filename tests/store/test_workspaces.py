@@ -27,6 +27,8 @@ from prowess.store.opening import open_database
 from tests.store.workspaces import engine_over, fill, listed
 from tests.support.places import DATA, PACKAGE
 
+pytestmark = pytest.mark.new_store
+
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 BEFORE = DATA / "store" / "schema-15.backup"
 LISTED_BEFORE = json.loads(BEFORE.with_suffix(".json").read_text())

@@ -66,7 +66,7 @@ def engine_over(open_store: Callable[[], Database], folder: Path, word: str) -> 
             capability("resource:server/page", f"The page of {word}", metadata={"uri": f"file:///{word}"}),
         ],
     )
-    ways = EngineOptions(
+    options = EngineOptions(
         policy_files=(file,),
         embedder=word_embedder,
         learning=LearningConfig(mode="accumulate"),
@@ -75,7 +75,7 @@ def engine_over(open_store: Callable[[], Database], folder: Path, word: str) -> 
         definitions={"own": f"own {word}", "server": "server", "kept": "kept"},
     )
     cards = StoredCards(name="kept", open=open_store)
-    return Engine(open_store(), (own, server, cards), SteppingClock(), {}, ways)
+    return Engine(open_store(), (own, server, cards), SteppingClock(), {}, options)
 
 
 def fill(engine: Engine, word: str) -> None:

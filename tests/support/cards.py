@@ -82,7 +82,7 @@ def source(*texts: str, origin: Any = "repository") -> StaticSource:
     )
 
 
-def carding(engine: Engine, config: CardsConfig | None = None, **ways: Any) -> CardService:
+def carding(engine: Engine, config: CardsConfig | None = None, **options: Any) -> CardService:
     """The cards of an engine, as the engine makes them."""
     clock = engine.internals.clock
     history = CardHistory(engine.internals.database, engine.internals.journal, clock)
@@ -93,7 +93,7 @@ def carding(engine: Engine, config: CardsConfig | None = None, **ways: Any) -> C
         counter=ESTIMATE,
         worlds=engine.internals.worlds,
         detail_of=detail_of,
-        **{**usual, **ways},
+        **{**usual, **options},
     )
     return CardService(history, config or CardsConfig(), made)
 
@@ -111,11 +111,11 @@ def maker(open_engine: Callable[..., Engine]) -> Callable[..., CardService]:
     """Makes the cards of an engine with these two, or others, and with keys of [cards]."""
 
     def make(
-        *texts: str, ways: dict[str, Any] | None = None, origin: Any = "repository", **keys: Any
+        *texts: str, options: dict[str, Any] | None = None, origin: Any = "repository", **keys: Any
     ) -> CardService:
         engine = open_engine(source(*(texts or (ECONOMY, CALENDAR)), origin=origin))
         engine.sync()
-        cards = carding(engine, CardsConfig(**keys), **(ways or {}))
+        cards = carding(engine, CardsConfig(**keys), **(options or {}))
         cards.engine = engine  # type: ignore[attr-defined]
         cards.people = Cards(cards)  # type: ignore[attr-defined]
         return cards

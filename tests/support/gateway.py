@@ -91,9 +91,9 @@ def make_engine(
     file = folder / "policy.yaml"
     file.write_text(policy)
     trusted = {source.name: trust for source in sources}
-    ways = EngineOptions(policy_files=(file,), embedder=embedder, trust=trusted)
+    options = EngineOptions(policy_files=(file,), embedder=embedder, trust=trusted)
     database = open_database(store or f"sqlite:{folder / 'store.db'}", folder, patience)
-    return Engine(database, sources, lambda: datetime.now(UTC), {"SHOP_KEY": "sesame-open-1234"}, ways)
+    return Engine(database, sources, lambda: datetime.now(UTC), {"SHOP_KEY": "sesame-open-1234"}, options)
 
 
 @asynccontextmanager

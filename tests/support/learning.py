@@ -42,8 +42,10 @@ def office(
     file = folder / "policy.yaml"
     file.write_text(policy)
     config = LearningConfig(**{"mode": "accumulate", **learning})  # type: ignore[arg-type]
-    ways = EngineOptions(policy_files=(file,), embedder=word_embedder, learning=config)
-    with Engine(open_database(url, folder), (StaticSource(capabilities=TOOLS),), clock, {}, ways) as engine:
+    options = EngineOptions(policy_files=(file,), embedder=word_embedder, learning=config)
+    with Engine(
+        open_database(url, folder), (StaticSource(capabilities=TOOLS),), clock, {}, options
+    ) as engine:
         engine.sync()
         yield engine
 

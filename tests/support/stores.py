@@ -1,7 +1,7 @@
 """Fixtures of stores: every test that needs one runs on both databases.
 
 A store is a copy of one that was migrated before: the way to today's tables takes longer than most tests
-do, and `tests/store` is where it is taken. PostgreSQL is started by the first test that asks for it.
+do. Tests of that way are marked `new_store`. PostgreSQL is started by the first test that asks for it.
 """
 
 import shutil
@@ -21,6 +21,10 @@ from tests.support.clock import SteppingClock
 
 if TYPE_CHECKING:
     from tests.support.lending import Databases
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "new_store: the test itself makes the tables of its store")
 
 
 @pytest.fixture(scope="session")
@@ -68,10 +72,12 @@ def migrated_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A store without content on each database in turn."""
+    """A store without content on each database in turn; without tables, too, for tests marked `new_store`."""
+    is_new = request.node.get_closest_marker("new_store") is not None
     if request.param == "postgres":
-        return str(request.getfixturevalue("lent_postgres_url"))
-    shutil.copy(request.getfixturevalue("migrated_sqlite"), tmp_path / "store.db")
+        return str(request.getfixturevalue("postgres_url" if is_new else "lent_postgres_url"))
+    if not is_new:
+        shutil.copy(request.getfixturevalue("migrated_sqlite"), tmp_path / "store.db")
     return f"sqlite:{tmp_path / 'store.db'}"
 
 
@@ -107,10 +113,10 @@ def open_engine(store_url: str, tmp_path: Path, clock: SteppingClock) -> Iterato
     ) -> Engine:
         file = tmp_path / "policy.yaml"
         file.write_text(policy)
-        ways = EngineOptions(
+        options = EngineOptions(
             policy_files=(file,), embedder=None if shipped_encoder else word_embedder, trust=trust or {}
         )
-        engine = Engine(open_database(store_url, tmp_path), sources, clock, environment or {}, ways)
+        engine = Engine(open_database(store_url, tmp_path), sources, clock, environment or {}, options)
         opened.append(engine)
         return engine
 

@@ -79,7 +79,7 @@ def engine_of_turns(url: str, folder: Path, with_all: bool = True) -> Engine:
     (folder / "searching.md").write_text(CARD)
     schema = {"type": "object", "properties": {"query": {"type": "string", "description": "What to find"}}}
     numbers = count(1)
-    ways = EngineOptions(
+    options = EngineOptions(
         policy_files=(folder / "policy.yaml",),
         embedder=word_embedder,
         presets={"news": ["tool:news-search", "skill:summarizer"]},
@@ -93,7 +93,7 @@ def engine_of_turns(url: str, folder: Path, with_all: bool = True) -> Engine:
     )
     cards = CardFiles(name="cards", paths=(str(folder),))
     sources = (source, cards) if with_all else (source,)
-    return Engine(open_database(url, folder), sources, SteppingClock(), {}, ways)
+    return Engine(open_database(url, folder), sources, SteppingClock(), {}, options)
 
 
 def offers(engine: Engine) -> list[dict[str, Any]]:

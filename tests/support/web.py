@@ -54,12 +54,12 @@ def world(place: Path, url: str = "store.db", clock: Clock = now) -> Engine:
     """An engine with capabilities, agents, a past, something held back and somebody to be asked."""
     file = place / "policy.yaml"
     file.write_text(POLICY)
-    ways = EngineOptions(
+    options = EngineOptions(
         policy_files=(file,), embedder=word_embedder, learning=LearningConfig(mode="accumulate"),
         trust={"static": "pinned"},
     )  # fmt: skip
     source = everything_source()
-    engine = Engine(open_database(url, place), (source,), clock, {}, ways)
+    engine = Engine(open_database(url, place), (source,), clock, {}, options)
     engine.sync()
     source.capabilities[3] = replace(source.capabilities[3], description="Now it says something else")
     engine.sync()

@@ -65,11 +65,11 @@ def office() -> StaticSource:
 
 
 @contextmanager
-def dashboard(place: Path, *sources: StaticSource, policy: str = POLICY, **ways: Any) -> Iterator[Engine]:
+def dashboard(place: Path, *sources: StaticSource, policy: str = POLICY, **options: Any) -> Iterator[Engine]:
     """An engine over these sources, or over a small office, with a policy that allows, asks and denies."""
     file = place / "policy.yaml"
     file.write_text(policy)
-    chosen = EngineOptions(**{"policy_files": (file,), "embedder": word_embedder, **ways})
+    chosen = EngineOptions(**{"policy_files": (file,), "embedder": word_embedder, **options})
     read = sources or (office(),)
     with Engine(open_database("store.db", place), read, SteppingClock(), {}, chosen) as engine:
         engine.sync()

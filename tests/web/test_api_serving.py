@@ -21,6 +21,8 @@ from prowess.cli.main import prowess
 from tests.support.processes import running
 from tests.support.stores import OWNER
 
+pytestmark = pytest.mark.slow
+
 TOOLS = """
 id: tool:read
 name: read

@@ -4,6 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from prowess.types import Detail, Message, Turn
 from prowess.web.pages.ask import pieces
 from tests.support.browser import look
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
     from tests.support.browser import Visit
+
+pytestmark = pytest.mark.slow
 
 REQUEST = "search the web and read pages"
 

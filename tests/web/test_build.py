@@ -20,6 +20,8 @@ import pytest
 
 from tests.support.places import ROOT
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = b"window.small = true;\n"
 NOWHERE = "http://127.0.0.1:9"
 

@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from prowess.testing import StaticSource, capability
 from prowess.types import Detail, Outcome, Provider
 from tests.support.browser import look
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
     from tests.support.browser import Visit
+
+pytestmark = pytest.mark.slow
 
 SECRET = "ghp_" + "9fK2xQ7LmZr4TbV8nWc1YhD5sJ3gPa6EuRoX"  # a credential's shape, and nobody's credential
 

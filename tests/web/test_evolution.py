@@ -17,6 +17,8 @@ from tests.web.dashboard import SCRIPT, TOOLS, at, dashboard, is_only_text, offi
 if TYPE_CHECKING:
     from tests.support.browser import Visit
 
+pytestmark = pytest.mark.slow
+
 NEW = Provider(name="vision", source="static", faculties=("Vision",))
 
 

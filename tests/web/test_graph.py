@@ -4,6 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from prowess.testing import StaticSource, capability
 from prowess.web.plot import plot
 from tests.support.browser import look
@@ -13,6 +15,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
     from tests.support.browser import Visit
+
+pytestmark = pytest.mark.slow
 
 
 def related_office() -> StaticSource:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from playwright.sync_api import expect
 
 from prowess.config import CardsConfig
@@ -15,6 +16,8 @@ from tests.web.dashboard import SCRIPT, dashboard, is_only_text, post
 
 if TYPE_CHECKING:
     from tests.support.browser import Visit
+
+pytestmark = pytest.mark.slow
 
 POLICY = 'profiles: {owner: {agents: [default, ada], additional_tools: ["*"]}}'
 NAMED = SCRIPT.partition(":")[2]

@@ -17,6 +17,8 @@ from tests.web.dashboard import SCRIPT, at, dashboard, is_only_text
 if TYPE_CHECKING:
     from tests.support.browser import Visit
 
+pytestmark = pytest.mark.slow
+
 
 def wrote(engine: Engine, entries: int) -> None:
     for number in range(entries):

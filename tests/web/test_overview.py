@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from prowess.engine import Engine
     from tests.support.browser import Visit
 
+pytestmark = pytest.mark.slow
+
 
 def lately() -> datetime:
     """A moment after everything that the tests' clock did."""

@@ -18,6 +18,8 @@ from tests.web.dashboard import POLICY, SCRIPT, at, dashboard, is_only_text, off
 if TYPE_CHECKING:
     from tests.support.browser import Visit
 
+pytestmark = pytest.mark.slow
+
 
 def test_each_cell_says_what_a_profile_decides_and_why(tmp_path: Path, visit: "Visit") -> None:
     with dashboard(tmp_path) as engine:

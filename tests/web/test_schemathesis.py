@@ -11,6 +11,8 @@ from schemathesis.engine import events, from_schema
 from prowess.web.stream import Streams
 from tests.support.web import app_of, with_a_past, world
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = 6
 REJECTIONS = ("400", "401", "403", "404", "405", "409", "413", "415", "422")
 FEWEST_CASES = 2000

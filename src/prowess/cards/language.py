@@ -7,61 +7,20 @@ letters are told by their small words, which also are no sign of what a text is 
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
 
 from prowess.cards.card import Card
+from prowess.word_lists import lists_in
 
-SMALL_WORDS: Mapping[str, frozenset[str]] = {
-    language: frozenset(words.split())
-    for language, words in {
-        "en": """
-            a about after all an and any are as at be been before but by can could did do does
-            doing for from get give had has have he her here him his how i if in into is it its
-            just let like me my no not now of off on one or our out over please put she should
-            so some such than that the their them then there these they this to too up us was we
-            were what when where which while who why will with would you your
-            """,
-        "de": """
-            aber alle als am an auch auf aus bei bin bis bitte da das dass dein dem den der des
-            dich die dies dir du ein eine einen einer es für gar geht habe haben hat heute ich
-            ihm ihn ihr im in ist ja kann kein mach man mein meine meinem meinen mich mir mit
-            muss nach nicht noch nur oder ob schon sein sich sie sind so stell und uns unter von
-            vor war was wenn wer wie wieder wir wird wo zu zum zur
-            """,
-        "es": """
-            a al algo como con cuando de del desde donde dónde el ella en entre era es esta este
-            esto estoy está ha hay la las le lo los me mi mis muy más no nos o para pero por qué
-            que cuál quién se si sin sobre son su sus te tengo tiene tu un una unos y ya yo
-            """,
-        "fr": """
-            à au aux avec ce ces cette c'est d'un dans de des du elle en est et il ils j'ai je
-            la le les leur lui ma mais me mes moi mon ne nous on ou où par pas pour qu'est que
-            qui quel quelle sa se ses son sur ta te tes tu un une vous y
-            """,
-        "it": """
-            al alla anche che chi ci come con cosa da dal del della delle di dove e è gli ha ho
-            i il in io la le lo ma mi mia mio nel nella non per più perché quale quando questo
-            se si sono su tu un una uno
-            """,
-        "pt": """
-            a ao as com como da das de do dos e é ela ele em essa está eu foi isso já lhe mais
-            mas me meu minha na não nas no nos o os ou para pela pelo por qual quando que se sem
-            ser seu sua são também tem um uma você
-            """,
-        "nl": """
-            aan al als bij dat de deze die dit door een en er geen had heb heeft het hij hoe ik
-            in is je kan maar me mijn naar niet nog of om ook op te tot uit van voor wat we wel
-            wij ze zijn zo
-            """,
-        "sv": """
-            att av de den det du ett en för från har hon hur i inte jag kan med men mig min mitt
-            nu när om och på som till upp var vi vad är
-            """,
-        "pl": """
-            ale bo by być co czy dla do jak jest ja się w z na nie o od po że to ten tym mi mnie
-            mam za i
-            """,
-    }.items()
-}
+SMALL_WORDS = Path(__file__).with_name("small_words.toml")
+
+
+@cache
+def small_words() -> Mapping[str, frozenset[str]]:
+    """By language, the words that say nothing about what a text is about."""
+    return {language: frozenset(words) for language, words in lists_in(SMALL_WORDS).items()}
+
 
 SCRIPTS = (
     ("ja", re.compile("[\u3040-\u30ff]")),
@@ -86,7 +45,7 @@ def language_of(text: str) -> str:
         if len(script.findall(said)) * 3 > sum(map(str.isalpha, said)):
             return language
     words = [word.replace("\u2019", "'") for word in WORD.findall(said)]
-    found = {language: sum(word in small for word in words) for language, small in SMALL_WORDS.items()}
+    found = {language: sum(word in small for word in words) for language, small in small_words().items()}
     best = max(found, key=lambda language: found[language])
     return best if found[best] else ""
 

@@ -5,7 +5,7 @@ import unicodedata
 
 from snowballstemmer import stemmer
 
-from prowess.cards.language import SMALL_WORDS, primary
+from prowess.cards.language import primary, small_words
 
 WORD = re.compile(r"[^\W_]+(?:['\u2019+#-][^\W_]+)*[+#]*")
 POSSESSIVE = re.compile(r"['\u2019]s$")
@@ -27,7 +27,7 @@ class Stems:
         language = primary(language) or "en"
         self._algorithm = STEMMED.get(language, "")
         self._known: dict[str, str] = {}
-        self._small = frozenset(map(self._learn, SMALL_WORDS.get(language, ())))
+        self._small = frozenset(map(self._learn, small_words().get(language, ())))
 
     def of(self, text: str) -> frozenset[str]:
         """Every stem of a text, small words included."""

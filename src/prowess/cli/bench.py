@@ -14,7 +14,7 @@ from prowess.cli.session import config_file, emit, json_option, progress_bar, sa
 from prowess.engine.benchmark import BenchmarkOptions, SetResult, benchmark
 from prowess.errors import ConfigError
 from prowess.metrics import name_of
-from prowess.opening import now, ways_of
+from prowess.opening import now, options_of
 
 
 @click.command()
@@ -43,12 +43,14 @@ def command(
     """
     files = run_files(run_file, [Path(place) for place in folder]) if run_file else []
     settings = configuration.load(config_file(), Path.cwd())
-    ways = ways_of(settings, os.environ, {})
+    options = options_of(settings, os.environ, {})
     chosen = BenchmarkOptions(split=split, limit=limit, needs=not no_needs)
     results = []
     for place in folder:
         with progress_bar(name_of(Path(place))) as progress:
-            result = benchmark(Path(place), chosen, ways, now, lambda done, total: progress("", done, total))
+            result = benchmark(
+                Path(place), chosen, options, now, lambda done, total: progress("", done, total)
+            )
         results.append(result)
         if files:
             write_run(result, files[len(results) - 1])

@@ -7,7 +7,10 @@ needs a sentence end, a list item, a word such as "then", or a conjunction befor
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, TypeAlias
+
+from prowess.word_lists import words_in
 
 Form: TypeAlias = Literal["", "order", "question", "wish"]
 
@@ -15,25 +18,9 @@ MOST_NEEDS = 5
 FEWEST_NEEDS = 2
 FEWEST_TERMS = 2
 
-_ACTIONS = """
-    add analyze analyse append apply archive ask assign attach authenticate backup block book browse build buy
-    calculate call cancel change check choose classify clean clone close collect compare compose compress
-    compute configure confirm connect convert copy count create crop decode decrypt delete deliver deploy
-    describe design detect determine disable display download draft draw edit email enable encode encrypt
-    estimate evaluate execute explain export extract fetch fill filter find fix forward gather generate get
-    give grant identify import inform insert inspect install invite launch learn list listen locate log lookup
-    make map measure merge message modify monitor move notify obtain open optimize order organize outline pay
-    perform pick play plan plot post predict prepare print process provide publish pull push put query rank
-    read recommend record remind remove rename render repair replace reply report request resize resolve
-    restart restore retrieve review revoke rotate run save scan schedule search select send set share show
-    simulate solve sort start stop store submit subscribe suggest summarise summarize sync tag test text track
-    train transcribe transfer translate turn uninstall update upload validate verify view visualize watch
-    write
-"""
-ACTIONS = frozenset(_ACTIONS.split())
+ACTIONS = Path(__file__).with_name("actions.txt")
 # "... and show me the result" says what becomes of an answer; it asks for nothing new.
 PRESENTING = frozenset(("display", "explain", "give", "inform", "list", "make", "outline", "provide", "show"))
-STARTING = ACTIONS - PRESENTING
 
 _QUOTED = re.compile(r"\"[^\"]*\"|`[^`]*`|(?<!\w)'[^']*'(?!\w)|\u201c[^\u201d]*\u201d|\u300c[^\u300d]*\u300d")
 _SENTENCE = re.compile(
@@ -169,7 +156,8 @@ def _cut(
 
 
 def _is_action(match: re.Match[str]) -> bool:
-    return match.group(1).casefold() in STARTING
+    word = match.group(1).casefold()
+    return word in words_in(ACTIONS) and word not in PRESENTING
 
 
 def _without_connective(clause: str) -> str:
@@ -179,4 +167,4 @@ def _without_connective(clause: str) -> str:
 def _begins_with_action(clause: str) -> bool:
     polite = _ASKING.match(clause)
     first = _FIRST_WORD.match(clause, polite.end() if polite else 0)
-    return first is not None and first.group(1).casefold() in ACTIONS
+    return first is not None and first.group(1).casefold() in words_in(ACTIONS)

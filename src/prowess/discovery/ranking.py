@@ -82,6 +82,9 @@ class ParsedRequest:
         self.request = request
         self._embed = embed
         self._weighed: list[tuple[Mask, bool, _Evidence]] = []
+        # Not cached properties: until Python 3.12 those lock, and all requests would wait for one encoder.
+        self._whole: _Text | None = None
+        self._in_needs: list[_Text] | None = None
 
     def remembered(self, searched: Mask, split: bool, weigh: Callable[[], _Evidence]) -> _Evidence:
         """What speaks for each row of what is searched; the same for a second search of the same rows."""
@@ -100,13 +103,20 @@ class ParsedRequest:
     def terms(self) -> list[str]:
         return self.corpus.words.terms(self.request)
 
-    @cached_property
+    @property
     def whole(self) -> _Text:
-        return self._texts([self.request], self._vectors([self.request]))[0]
+        if self._whole is None:
+            self._whole = self._texts([self.request], self._vectors([self.request]))[0]
+        return self._whole
 
-    @cached_property
+    @property
     def in_needs(self) -> list[_Text]:
         """The request as its needs, behind what they say together; nothing where it has only one."""
+        if self._in_needs is None:
+            self._in_needs = self._by_needs()
+        return self._in_needs
+
+    def _by_needs(self) -> list[_Text]:
         needs = Splitter(self.corpus.words.terms, MOST_NEEDS).split(self.request)
         if not needs:
             return []
@@ -118,8 +128,7 @@ class ParsedRequest:
     def go_by_words(self) -> None:
         """The embedder failed: what was read with it is read again without."""
         self._embed, self._weighed = None, []
-        self.__dict__.pop("whole", None)
-        self.__dict__.pop("in_needs", None)
+        self._whole = self._in_needs = None
 
     def _vectors(self, texts: Sequence[str]) -> Matrix | None:
         dense = self.corpus.dense

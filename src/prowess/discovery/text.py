@@ -7,26 +7,14 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from pathlib import Path
 
 from snowballstemmer import stemmer
 
 from prowess.types import Capability
+from prowess.word_lists import words_in
 
-_STOP_WORDS = """
-    a about above after again all also am an and any are aren't as at be because been before being below
-    between both but by can can't cannot could couldn't did didn't do does doesn't doing don't down during
-    each either else ever few for from further had has hasn't have haven't having he he's her here hers
-    herself hey hi hello him himself his how i i'd i'll i'm i've if in into is isn't it it's its itself just
-    let let's like may me might more most must my myself no nor not of off oh ok okay on once one only or
-    other our ours ourselves out over own per perhaps please quite rather really same shall she she'd should
-    shouldn't so some somebody someone something such than thank thanks that that's the their theirs them
-    themselves then there there's these they they're this those through to too under until up upon us very
-    via was wasn't we we'd we'll we're we've were what what's whatever when where where's whether which while
-    who who's whom whose why will with within without won't would wouldn't yes yet you you'd you'll you're
-    you've your yours yourself
-    able assist currently got help know looking need needs tell using want wanted wants wish
-"""
-STOP_WORDS = frozenset(_STOP_WORDS.split())
+STOP_WORDS = Path(__file__).with_name("stop_words.txt")
 
 _CHUNK = re.compile(r"[^\W_]+(?:['\u2019_-][^\W_]+)*")
 _PIECE = re.compile(r"[^\W_]+")
@@ -85,12 +73,12 @@ def _chunk_terms(chunk: str) -> Iterable[str]:
     if _CJK.search(chunk):
         return _cjk_terms(chunk.casefold())
     plain = _POSSESSIVE.sub("", chunk)
-    if plain.casefold().replace("\u2019", "'") in STOP_WORDS:
+    if plain.casefold().replace("\u2019", "'") in words_in(STOP_WORDS):
         return ()
     parts = [part.casefold() for piece in _PIECE.findall(plain) for part in _CASE_CHANGE.split(piece)]
     if len(parts) == 1:
         return _stemmed(parts)
-    kept = _stemmed(part for part in parts if part not in STOP_WORDS)
+    kept = _stemmed(part for part in parts if part not in words_in(STOP_WORDS))
     return [*kept, "".join(parts)[:_LONGEST_WORD]] if kept else ()
 
 

@@ -20,30 +20,30 @@ def parts_of(
     journal: Journal,
     catalogue: Catalogue,
     worlds: Worlds,
-    ways: EngineOptions,
+    options: EngineOptions,
     clock: Clock,
 ) -> TurnParts:
-    index = Index(database, ways.embedder or shipped, ways.discovery.collection_name, ways.presets)
+    index = Index(database, options.embedder or shipped, options.discovery.collection_name, options.presets)
     searching = Searching(index, worlds)
-    counted = counter(ways.exact_tokens)
-    card_ways = CardDependencies(
+    counted = counter(options.exact_tokens)
+    card_dependencies = CardDependencies(
         clock=clock,
         counter=counted,
         worlds=worlds,
         detail_of=catalogue.detail,
         embed=searching.embedding,
-        ids=ways.ids,
-        root=ways.root,
-        **ways.card_ways,
+        ids=options.ids,
+        root=options.root,
+        **options.card_dependencies,
     )
-    cards = CardService(CardHistory(database, journal, clock), ways.cards, card_ways)
+    cards = CardService(CardHistory(database, journal, clock), options.cards, card_dependencies)
     return TurnParts(searching, OfferBuilder(counted, catalogue.details, filtered), cards)
 
 
 def scratch_parts(
-    parts: TurnParts, database: Database, catalogue: Catalogue, worlds: Worlds, ways: EngineOptions
+    parts: TurnParts, database: Database, catalogue: Catalogue, worlds: Worlds, options: EngineOptions
 ) -> TurnParts:
     """The same with an index of its own, which is written nowhere: for turns on other worlds."""
-    index = Index(database, ways.embedder or shipped, "", ways.presets)
-    builder = OfferBuilder(counter(ways.exact_tokens), catalogue.details, filtered)
+    index = Index(database, options.embedder or shipped, "", options.presets)
+    builder = OfferBuilder(counter(options.exact_tokens), catalogue.details, filtered)
     return TurnParts(Searching(index, worlds), builder, parts.cards)

@@ -41,7 +41,7 @@ class SetResult:
 def benchmark(
     folder: Path,
     chosen: BenchmarkOptions,
-    ways: EngineOptions,
+    options: EngineOptions,
     clock: Clock,
     progress: Callable[[int, int], None],
 ) -> SetResult:
@@ -50,7 +50,7 @@ def benchmark(
     if not queries:
         raise SourceError(str(folder), f"has no queries of split {chosen.split!r}", "choose another --split")
     with tempfile.TemporaryDirectory(prefix="prowess-bench-") as place:
-        engine = _engine(labelled, Path(place), ways, clock)
+        engine = _engine(labelled, Path(place), options, clock)
         try:
             start = time.perf_counter()
             engine.sync(progress=lambda source, done, total: progress(done, total))
@@ -64,13 +64,13 @@ def benchmark(
     return SetResult(figures, {id: list(ids) for id, ids in measured.ranked.items()})
 
 
-def _engine(labelled: LabelledSet, place: Path, ways: EngineOptions, clock: Clock) -> Engine:
+def _engine(labelled: LabelledSet, place: Path, options: EngineOptions, clock: Clock) -> Engine:
     policy = place / "policy.yaml"
     policy.write_text(EVERYTHING, encoding="utf-8")
     # As a server's tools are read: their names in words too.
     tools = [replace(tool, display_name=display_name(tool.name)) for tool in labelled.capabilities]
     source = StaticSource(labelled.name, capabilities=tools, details=dict(labelled.details))
-    own = EngineOptions(discovery=ways.discovery, policy_files=(policy,), embedder=ways.embedder)
+    own = EngineOptions(discovery=options.discovery, policy_files=(policy,), embedder=options.embedder)
     return Engine(open_database("store.db", place), (source,), clock, {}, own)
 
 

@@ -98,12 +98,12 @@ class Selected:
 
 
 class CardService:
-    def __init__(self, history: CardHistory, config: CardsConfig, ways: CardDependencies) -> None:
-        scorers: dict[str, Scorer | None] = {RELEVANCE: None, "keyword": keyword, **ways.scorers}
+    def __init__(self, history: CardHistory, config: CardsConfig, dependencies: CardDependencies) -> None:
+        scorers: dict[str, Scorer | None] = {RELEVANCE: None, "keyword": keyword, **dependencies.scorers}
         check_names(config, scorers)
         self.history = history
         self.config = config
-        self.dependencies = ways
+        self.dependencies = dependencies
         self._scorers = scorers
         self._nothing = Injection(files=())
         self._meanings: Meanings | None = None
@@ -187,11 +187,11 @@ class CardService:
 
     def _completed(self, turn: Turn, session: str) -> Turn:
         """The turn with the messages and the session type that user code knows."""
-        ways = self.dependencies
-        if not turn.messages and ways.messages_of is not None:
-            turn = replace(turn, messages=tuple(ways.messages_of(session, self.config.messages)))
-        if session and ways.session_type_of is not None:
-            turn = replace(turn, session_type=ways.session_type_of(session))
+        dependencies = self.dependencies
+        if not turn.messages and dependencies.messages_of is not None:
+            turn = replace(turn, messages=tuple(dependencies.messages_of(session, self.config.messages)))
+        if session and dependencies.session_type_of is not None:
+            turn = replace(turn, session_type=dependencies.session_type_of(session))
         return turn
 
     def _scoring(self, variant: str, deck: _Deck, failed: Callable[[str, str], None]) -> Scoring:

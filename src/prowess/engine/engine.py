@@ -6,7 +6,7 @@ is in `namespaces/`, one noun each. What happens in a turn is in `turn.py`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from threading import Event
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, Unpack
@@ -93,6 +93,7 @@ class Engine:
 
     @cached_property
     def cards(self) -> "Cards":
+        """Just-in-time cards: what people read about them and say."""
         from prowess.engine.namespaces.cards import Cards  # numpy, at the first use
 
         return Cards(self.internals.parts.cards)
@@ -132,9 +133,10 @@ class Engine:
         """
         from prowess.engine import turn as turns  # numpy, at the first turn
 
-        asked = turns.as_turn(turn)
-        inner, world = self.internals, self.internals.world(asked.agent)
-        made = turns.offer(asked, world, inner.parts, inner.turn_options(options, on_failure, asked.agent))
+        asked, inner = turns.as_turn(turn), self.internals
+        chosen = turns.TurnOptions.of(inner.discovery, inner.options.ids, options, on_failure, asked.agent)
+        world = inner.worlds.now(asked.agent)
+        made = turns.offer(asked, world, inner.parts, chosen)
         inner.log.record(asked, world, made, inner.parts.cards)
         return made.offer
 
@@ -145,11 +147,12 @@ class Engine:
         profile: as an agent that had this profile, instead.
         """
         from prowess.engine.preview import Preview, with_profile  # numpy, at the first turn
+        from prowess.engine.turn import TurnOptions
 
-        world = self.internals.world(agent)
+        inner, world = self.internals, self.internals.world(agent)
         if profile:
             world, agent = with_profile(world, profile)
-        return Preview(world, agent, self.internals.parts, self.internals.turn_options)
+        return Preview(world, agent, inner.parts, partial(TurnOptions.of, inner.discovery, inner.options.ids))
 
     def check(
         self, agent: str, id: str, authenticated: bool = True, arguments: JsonObject | None = None

@@ -39,6 +39,8 @@ TRIGGER = "event:evolution:trigger"
 
 
 class EvolutionService:
+    """How good each agent is, what changed when, and the way back to what was better."""
+
     def __init__(
         self,
         database: Database,
@@ -59,7 +61,12 @@ class EvolutionService:
     def evaluate(
         self, agent: str, scores: Scores | None = None, snapshot: Snapshot | None = None
     ) -> Evaluation:
-        """Scores as given or as the journal has them; the snapshot as given or of what is active."""
+        """Measure an agent now: a new generation, a rollback, or nothing to note.
+
+        agent: the name of the agent.
+        scores: how good it is; without them, they are taken from the journal.
+        snapshot: what it has; without it, what is active now.
+        """
         _refuse_unnamed(agent)
         if scores is not None and not isinstance(scores, Scores):
             raise EvolutionError("scores", f"got {type(scores).__name__}", "give Scores, or none at all")
@@ -72,7 +79,13 @@ class EvolutionService:
         return evaluation
 
     def trigger(self, agent: str, trigger: str, reason: str, by: str) -> Evaluation:
-        """A transition that the host program asks for."""
+        """Have a transition happen that the host program asks for.
+
+        agent: the name of the agent.
+        trigger: its kind, such as "CapabilityGain".
+        reason: why, for people.
+        by: who decides; the journal names them.
+        """
         _refuse_unnamed(agent)
         setting = self._setting(agent, None)
         with self._database.writing() as transaction:
@@ -84,12 +97,24 @@ class EvolutionService:
         return evaluation
 
     def trigger_by_agent(self, agent: str, trigger: str, reason: str, by: str) -> Evaluation:
-        """A transition that an agent asks for, if policy lets it use `evolution:trigger`."""
+        """The same, asked for by an agent; raises Denied unless it may use `evolution:trigger`.
+
+        agent: the name of the agent.
+        trigger: its kind, such as "CapabilityGain".
+        reason: why, for people.
+        by: the agent that asks.
+        """
         given = {"agent": agent, "trigger": trigger, "reason": reason}
         self._use.check(self._worlds.now(by), by, TRIGGER, True, given)
         return self.trigger(agent, trigger, reason, by)
 
     def rollback(self, agent: str, to: int, by: str = "a person") -> Evaluation:
+        """Go back to an earlier generation: providers are switched as they were then.
+
+        agent: the name of the agent.
+        to: the number of the generation.
+        by: who decides; the journal names them.
+        """
         _refuse_unnamed(agent)
         setting = self._setting(agent, None)
         with self._database.writing() as transaction:
@@ -100,12 +125,23 @@ class EvolutionService:
         return evaluation
 
     def resume(self, agent: str, by: str = "a person") -> None:
+        """Let an agent that was stopped use things again.
+
+        agent: the name of the agent.
+        by: who decides; the journal names them.
+        """
         _refuse_unnamed(agent)
         with self._database.writing() as transaction:
             was = self._generations.resume(transaction, agent)
             self._journal.append(transaction, EvolutionResumed(was=was, by=by), agent)
 
     def set_params(self, agent: str, changes: JsonObject, by: str = "a person") -> Params:
+        """Change how an agent is measured; returns all of its parameters.
+
+        agent: the name of the agent.
+        changes: name -> value, such as {"alpha": 0.5}.
+        by: who decides; the journal names them.
+        """
         _refuse_unnamed(agent)
         with self._database.writing() as transaction:
             params = self._generations.set_params(transaction, agent, changes)
@@ -119,39 +155,80 @@ class EvolutionService:
             return self._generations.agents(transaction)
 
     def params(self, agent: str = DEFAULT_AGENT) -> Params:
+        """How an agent is measured.
+
+        agent: the name of the agent.
+        """
         with self._database.reading() as transaction:
             return self._generations.params(transaction, agent)
 
     def status(self, agent: str = DEFAULT_AGENT) -> Status:
+        """Where an agent stands: generation, scores, fitness, whether it is stopped.
+
+        agent: the name of the agent.
+        """
         with self._database.reading() as transaction:
             return self._generations.status(transaction, agent)
 
     def stopped(self, agent: str) -> str:
+        """Why an agent may use nothing; empty where it may.
+
+        agent: the name of the agent.
+        """
         with self._database.reading() as transaction:
             return self._generations.stopped(transaction, agent)
 
     def history(self, agent: str = DEFAULT_AGENT, limit: int = 50) -> tuple[Generation, ...]:
+        """The generations of an agent, the oldest first.
+
+        agent: the name of the agent.
+        limit: at most so many, the newest.
+        """
         with self._database.reading() as transaction:
             return self._generations.history(transaction, agent, limit)
 
     def rollbacks(self, agent: str = DEFAULT_AGENT, limit: int = 50) -> tuple[Generation, ...]:
+        """The generations that a rollback made, the oldest first.
+
+        agent: the name of the agent.
+        limit: at most so many, the newest.
+        """
         with self._database.reading() as transaction:
             return self._generations.rollbacks(transaction, agent, limit)
 
     def fitness(self, agent: str = DEFAULT_AGENT, limit: int = 100) -> tuple[Fitness, ...]:
+        """How fit an agent was at each evaluation, the oldest first.
+
+        agent: the name of the agent.
+        limit: at most so many, the newest.
+        """
         with self._database.reading() as transaction:
             return self._generations.fitness(transaction, agent, limit)
 
     def generation(self, agent: str, number: int) -> Generation:
+        """One generation of an agent.
+
+        agent: the name of the agent.
+        number: which one.
+        """
         with self._database.reading() as transaction:
             return self._generations.generation(transaction, agent, number)
 
     def difference(self, agent: str, before: int, after: int) -> GenerationDifference:
+        """What changed from one generation to another.
+
+        agent: the name of the agent.
+        before: the number of the earlier one.
+        after: the number of the later one.
+        """
         with self._database.reading() as transaction:
             return self._generations.difference(transaction, agent, before, after)
 
     def kept_off(self, agent: str) -> frozenset[str]:
-        """The providers that a person switched off: no rollback switches them on."""
+        """The providers that a person switched off: no rollback switches them on.
+
+        agent: the name of the agent.
+        """
         with self._database.reading() as transaction:
             return self._catalogue.decided_off(transaction, agent)
 
@@ -161,7 +238,11 @@ class EvolutionService:
             return tuple(damage.problem() for damage in self._generations.damaged(transaction))
 
     def repair(self, agent: str, by: str = "a person") -> Repaired:
-        """Put in order what cannot be read of an agent's evolution; nothing that can be read is lost."""
+        """Put in order what cannot be read of an agent's evolution; nothing that can be read is lost.
+
+        agent: the name of the agent.
+        by: who decides; the journal names them.
+        """
         _refuse_unnamed(agent)
         with self._database.writing() as transaction:
             done = self._generations.repair(transaction, agent)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from prowess.catalogue.catalogue import Catalogue
 from prowess.config import DiscoveryConfig, with_arguments
-from prowess.engine.options import EngineOptions, OnFailure
+from prowess.engine.options import EngineOptions
 from prowess.engine.replay import WorldReplays
 from prowess.engine.sync import OpenedGuard, Sync
-from prowess.engine.turn_log import TurnLog, owned
+from prowess.engine.turn_log import TurnLog
 from prowess.engine.use import UseCheck
 from prowess.engine.world import SourceSet, World, Worlds
 from prowess.evolution.generations import Generations
@@ -26,11 +26,10 @@ from prowess.policy.policy import Policy
 from prowess.sources.learned import LearnedProcedures
 from prowess.sources.source import Source
 from prowess.store.database import Database
-from prowess.types import DEFAULT_AGENT
 
 if TYPE_CHECKING:
     from prowess.discovery.search import Search
-    from prowess.engine.turn import TurnOptions, TurnParts
+    from prowess.engine.turn import TurnParts
 
 
 class Internals:
@@ -82,14 +81,6 @@ class Internals:
     def settings(self, given: Mapping[str, Any]) -> DiscoveryConfig:
         """What [discovery] says, with what a caller says instead."""
         return with_arguments(self.discovery, given) if given else self.discovery
-
-    def turn_options(
-        self, given: Mapping[str, Any], on_failure: OnFailure = "open", agent: str = DEFAULT_AGENT
-    ) -> "TurnOptions":
-        from prowess.engine.turn import TurnOptions  # numpy, at the first turn
-
-        id = owned(self.options.ids(), agent)
-        return TurnOptions(settings=self.settings(given), id=id, on_failure=on_failure)
 
     def search(self, world: World) -> "Search":
         """What can be searched in a world; vectors that are missing are made beside."""

@@ -36,7 +36,7 @@ class EngineOptions:
     exact_tokens: bool = True
     ids: Callable[[], str] = new_id
     cards: CardsConfig = field(default_factory=CardsConfig)
-    card_ways: Mapping[str, Any] = field(default_factory=dict)
+    card_dependencies: Mapping[str, Any] = field(default_factory=dict)
     """Further fields of `CardWays` that user code sets: scorers, session_type_of, messages_of, guard."""
     journal: JournalConfig = field(default_factory=JournalConfig)
     learning: LearningConfig = field(default_factory=LearningConfig)

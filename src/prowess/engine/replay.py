@@ -1,4 +1,4 @@
-"""What would be offered if other skills were relied on: the real turn on a changed world, recorded nowhere.
+"""What would be offered if other lessons were relied on: the real turn on a changed world, recorded nowhere.
 
 Above: the gates. Below: the turn. A replay has an index of its own over the same catalogue, because what is
 learnt changes what is searched; what requests mean is at hand, so that replaying takes no encoder.
@@ -42,7 +42,7 @@ class WorldReplays:
 
 
 class WorldReplay:
-    """A world in which exactly these skills are relied on, and others a moment later."""
+    """A world in which exactly these lessons are relied on, and others a moment later."""
 
     def __init__(self, world: World, parts: "TurnParts", settings: DiscoveryConfig) -> None:
         self._taken = world
@@ -106,7 +106,7 @@ class WorldReplay:
         return [(int(number), float(nearness[number])) for number in (-nearness).argsort()[:count]]
 
     def parts(self, id: str) -> tuple[str, ...]:
-        """What a capability brings: itself and, if it is a skill of several steps, all of them."""
+        """What a capability brings: itself and, if it is a lesson of several steps, all of them."""
         return (id, *self._steps.get(id, ()))
 
     def offered(self, request: str, agent: str) -> dict[str, float]:
@@ -125,7 +125,7 @@ class WorldReplay:
         return ranking(search, request, self._world.visible(agent).capabilities, DEPTH, True, self._settings)
 
     def score(self, ranked: Sequence[str], expected: Sequence[str]) -> float:
-        """NDCG@10; a skill of several steps stands for all of them."""
+        """NDCG@10; a lesson of several steps stands for all of them."""
         waiting, hits = set(expected), []
         for position, id in enumerate(ranked, 1):
             brought = waiting & set(self.parts(id))

@@ -5,20 +5,23 @@ run the same turn on another world and record nothing. Below: the stages. Everyt
 its world, so that an offer, the policy revision it names and its journal entry agree by construction.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from prowess.catalogue.view import View
-from prowess.config import DiscoveryConfig
+from prowess.config import DiscoveryConfig, with_arguments
 from prowess.discovery.ranking import ParsedRequest
 from prowess.discovery.search import Search
 from prowess.engine.cards import CardService, Selected
 from prowess.engine.options import OnFailure
 from prowess.engine.search import Searching, filtered, fitting, narrows, nearest
+from prowess.engine.turn_log import owned
 from prowess.engine.world import World
 from prowess.errors import ConfigError
 from prowess.prompt.builder import OfferBuilder, RenderedOffer
 from prowess.prompt.exclusions import NEAREST, Absence
-from prowess.types import PINNED, Hit, LeftOut, Message, Offer, Turn
+from prowess.types import DEFAULT_AGENT, PINNED, Hit, LeftOut, Message, Offer, Turn
 
 DISCOVERY = "discovery"
 
@@ -39,6 +42,15 @@ class TurnOptions:
     settings: DiscoveryConfig
     id: str
     on_failure: OnFailure = "open"
+
+    @classmethod
+    def of(
+        cls, usual: DiscoveryConfig, new_id: Callable[[], str], given: Mapping[str, Any],
+        on_failure: OnFailure = "open", agent: str = DEFAULT_AGENT,
+    ) -> "TurnOptions":  # fmt: skip
+        """What `[discovery]` says, with what a caller says instead, for a new offer to this agent."""
+        settings = with_arguments(usual, given) if given else usual
+        return cls(settings=settings, id=owned(new_id(), agent), on_failure=on_failure)
 
     def __post_init__(self) -> None:
         if self.on_failure not in ("open", "closed"):

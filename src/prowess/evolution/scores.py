@@ -23,11 +23,11 @@ class Scores:
     decimal point); what is held is the level.
     """
 
-    cognitive: float
-    behavioral: float
-    safety: float
-    autonomy: int
-    meta_learning: float
+    cognitive: float  # how well it reasons, from 0 to 1
+    behavioral: float  # how well it keeps to what it was asked, from 0 to 1
+    safety: float  # how safely it acts, from 0 to 1
+    autonomy: int  # how far it works alone: "L0" to "L5"
+    meta_learning: float  # how well it learns from what it did, from 0 to 1
 
     def __init__(
         self, cognitive: float, behavioral: float, safety: float, autonomy: float | str, meta_learning: float

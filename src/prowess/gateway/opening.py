@@ -10,7 +10,7 @@ from prowess.engine.engine import Engine
 from prowess.gateway.config_reload import Reloading
 from prowess.gateway.gateway import Gateway
 from prowess.gateway.upstreams import Upstreams
-from prowess.opening import now, owned, ways_of
+from prowess.opening import now, options_of, owned
 from prowess.sources.configured import configured_sources
 from prowess.store.database import Database
 from prowess.store.opening import driver
@@ -44,7 +44,7 @@ def opened(file: Path | None, store: str | None, environment: Mapping[str, str])
     upstreams = Upstreams(sources, settings.config.gateway)
     chosen = driver(url, settings.root, PATIENCE)
     database = Database(Unhurried(chosen) if isinstance(chosen, SQLite) else chosen)
-    ways = owned(ways_of(settings, environment, {}), settings, sources)
-    with Engine(database, upstreams.sources, now, environment, ways) as engine:
+    options = owned(options_of(settings, environment, {}), settings, sources)
+    with Engine(database, upstreams.sources, now, environment, options) as engine:
         reloading = Reloading(file, environment) if file else None
         yield Gateway(engine, upstreams, environment, settings.config.gateway, reloading)

@@ -17,6 +17,8 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
+from prowess.sources.mcp.repair import mended
+
 CHUNK = 256 * 1024
 BUFFERED = 32
 """Messages that may wait, so that reading, working and writing need not take turns."""
@@ -80,7 +82,8 @@ async def _read(descriptor: int, arriving: MemoryObjectSendStream[Incoming]) -> 
 
 def _parsed(line: bytes) -> Incoming:
     try:
-        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+        # Half a character, which no parser takes, costs that character and not the answer.
+        return SessionMessage(jsonrpc_message_adapter.validate_json(mended(line), by_name=False))
     except ValueError as error:
         return error
 

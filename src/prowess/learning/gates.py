@@ -1,4 +1,4 @@
-"""The results of gates, kept append-only: what was run for a skill, when, and what it found."""
+"""The results of gates, kept append-only: what was run for a lesson, when, and what it found."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ def keep(transaction: Transaction, lesson: str, result: SuiteResult) -> None:
 
 
 def of_skill(transaction: Transaction, lesson: str) -> tuple[SuiteResult, ...]:
-    """Everything that was run for a skill, oldest first."""
+    """Everything that was run for a lesson, oldest first."""
     rows = transaction.all(
         "SELECT record FROM skill_gate WHERE workspace = :workspace AND skill = :lesson ORDER BY number",
         lesson=lesson,

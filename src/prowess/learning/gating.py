@@ -1,8 +1,8 @@
 """Run the gates of skills: replay what worked, with and without them, and judge by requests of others.
 
-Above: learning in the engine, which keeps the results. Below: a trial, and the jury. Several skills may be
+Above: learning in the engine, which keeps the results. Below: a trial, and the jury. Several lessons may be
 gated in one batch. What the judges are better off without is taken out first; then each claim is judged,
-alone and within the batch, with it and without it. The rest are replayed together, and a skill that costs a
+alone and within the batch, with it and without it. The rest are replayed together, and a lesson that costs a
 request that worked is taken out too; what was taken out needlessly is put back.
 """
 
@@ -35,7 +35,7 @@ from prowess.learning.trial import Trial
 
 MOST_ROUNDS = 24
 MOST_RETURNS = 16
-"""How often everything that worked is replayed to put skills back."""
+"""How often everything that worked is replayed to put lessons back."""
 UNSETTLED = "the batch did not settle; gate it alone"
 DOUBTED = "what it gains may be chance, and no requests of others vouch for it"
 BETTER_WITHOUT = "the requests that judge it are answered better without it"
@@ -68,7 +68,7 @@ class Replay:
 
 @dataclass(slots=True)
 class _Batch:
-    """The skills that are gated together: those that are still in, and what took the others out."""
+    """The lessons that are gated together: those that are still in, and what took the others out."""
 
     running: dict[str, Lesson]
     verdicts: dict[str, SuiteResult]
@@ -82,7 +82,7 @@ class _Batch:
 
 
 def gate(lessons: Sequence[Lesson], court: GateContext, trial: Trial) -> tuple[Gated, ...]:
-    """Gate these skills together."""
+    """Gate these lessons together."""
     ids = {lesson.id for lesson in lessons}
     return _Gate(court, trial, [lesson for lesson in court.stable if lesson.id not in ids]).run(lessons)
 
@@ -136,7 +136,7 @@ class _Gate:
         return Replay(ranked, self._trial.score(ranked, judge.expected), offered)
 
     def _own(self, lesson: Lesson) -> tuple[SuiteRow, ...]:
-        """How a skill's own requests are answered now."""
+        """How a lesson's own requests are answered now."""
         agent = lesson.agents[0] if lesson.agents else "default"
         rows = []
         for span in distinct(lesson.examples):
@@ -151,7 +151,7 @@ class _Gate:
     # --- the benchmark -----------------------------------------------------------------------
 
     def _sort_out(self, batch: _Batch) -> None:
-        """Take out skills without which the judges of their claim, and those it stands before, do better."""
+        """Take out lessons without which the judges of their claim, and those it stands before, do better."""
         several = [claim for claim in claims_of(batch.running.values()) if len(claim.lessons) > 1]
         if not several:
             return
@@ -300,7 +300,7 @@ class _Gate:
         return bool(cost)
 
     def _lost(self, running: Mapping[str, Lesson], numbers: Sequence[int]) -> Iterator[tuple[int, Replay]]:
-        """Which of these requests worked and fail with these skills, each as it goes now."""
+        """Which of these requests worked and fail with these lessons, each as it goes now."""
         self._rely_on(running.values())
         for done, number in enumerate(numbers if running else ()):
             self._court.progress(done, len(numbers))
@@ -343,7 +343,7 @@ class _Gate:
     def _regression(
         self, without: Sequence[SuiteRow], own: Sequence[SuiteRow], others: Sequence[SuiteRow]
     ) -> SuiteResult:
-        """A skill's own requests, and what worked before; and what its own would be without it."""
+        """A lesson's own requests, and what worked before; and what its own would be without it."""
         rows, removed = [], []
         for before, now in zip(without, own, strict=True):
             as_good = now.after >= before.after - HARDLY or now.ok

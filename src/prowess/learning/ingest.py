@@ -1,4 +1,4 @@
-"""From the journal to skills and gaps, in portions that each are one short transaction.
+"""From the journal to lessons and gaps, in portions that each are one short transaction.
 
 Above: learning in the engine. Below: the parts of learning, none of which knows the journal or the clock.
 """
@@ -25,7 +25,7 @@ SKILL, GAP = "skill", "gap"
 
 @dataclass(frozen=True, slots=True)
 class LearningReport:
-    """What a reading changed: the ledger of each request that came to something, skills and gaps."""
+    """What a reading changed: the ledger of each request that came to something, lessons and gaps."""
 
     ledgers: tuple[SkillLedger, ...] = ()
     lessons: tuple[Lesson, ...] = ()
@@ -53,7 +53,7 @@ def give_up(transaction: Transaction, before: str, most: int) -> tuple[int, tupl
 
 
 def count_due(transaction: Transaction, most: int) -> LearningReport | None:
-    """Count some of the skills and gaps anew that something was learnt about; nothing when none is left."""
+    """Count some of the lessons and gaps anew that something was learnt about; nothing when none is left."""
     due = memory.due(transaction, most)
     if not due:
         return None
@@ -70,7 +70,7 @@ def count_due(transaction: Transaction, most: int) -> LearningReport | None:
 
 
 def together(parts: Iterable[LearningReport]) -> LearningReport:
-    """What several portions changed, each skill and gap as the last one left it."""
+    """What several portions changed, each lesson and gap as the last one left it."""
     ledgers: dict[str, SkillLedger] = {}
     lessons: dict[str, Lesson] = {}
     gaps: dict[str, Gap] = {}
@@ -206,7 +206,7 @@ def _count_skill(transaction: Transaction, lesson: Lesson) -> Lesson | None:
 
 
 def _supersede(transaction: Transaction, changed: Sequence[Lesson]) -> list[Lesson]:
-    """Stable skills whose requests something else that was used now answers better, and so says each."""
+    """Stable lessons whose requests something else that was used now answers better, and so says each."""
     turned = []
     for lesson in lessons.every(transaction, "stable") if changed else ():
         why = "" if lesson.proposal else superseded(lesson, changed)

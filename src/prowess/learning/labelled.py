@@ -1,6 +1,6 @@
-"""Which requests may judge which skills, and which skill answers for a request that was lost. Pure.
+"""Which requests may judge which lessons, and which lesson answers for a request that was lost. Pure.
 
-Above: the gates, which replay requests. Below: values. Skills that teach one method by the same agents
+Above: the gates, which replay requests. Below: values. Lessons that teach one method by the same agents
 stand or fall together: they are one claim, and what one agent claims is not vouched for by another's.
 """
 
@@ -39,7 +39,7 @@ class LabelledRequest:
 
 @dataclass(frozen=True, slots=True)
 class LessonGroup:
-    """Skills that say of one method, by the same agents, what it answers."""
+    """Lessons that say of one method, by the same agents, what it answers."""
 
     method: str
     agents: tuple[str, ...]
@@ -55,7 +55,7 @@ class LessonGroup:
 
 
 def divided(lesson: Lesson, seen: Sequence[Demonstration], others_only: bool) -> Lesson:
-    """The skill as some of its requests teach it, so that the others are left to judge it.
+    """The lesson as some of its requests teach it, so that the others are left to judge it.
 
     Where others must judge, every other agent that showed it teaches; else all but every third request does.
     Too few of them stay as they are: then only requests from elsewhere can judge.
@@ -88,7 +88,7 @@ def claims_of(lessons: Iterable[Lesson]) -> tuple[LessonGroup, ...]:
 def uncontested(
     lessons: Iterable[Lesson], judges: Sequence[LabelledRequest], same: Same
 ) -> tuple[Lesson, ...]:
-    """Skills with the requests that teach: none that something else was said to answer, whoever said so.
+    """Lessons with the requests that teach: none that something else was said to answer, whoever said so.
 
     Saying it in other words does not help: what others asked in nearly the same meaning counts as well,
     unless a request that the method is known to answer is as near.
@@ -140,7 +140,7 @@ def may_judge(
             return False
         if claim.wanted <= set(judge.expected):
             return normalised(judge.request) not in learned_from
-        # What others had answered otherwise speaks against a skill that claims the same words.
+        # What others had answered otherwise speaks against a lesson that claims the same words.
         return bool(judge.told_by) and any(alike(judge.request, span) for span in claim.examples)
 
     return judges
@@ -156,7 +156,7 @@ class Lost:
 
 
 def to_blame(lost: Lost, running: Mapping[str, Lesson], near: Near, most: int = 1) -> set[str]:
-    """The skills whose method passed what was right, so many of them, the nearest first."""
+    """The lessons whose method passed what was right, so many of them, the nearest first."""
     expected, now = lost.judge.expected, lost.after
     last = max((now.index(id) if id in now else len(now)) for id in expected)
     above = [s for s in running.values() if s.method in now[:last] and s.method not in expected]

@@ -1,4 +1,4 @@
-"""What should be kept, and what can still not be done: skills and gaps, gated and decided.
+"""What should be kept, and what can still not be done: lessons and gaps, gated and decided.
 
 Above: the engine and the faces. Below: the parts of learning. Every change is one transaction with its
 entry in the journal; nothing is promoted by itself.
@@ -50,7 +50,7 @@ from prowess.types import DEFAULT_AGENT, Head
 ABANDONED_AFTER = timedelta(hours=1)
 PORTION = 200
 COUNTED_AT_ONCE = 10
-"""How many entries of the journal, and how many skills and gaps, one transaction deals with."""
+"""How many entries of the journal, and how many lessons and gaps, one transaction deals with."""
 MOST_JUDGES = 2000
 MOST_LABELLED = 5000
 DECIDED = {"stable": SkillPromoted, "deprecated": SkillDeprecated, "retired": SkillRetired}
@@ -65,6 +65,8 @@ def located(config: LearningConfig, root: Path) -> LearningConfig:
 
 
 class Learning:
+    """What is learnt from use: lessons, which people promote after their gates, and gaps."""
+
     def __init__(
         self, database: Database, journal: Journal, config: LearningConfig, clock: Callable[[], datetime],
         trials: Trials, closing_of: ClosingOf,
@@ -78,10 +80,14 @@ class Learning:
 
     @property
     def on(self) -> bool:
+        """Whether anything is learnt: `[learning] mode`."""
         return self._config.mode == "accumulate"
 
     def learn(self, by: str = "") -> LearningReport:
-        """Read what happened since the last time; nothing at all while learning is off."""
+        """Read what happened since the last time; nothing at all while learning is off.
+
+        by: who asks for it; named in the journal.
+        """
         if not self.on:
             return LearningReport()
         before = stamp(self._clock() - ABANDONED_AFTER)
@@ -132,7 +138,10 @@ class Learning:
         return LearningReport(tuple(ledgers))
 
     def ledger(self, offer: str) -> SkillLedger:
-        """What one request demonstrated."""
+        """What one request demonstrated.
+
+        offer: the id of the offer.
+        """
         self._needs_to_be_on()
         with self._database.reading() as transaction:
             found = ledger_of(transaction, offer)
@@ -143,24 +152,42 @@ class Learning:
     # --- looking -----------------------------------------------------------------------------
 
     def lessons(self, status: str = "") -> tuple[Lesson, ...]:
+        """What was learnt: which capability answers which requests.
+
+        status: only these: "proposed", "stable", "deprecated" or "retired"; empty for all.
+        """
         with self._database.reading() as transaction:
             return lessons.every(transaction, status)
 
     def lesson(self, id: str) -> Lesson:
+        """One lesson.
+
+        id: of the lesson.
+        """
         with self._database.reading() as transaction:
             return lessons.get(transaction, id)
 
     def results(self, id: str) -> tuple[SuiteResult, ...]:
-        """Everything the gates of a skill ever measured, oldest first."""
+        """Everything the gates of a lesson ever measured, oldest first.
+
+        id: of the lesson.
+        """
         with self._database.reading() as transaction:
             return gates.of_skill(transaction, lessons.get(transaction, id).id)
 
     def gaps(self, closed: bool = False) -> tuple[Gap, ...]:
-        """What was needed and not answered, the most worth closing first."""
+        """What was needed and not answered, the most worth closing first.
+
+        closed: those that were closed, too.
+        """
         with self._database.reading() as transaction:
             return ranked(curriculum.every(transaction, closed), self._clock())
 
     def gap(self, id: str) -> Gap:
+        """One gap.
+
+        id: of the gap.
+        """
         with self._database.reading() as transaction:
             return curriculum.get(transaction, id)
 
@@ -181,7 +208,11 @@ class Learning:
         return self._closing_of(span, agent, failed)
 
     def close_gap(self, id: str, by: str) -> Gap:
-        """A person says that a gap needs nothing more; met again, it opens again."""
+        """A person says that a gap needs nothing more; met again, it opens again.
+
+        id: of the gap.
+        by: who decides; the journal names them.
+        """
         with self._database.writing() as transaction:
             gap = curriculum.get(transaction, id)
             closed = replace(gap, closed_by=by, closed_at=stamp(self._clock()))
@@ -192,7 +223,12 @@ class Learning:
     # --- gates -------------------------------------------------------------------------------
 
     def propose(self, document: bytes, place: str, by: str) -> Lesson:
-        """Take a suggestion from outside; it starts where every skill starts, and proves nothing."""
+        """Take a suggestion from outside; it starts where every lesson starts, and proves nothing.
+
+        document: the proposal, as JSON.
+        place: where it came from, for messages.
+        by: who suggests it.
+        """
         self._needs_to_be_on()
         proposal = read_proposal(document, place)
         spans = tuple(redacted(span) for span in proposal.spans if span.strip())[: lessons.MOST_SPANS]
@@ -208,7 +244,12 @@ class Learning:
         return made
 
     def gate(self, *ids: str, progress: Progress = silent, by: str = "a person") -> tuple[Gated, ...]:
-        """Really run the gates of these skills, together, and keep what they measured."""
+        """Really run the gates of these lessons, together, and keep what they measured.
+
+        ids: of the lessons.
+        progress: called with (done, total).
+        by: who decides; the journal names them.
+        """
         self._needs_to_be_on()
         with self._database.reading() as transaction:
             chosen = [lessons.get(transaction, id) for id in ids]
@@ -226,7 +267,7 @@ class Learning:
         return results
 
     def _divided(self, transaction: Transaction, lesson: Lesson, judges: Sequence[LabelledRequest]) -> Lesson:
-        """The skill as it is gated: all of it teaches where people labelled enough requests about it."""
+        """The lesson as it is gated: all of it teaches where people labelled enough requests about it."""
         labelled = sum(lesson.method in judge.expected for judge in judges if not judge.told_by)
         if labelled >= FEWEST_JUDGES:
             return lesson
@@ -253,7 +294,7 @@ class Learning:
             current,
             has_tests=result.tests.clears,
             has_benchmark_delta=result.benchmark.clears,
-            # A stable skill keeps teaching what it was promoted with until it is promoted anew.
+            # A stable lesson keeps teaching what it was promoted with until it is promoted anew.
             examples=current.examples if current.status == "stable" else result.examples,
         )
         lessons.keep(transaction, gated)
@@ -291,7 +332,11 @@ class Learning:
     # --- deciding ----------------------------------------------------------------------------
 
     def promote(self, id: str, by: str) -> Lesson:
-        """Rely on a skill from the next sync on; only a person may say so, and only after its gates."""
+        """Rely on a lesson from the next sync on; only a person may say so, and only after its gates.
+
+        id: of the lesson.
+        by: who decides; the journal names them.
+        """
         self._needs_to_be_on()
         with self._database.writing() as transaction:
             lesson = lessons.get(transaction, id)
@@ -307,17 +352,27 @@ class Learning:
     def promote_all(self) -> tuple[Lesson, ...]:
         """Promote whatever has passed its gates, where the configuration says that nobody need be asked."""
         if not self._config.auto:
-            remedy = "set auto = true in [learning], or name the skill: prowess lessons promote ID"
+            remedy = "set auto = true in [learning], or name the lesson: prowess lessons promote ID"
             raise LearningError("promotion", "nothing is promoted without a person here", remedy)
         ready = [lesson for lesson in self.lessons("proposed") if lesson.promotable]
         return tuple(self.promote(lesson.id, "the auto policy") for lesson in ready)
 
     def deprecate(self, id: str, by: str, reason: str = "") -> Lesson:
-        """Rely on a skill no more; it may be gated and promoted again."""
+        """Rely on a lesson no more; it may be gated and promoted again.
+
+        id: of the lesson.
+        by: who decides; the journal names them.
+        reason: why, for people.
+        """
         return self._withdraw(id, "deprecated", by, reason)
 
     def retire(self, id: str, by: str, reason: str = "") -> Lesson:
-        """Withdraw a skill for good; its history stays."""
+        """Withdraw a lesson for good; its history stays.
+
+        id: of the lesson.
+        by: who decides; the journal names them.
+        reason: why, for people.
+        """
         return self._withdraw(id, "retired", by, reason)
 
     def _withdraw(self, id: str, status: SkillStatus, by: str, reason: str) -> Lesson:

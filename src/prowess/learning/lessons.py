@@ -1,6 +1,6 @@
-"""Skills that gather over requests: what worked, for whom, how often, and what it may be used for.
+"""Lessons that gather over requests: what worked, for whom, how often, and what it may be used for.
 
-Above: the engine. Below: the store, whose table of skills this module owns. What is counted comes from
+Above: the engine. Below: the store, whose table of lessons this module owns. What is counted comes from
 memory; what changes a status comes from promotion. Nothing is ever deleted.
 """
 
@@ -65,7 +65,7 @@ class Lesson:
 
 
 def skill_for(transaction: Transaction, method: str, span: str, create: bool) -> Lesson | None:
-    """The skill of this method whose requests are like this one; a new one where there is none."""
+    """The lesson of this method whose requests are like this one; a new one where there is none."""
     held = [lesson for lesson in of_method(transaction, method) if not lesson.steps]
     for lesson in held:
         if any(alike(span, known) for known in lesson.spans[:8]):
@@ -85,7 +85,7 @@ def skill_of_steps(transaction: Transaction, steps: tuple[str, ...]) -> Lesson:
 
 
 def counted(lesson: Lesson, seen: Sequence[Demonstration]) -> Lesson:
-    """The skill with what memory holds for it, the newest first."""
+    """The lesson with what memory holds for it, the newest first."""
     good = [each for each in seen if each.ok]
     return replace(
         lesson,
@@ -101,7 +101,7 @@ def counted(lesson: Lesson, seen: Sequence[Demonstration]) -> Lesson:
 
 
 def _turned(lesson: Lesson, seen: Sequence[Demonstration]) -> str:
-    """Whether the latest evidence speaks against a skill that is relied on."""
+    """Whether the latest evidence speaks against a lesson that is relied on."""
     latest = seen[:RECENT]
     if lesson.status != "stable" or len(latest) < FEWEST_RECENT:
         return lesson.proposal if lesson.status == "stable" else ""
@@ -140,7 +140,7 @@ def find(transaction: Transaction, id: str) -> Lesson | None:
 
 
 def get(transaction: Transaction, id: str) -> Lesson:
-    """The skill of this id, or of the only id that begins so."""
+    """The lesson of this id, or of the only id that begins so."""
     known = find(transaction, id)
     if known is not None:
         return known

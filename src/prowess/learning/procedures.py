@@ -1,4 +1,4 @@
-"""What discovery is taught by skills that are relied on: requests as examples, and steps as capabilities."""
+"""What discovery is taught by lessons that are relied on: requests as examples, and steps as capabilities."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -34,6 +34,6 @@ def procedures_of(lessons: Sequence[Lesson]) -> tuple[Procedure, ...]:
 def with_procedures(
     capabilities: Mapping[str, Capability], procedures: Mapping[str, Capability]
 ) -> dict[str, Capability]:
-    """What exists, with skills of several steps on trial, and without those that are not."""
+    """What exists, with lessons of several steps on trial, and without those that are not."""
     kept = {id: c for id, c in capabilities.items() if c.provider != NAME or id in procedures}
     return {**kept, **procedures}

@@ -1,4 +1,4 @@
-"""What must hold before a skill is relied on: suites that really ran, and what they found. Pure.
+"""What must hold before a lesson is relied on: suites that really ran, and what they found. Pure.
 
 Above: the engine, which replays requests and keeps the results. Below: values. A proposal names what it
 proposes and nothing else: results come only from runs, carry their command, counts, digest and time, and
@@ -103,7 +103,7 @@ class Gated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """A skill somebody suggests: requests, and what should answer them."""
+    """A lesson somebody suggests: requests, and what should answer them."""
 
     method: str
     spans: tuple[str, ...]
@@ -116,7 +116,7 @@ def digest_of(*parts: object) -> str:
 def regression_result(
     own: Sequence[SuiteRow], others: Sequence[SuiteRow], without: Sequence[SuiteRow], command: str, at: str
 ) -> SuiteResult:
-    """The regression suite: the skill's own requests, everything that worked, and the proof by removal."""
+    """The regression suite: the lesson's own requests, everything that worked, and the proof by removal."""
     rows = (*own, *others)
     passed = sum(row.ok for row in rows)
     why = "" if own else "it has no request of its own to replay"
@@ -134,7 +134,7 @@ def benchmark_result(
     """The benchmark: requests it was not learned from, with and without it.
 
     `beside` are requests meant for others that it stands, or stood, in the way of: what they gain counts,
-    and what they lose where that is more than chance; but a skill must gain on its own requests first.
+    and what they lose where that is more than chance; but a lesson must gain on its own requests first.
     `bar` is the least gain and the fewest judges; `ran` is the command and the time.
     """
     (min_gain, fewest), (command, at) = bar, ran

@@ -1,4 +1,4 @@
-"""What gates need of a replay: turns as they would be if other skills were relied on."""
+"""What gates need of a replay: turns as they would be if other lessons were relied on."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -7,7 +7,7 @@ from prowess.learning.lessons import Lesson
 
 
 class Trial(Protocol):
-    """A world in which exactly these skills are relied on, and others a moment later."""
+    """A world in which exactly these lessons are relied on, and others a moment later."""
 
     def prepare(
         self, requests: Sequence[str], lessons: Sequence[Lesson], progress: Callable[[int, int], None]
@@ -26,7 +26,7 @@ class Trial(Protocol):
         """The prepared requests that are nearest to a request, by number, each with how near it is."""
 
     def parts(self, id: str) -> tuple[str, ...]:
-        """What a capability brings: itself and, if it is a skill of several steps, all of them."""
+        """What a capability brings: itself and, if it is a lesson of several steps, all of them."""
 
     def offered(self, request: str, agent: str) -> dict[str, float]:
         """What is offered, each with its relevance, best first."""
@@ -35,7 +35,7 @@ class Trial(Protocol):
         """What `rank` gives in this world."""
 
     def score(self, ranked: Sequence[str], expected: Sequence[str]) -> float:
-        """NDCG@10; a skill of several steps stands for all of them."""
+        """NDCG@10; a lesson of several steps stands for all of them."""
 
 
 class Trials(Protocol):

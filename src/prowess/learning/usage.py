@@ -42,7 +42,7 @@ def usage(
     view: View, offered: Mapping[str, int], tried: Mapping[str, Sequence[int]],
     cost: Callable[[Capability], int],
 ) -> tuple[UsageLine, ...]:  # fmt: skip
-    """A line for each provider and for each skill, the most expensive first."""
+    """A line for each provider and for each lesson, the most expensive first."""
     groups: dict[tuple[Literal["provider", "skill"], str], list[Capability]] = {}
     for capability in view.capabilities.values():
         groups.setdefault(("provider", capability.provider), []).append(capability)

@@ -33,7 +33,7 @@ class Requested(NamedTuple):
 
 
 class Demonstration(NamedTuple):
-    """One demonstration of a skill, or one time a gap was met."""
+    """One demonstration of a lesson, or one time a gap was met."""
 
     ok: bool
     at: str
@@ -182,7 +182,7 @@ def abandoned(transaction: Transaction, before: str, most: int) -> tuple[str, ..
 
 
 def owe(transaction: Transaction, found: Iterable[tuple[str, str, str]]) -> None:
-    """Note what is to be counted anew: whether it is a skill or a gap, its id, and what is known of it."""
+    """Note what is to be counted anew: whether it is a lesson or a gap, its id, and what is known of it."""
     transaction.many(
         "INSERT INTO learning_due (workspace, kind, id, record) VALUES (:workspace, :kind, :id, :record)"
         " ON CONFLICT (workspace, kind, id) DO NOTHING",
@@ -233,7 +233,7 @@ def credit(transaction: Transaction, offer: str, capability: str, lesson: str, s
 
 
 def credit_steps(transaction: Transaction, offer: str, lesson: str, seen: Demonstration) -> str:
-    """Count a whole request for a skill of several steps; returns the one it counted for before."""
+    """Count a whole request for a lesson of several steps; returns the one it counted for before."""
     row = transaction.one(
         "SELECT skill FROM learning_steps WHERE workspace = :workspace AND offer = :offer", offer=offer
     )
@@ -247,7 +247,7 @@ def credit_steps(transaction: Transaction, offer: str, lesson: str, seen: Demons
 
 
 def demonstrations(transaction: Transaction, lesson: str) -> tuple[Demonstration, ...]:
-    """What counts for a skill, the newest first."""
+    """What counts for a lesson, the newest first."""
     rows = transaction.all(
         "SELECT ok, at, agent, span FROM learning_attempt"
         " WHERE workspace = :workspace AND skill = :lesson AND denied = ''"
@@ -270,7 +270,7 @@ def meetings(transaction: Transaction, gap: str) -> tuple[Met, ...]:
 
 
 def worked_in_steps(transaction: Transaction, most: int) -> tuple[tuple[str, str, str], ...]:
-    """Requests that took several steps, the newest first: span, agent and the skill of those steps."""
+    """Requests that took several steps, the newest first: span, agent and the lesson of those steps."""
     rows = transaction.all(
         "SELECT span, agent, skill FROM learning_steps"
         " WHERE workspace = :workspace AND ok = 1 ORDER BY at DESC, offer LIMIT :most",

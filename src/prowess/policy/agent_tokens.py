@@ -63,6 +63,8 @@ class Binds(Protocol):
 
 
 class AgentTokens:
+    """What proves over HTTP that somebody is an agent."""
+
     def __init__(self, database: Database, journal: Journal, clock: Clock, binds: Binds) -> None:
         self._database = database
         self._journal = journal
@@ -70,6 +72,11 @@ class AgentTokens:
         self._binds = binds
 
     def issue(self, agent: str, lasts: timedelta = LASTS) -> IssuedToken:
+        """Make a token; its text is in the answer and nowhere else.
+
+        agent: who it is for.
+        lasts: until when it is valid, from now.
+        """
         id, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
         now = self._clock()
         token = Token(id=id, agent=agent, issued_at=stamp(now), expires_at=stamp(now + lasts))
@@ -86,6 +93,10 @@ class AgentTokens:
         return IssuedToken(token, f"{PREFIX}_{id}_{secret}")
 
     def revoke(self, id: str) -> Token:
+        """Make a token worthless at once.
+
+        id: of the token, as `list` names it.
+        """
         with self._database.writing() as transaction:
             row = transaction.one(f"{SELECT} AND id = :id", id=id)
             if row is None:
@@ -101,16 +112,21 @@ class AgentTokens:
             return Token(id=id, agent=row[1], issued_at=row[2], expires_at=row[3], revoked_at=row[4] or now)
 
     def list(self) -> tuple[Token, ...]:
+        """Every token, also those that have ended; without their texts."""
         with self._database.reading() as transaction:
             rows = transaction.all(f"{SELECT} ORDER BY agent, issued_at, id")
         return tuple(Token(**dict(zip(Token.__dataclass_fields__, row, strict=True))) for row in rows)
 
     def any_valid(self) -> bool:
+        """Whether anybody could present one."""
         now = stamp(self._clock())
         return any(not token.revoked_at and token.expires_at > now for token in self.list())
 
     def holder(self, text: str) -> str:
-        """The agent this token proves, or nothing."""
+        """The agent this token proves, or nothing.
+
+        text: the token, as it was presented.
+        """
         parts = SHAPE.match(text)
         if parts is None:
             return ""

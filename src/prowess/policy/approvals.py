@@ -183,11 +183,13 @@ def answer(transaction: Transaction, id: str, said: "ApprovalAnswer", now: datet
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalAnswer:
-    yes: bool
-    by: str
-    note: str = ""
-    holds: timedelta = HOLDS
-    scope: Scope = "once"
+    """What a person says to a question."""
+
+    yes: bool  # or no
+    by: str  # who says so; the journal names them
+    note: str = ""  # what they want to add
+    holds: timedelta = HOLDS  # for how long
+    scope: Scope = "once"  # one use; "repeat": these arguments again and again; "any": any arguments
 
 
 def approvals(transaction: Transaction, now: datetime, every: bool = False) -> tuple[Approval, ...]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from prowess.errors import PolicyError
-from prowess.policy.builtin_grants import BASE, GRANTS, PLACE
+from prowess.policy.builtin_grants import BASE, PLACE, builtin_grants
 from prowess.policy.documents import convert, read_document, unknown_key
 from prowess.policy.grants import Grant, parse_grant
 from prowess.policy.profiles import Profile, ProfileText, parse_profile
@@ -52,12 +52,12 @@ def read_definitions(path: Path) -> PolicyDefinitions:
 
 
 def builtin() -> PolicyDefinitions:
-    return define({"grants": GRANTS}, PLACE)
+    return define({"grants": builtin_grants()}, PLACE)
 
 
 def base_alone() -> PolicyDefinitions:
     """What remains when the policy cannot be used."""
-    return define({"grants": {BASE: GRANTS[BASE]}}, PLACE)
+    return define({"grants": {BASE: builtin_grants()[BASE]}}, PLACE)
 
 
 def merged(parts: Iterable[PolicyDefinitions]) -> PolicyDefinitions:

@@ -22,6 +22,11 @@ def silent(done: int, total: int) -> None:
 
 
 class Source(Protocol):
+    """What a sync reads. Write your own with a `name`, a `kind` and `read`, and hand it to `prowess.open`.
+
+    `read` is given the stamp of every entry that is already known, by place, and need not read those again.
+    """
+
     @property
     def name(self) -> str: ...
 

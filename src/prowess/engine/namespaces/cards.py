@@ -53,7 +53,7 @@ class Cards:
     def read_reference(self, path: str = "") -> str:
         """Answer a model's call of `read_reference`: the deep reference, which is never loaded by itself.
 
-        path: one of the files `[cards] reference` names; empty for the first.
+        path: one of the files, or in one of the folders, of `[cards] reference`; empty for the first.
         """
         service = self._service
         given = service.dependencies

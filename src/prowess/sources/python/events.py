@@ -43,7 +43,14 @@ def event_handler(
     requires_auth: bool = False,
     resource_intensive: bool = False,
 ) -> Callable[[_Function], _Function]:
-    """Mark a function as the handler of an event."""
+    """Mark a function as the handler of an event.
+
+    event: its name, such as "message:publish".
+    capability: the grant it belongs to, such as "agent_messaging".
+    description: what it does, where the docstring is not meant.
+    requires_auth: only for agents of which it is certain who they are.
+    resource_intensive: counted against the limits of the agent's profile.
+    """
     mark = EventMark(
         event=event,
         capability=capability,

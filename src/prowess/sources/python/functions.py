@@ -58,7 +58,15 @@ def tool(
     category: str = "",
     side_effects: bool | None = None,
 ) -> _Function | Callable[[_Function], _Function]:
-    """Mark a function as a tool: `@tool`, or `@tool(name=..., side_effects=False)`."""
+    """Mark a function as a tool: `@tool`, or `@tool(name=..., side_effects=False)`.
+
+    function: what is marked, where the decorator has no arguments.
+    name: its name, where the function's own is not meant.
+    description: what it does, where the docstring is not meant.
+    tags: words it is also found by.
+    category: what it is about, such as "mail".
+    side_effects: whether using it changes anything; without it, it is taken to.
+    """
     mark = ToolMark(name, description, tuple(tags), category, side_effects)
 
     def put(function: _Function) -> _Function:

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check train-check pins clean
+.PHONY: demo test quick check train-check pins clean
 
 # The project itself, with the parts a user of everything installs, at pinned versions. Its build fetches the
 # dashboard's scripts with npm; where there is none, with the one that a pinned Node from PyPI brings.
@@ -14,7 +14,12 @@ $(VENV)/.base: requirements.txt requirements-node.txt pyproject.toml hatch_build
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-# What the tests need beside it, PostgreSQL included.
+# What the quick tests need beside it.
+$(VENV)/.quick: requirements-quick.txt $(VENV)/.base
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-quick.txt
+	@touch $@
+
+# What all tests need beside it, PostgreSQL included.
 $(VENV)/.dev: requirements-dev.txt $(VENV)/.base
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
 	@touch $@
@@ -25,6 +30,10 @@ demo: $(VENV)/.base
 test: $(VENV)/.dev
 	@$(BIN)/python -m tests.support.chromium
 	$(BIN)/python -m pytest -n 2
+
+# The tests that need Python alone, for while you work; `make test` runs these, too.
+quick: $(VENV)/.quick
+	$(BIN)/python -m pytest -n 2 --quick -p no:schemathesis
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -13,6 +13,8 @@ import pytest
 from prowess.discovery.encoder import DIMENSIONS, SHIPPED, Encoder
 from prowess.errors import EncoderUnavailable
 
+pytestmark = pytest.mark.own_models
+
 
 @pytest.fixture(scope="module")
 def encoder() -> Encoder:

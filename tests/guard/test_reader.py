@@ -27,6 +27,7 @@ def reader() -> Reader:
     return found
 
 
+@pytest.mark.own_models
 def test_the_networks_ship_with_the_encoder_they_belong_to_and_keep_to_their_size() -> None:
     assert Reader.open() is not None
     assert sum(file.stat().st_size for file in SHIPPED.parent.iterdir()) < 27_000_000

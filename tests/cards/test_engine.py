@@ -7,6 +7,7 @@ import pytest
 
 from prowess.cards.card import Card, Guarded
 from prowess.config import CardProfileConfig
+from prowess.engine.namespaces.cards import Cards
 from prowess.errors import ConfigError, EncoderUnavailable, NotFound, SourceError
 from prowess.types import Message, Turn
 from tests.support.cards import (
@@ -186,7 +187,7 @@ def test_a_scorer_that_fails_is_journalled_and_the_other_cards_go_on(made: Any) 
     assert ids(cards.inject([], ASKED)) == ["token-economy"]
     (entry,) = cards.engine.journal.latest(type="cards.selected")
     assert entry.data["errors"] == ["card:calendar: the scorer answered 7.0, which is not in 0..1"]
-    assert cards.people.report()["errors"] == 1
+    assert Cards(cards).report()["errors"] == 1
 
 
 def test_whatever_goes_wrong_the_agent_starts_with_the_files_it_had(made: Any) -> None:
@@ -199,7 +200,7 @@ def test_whatever_goes_wrong_the_agent_starts_with_the_files_it_had(made: Any) -
     assert "no such session" in found.warnings[0]
     (entry,) = cards.engine.journal.latest(type="cards.failed")
     assert entry.data["error"] == "RuntimeError: no such session"
-    assert cards.people.report()["failures"] == 1
+    assert Cards(cards).report()["failures"] == 1
 
 
 def test_without_an_encoder_cards_go_by_words(made: Any) -> None:
@@ -249,10 +250,10 @@ def reference(made: Any, tmp_path: Path) -> Any:
 
 
 def test_the_reference_is_read_on_request_only(reference: Any) -> None:
-    assert reference.people.read_reference() == "The whole system."
-    assert reference.people.read_reference("docs/SYSTEM.md") == "The whole system."
-    assert reference.people.read_reference("docs/deep/routing.md") == "How routing works."
-    assert reference.people.read_reference("routing.md") == "How routing works."
+    assert Cards(reference).read_reference() == "The whole system."
+    assert Cards(reference).read_reference("docs/SYSTEM.md") == "The whole system."
+    assert Cards(reference).read_reference("docs/deep/routing.md") == "How routing works."
+    assert Cards(reference).read_reference("routing.md") == "How routing works."
     assert "whole system" not in reference.inject([AGENTS], ASKED).text
 
 
@@ -263,16 +264,16 @@ def test_the_reference_is_read_on_request_only(reference: Any) -> None:
 )  # fmt: skip
 def test_no_other_path_is_read(reference: Any, path: str) -> None:
     with pytest.raises((NotFound, SourceError)):
-        reference.people.read_reference(path)
+        Cards(reference).read_reference(path)
 
 
 # --- the tools -----------------------------------------------------------------------------------------
 
 
 def test_list_capabilities_names_every_card_by_priority(made: Any) -> None:
-    listed = made().people.list_capabilities()
+    listed = Cards(made()).list_capabilities()
     assert listed.index("**Token costs** (token-economy)") < listed.index("**Calendar** (calendar)")
 
 
 def test_the_baseline_names_the_cards(made: Any) -> None:
-    assert "Token costs, Calendar." in made().people.baseline()
+    assert "Token costs, Calendar." in Cards(made()).baseline()

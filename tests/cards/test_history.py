@@ -8,6 +8,7 @@ import pytest
 
 from prowess.cards.injection import BootstrapFile
 from prowess.engine.cards import CardService
+from prowess.engine.namespaces.cards import Cards
 from prowess.errors import NotFound, ProwessError
 from prowess.types import Outcome
 from tests.support.cards import AGENTS, ASKED, CALENDAR, ids, maker, text_of, turn
@@ -45,7 +46,7 @@ def test_49_turns_that_all_inject_do_not_stop_it_and_the_50th_does_o17(made: Any
     stopped = cards.inject([AGENTS], ASKED)
     assert stopped.files == (AGENTS,)
     assert stopped.held_back.startswith("kill switch: more than 30% of the turns of 24 h got a card")
-    assert cards.people.report()["stopped"]
+    assert Cards(cards).report()["stopped"]
 
 
 def test_exactly_30_percent_does_not_stop_it_and_more_does_o17(made: Any) -> None:
@@ -59,7 +60,7 @@ def test_the_switch_opens_when_the_rate_has_fallen_or_a_person_resumes(made: Any
     cards = made()
     run(cards, 20, 50)
     assert ids(cards.inject([], ASKED)) == []
-    cards.people.resume()
+    Cards(cards).resume()
     assert ids(cards.inject([], ASKED)) == ["token-economy"]
     run(cards, 19, 49)
     assert ids(cards.inject([], ASKED)) == []
@@ -120,7 +121,7 @@ def test_each_session_keeps_its_scorer_and_the_report_tells_them_apart(made: Any
     assert set(variants.values()) == {"relevance", "keyword"}
     again = {n: cards.inject([], ASKED, session=f"s{n}").variant for n in range(20)}
     assert again == variants
-    report = cards.people.report()["variants"]
+    report = Cards(cards).report()["variants"]
     assert report["relevance"]["turns"] + report["keyword"]["turns"] == 40
     assert made(experiment={"keyword": 1.0}).inject([], ASKED).variant == "keyword"
 
@@ -131,7 +132,7 @@ def test_outcomes_count_for_the_variant_of_their_turn_once(made: Any) -> None:
     for key in ("a", "a", "b"):
         ok = key == "a"
         cards.engine.record(Outcome(offer=found.id, capability="tool:x", ok=ok, key=key))
-    variant = cards.people.report()["variants"]["relevance"]
+    variant = Cards(cards).report()["variants"]["relevance"]
     assert (variant["outcomes"], variant["succeeded"], variant["success"]) == (2, 1, 0.5)
 
 
@@ -139,7 +140,7 @@ def test_the_report_counts_by_card_with_its_versions(made: Any) -> None:
     cards = made(text_of("token-economy", "[cost]", more="version: 1.2\n"), CALENDAR)
     cards.inject([], ASKED)
     cards.inject([], turn("good morning"))
-    report = cards.people.report()
+    report = Cards(cards).report()
     assert (report["turns"], report["injecting"], report["frequency"]) == (2, 1, 0.5)
     assert report["cards"]["card:token-economy"]["injected"] == 1
     assert report["cards"]["card:token-economy"]["versions"] == ["1.2"]
@@ -150,29 +151,29 @@ def test_the_report_counts_by_card_with_its_versions(made: Any) -> None:
 def test_right_and_wrong_become_accuracy_and_a_suggested_threshold(made: Any) -> None:
     cards = made()
     first, second = cards.inject([], ASKED), cards.inject([], turn("the cost of a token of love"))
-    cards.people.review(first.id, "token-economy", right=True)
-    cards.people.review(second.id, "card:token-economy", right=False)
-    cards.people.review(second.id, "calendar", right=True)
-    report = cards.people.report()
+    Cards(cards).review(first.id, "token-economy", right=True)
+    Cards(cards).review(second.id, "card:token-economy", right=False)
+    Cards(cards).review(second.id, "calendar", right=True)
+    report = Cards(cards).report()
     assert (report["reviewed"], report["accuracy"]) == (3, pytest.approx(0.6667, abs=1e-4))
     assert 0 < report["cards"]["card:token-economy"]["suggested_threshold"] <= 1
-    last = cards.people.recent(1)[0]
+    last = Cards(cards).recent(1)[0]
     assert last["relevant"] == {"card:token-economy": False, "card:calendar": False}
     with pytest.raises(NotFound):
-        cards.people.review("nothing", "calendar", right=True)
+        Cards(cards).review("nothing", "calendar", right=True)
 
 
 def test_fit_learns_from_reviews_when_a_person_asks_and_changes_what_is_injected(made: Any) -> None:
     cards = made()
     with pytest.raises(ProwessError, match="0 labels are too few"):
-        cards.people.fit()
+        Cards(cards).fit()
     wrong = [f"the cost of number {n}" for n in range(12)]
     for said in wrong:
         found = cards.inject([], turn(said))
         assert ids(found) == ["token-economy"]
-        cards.people.review(found.id, "token-economy", right=False)
+        Cards(cards).review(found.id, "token-economy", right=False)
     assert ids(cards.inject([], turn(wrong[0]))) == ["token-economy"]
-    done = cards.people.fit()
+    done = Cards(cards).fit()
     assert (done["labels"], done["before"]) == (12, 0.0)
     assert done["after"] > done["before"]
     assert ids(cards.inject([], turn(wrong[0]))) == []

@@ -14,7 +14,6 @@ from prowess.cards.selection import CardRules, Selection, select
 from prowess.config import CardsConfig
 from prowess.engine import Engine
 from prowess.engine.cards import CardDependencies, CardService
-from prowess.engine.namespaces.cards import Cards
 from prowess.sources.files.cards import CardFiles
 from prowess.testing import StaticSource, word_embedder
 from prowess.token_counts import Counter, estimate
@@ -117,7 +116,6 @@ def maker(open_engine: Callable[..., Engine]) -> Callable[..., CardService]:
         engine.sync()
         cards = carding(engine, CardsConfig(**keys), **(options or {}))
         cards.engine = engine  # type: ignore[attr-defined]
-        cards.people = Cards(cards)  # type: ignore[attr-defined]
         return cards
 
     return make

@@ -129,6 +129,7 @@ words = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(words, min_size=1, max_size=6), st.sampled_from([[], ["alpha"], ["alpha", "beta", "gamma"]]))
 def test_no_answer_to_an_agent_names_or_counts_what_it_is_denied(

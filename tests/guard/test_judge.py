@@ -172,6 +172,7 @@ def test_a_long_text_gives_a_bounded_number_of_windows() -> None:
     assert len(windows("One sentence. " * 50_000)) <= 48
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "flood",
     [

@@ -59,6 +59,7 @@ def test_others_write_while_a_sync_judges(
     engine.close()
 
 
+@pytest.mark.slow
 def test_others_write_while_vectors_are_made(store_url: str, tmp_path: Path) -> None:
     made: list[int] = []
 

@@ -157,6 +157,7 @@ def settled(rows: dict[str, list[Any]]) -> dict[str, list[Any]]:
     return {name: each for name, each in rows.items() if name not in ("vector", "encoding")}
 
 
+@pytest.mark.slow
 def test_nothing_of_one_workspace_shows_in_another(opened: Callable[[str, str], Engine]) -> None:
     bees, ants = opened("default", "bees"), opened("other", "ants")
     fill(bees, "bees")
@@ -178,6 +179,7 @@ def test_nothing_of_one_workspace_shows_in_another(opened: Callable[[str, str], 
     assert len(bees.journal.verify()) == len(ants.journal.verify()) == 6
 
 
+@pytest.mark.slow
 def test_what_is_undone_in_one_workspace_stays_in_another(opened: Callable[[str, str], Engine]) -> None:
     bees, ants = opened("default", "bees"), opened("other", "ants")
     fill(bees, "bees")

@@ -11,9 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 NEED_MORE = {"postgres_server", "postgres_databases", "postgres_url", "browser"}
 SLOW_FILE = re.compile(r"^pytestmark = (pytest\.mark\.slow|\[[^\]]*pytest\.mark\.slow)", re.MULTILINE)
+QUICK_EXAMPLES = 25
+"""How many examples a property is tried with in the quick lane; the full one has Hypothesis' own number."""
 
 STARTED = pytest.StashKey[list[str]]()
 
@@ -32,6 +35,8 @@ def pytest_configure(config: pytest.Config) -> None:
                 started.append(str(arguments[0]))
 
         sys.addaudithook(heard)
+        settings.register_profile("quick", max_examples=QUICK_EXAMPLES)
+        settings.load_profile("quick")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

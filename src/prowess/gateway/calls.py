@@ -15,6 +15,7 @@ from uuid import uuid4
 import anyio
 from anyio import to_thread
 
+from prowess.catalogue.uris import LONGEST_URI
 from prowess.config import GatewayConfig
 from prowess.engine.engine import Engine
 from prowess.engine.turn_log import outcome_entry, redacted_values
@@ -342,6 +343,8 @@ class Calls:
             return ""
         given = (as_arguments(request.arguments) or {}).get("uri")
         own = named.metadata.get("uri") if named else None
+        if isinstance(given, str) and len(given) > LONGEST_URI:
+            return f"[{len(given)} characters]"  # it was not read, and looking it through would take its time
         uri = shown({"uri": own or given or ""}, self._engine.internals.use.hidden)["uri"]
         return uri.removeprefix('"').removesuffix('"')
 

@@ -292,6 +292,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(VALUES, VALUES, VALUES)
 def test_whatever_a_document_holds_reading_it_never_raises(

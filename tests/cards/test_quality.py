@@ -9,6 +9,8 @@ from prowess.cards.card import Card
 from prowess.cards.relevance import Embedder
 from prowess.discovery.encoder import Encoder
 
+pytestmark = pytest.mark.slow
+
 TARGET_MS = 5.0
 SLOW_MACHINE = 4.0
 """Tests share their machine; `bench/cards.py` measures on a quiet one."""

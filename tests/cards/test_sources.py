@@ -21,6 +21,7 @@ from prowess.store.database import Database
 from prowess.store.opening import open_database
 from prowess.types import SourceReading
 from tests.support.cards import NOON, carding, text_of, turn
+from tests.support.ports import LOOKS
 from tests.support.stores import OpenEngine
 
 GOOD = text_of("good", "[cost]")
@@ -154,7 +155,7 @@ def served(body: bytes) -> Iterator[str]:
             pass
 
     server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(LOOKS,))
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}/cards.json?key=secret"

@@ -246,6 +246,7 @@ def fields(**properties: object) -> Detail:
     return Detail(input_schema={"type": "object", "properties": properties})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "detail",
     [

@@ -21,6 +21,7 @@ from prowess.errors import ConfigError
 from prowess.store.database import Database
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource, capability, word_embedder
+from tests.support.ports import LOOKS
 from tests.support.stores import OWNER
 
 TOOLS = [
@@ -328,7 +329,7 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def service() -> Iterator[Service]:
     with Service(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(LOOKS,))
         thread.start()
         yield server
         server.shutdown()

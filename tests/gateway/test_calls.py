@@ -39,6 +39,7 @@ from tests.support.gateway import (
     workshop,
     world,
 )
+from tests.support.ports import LOOKS
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.timeout(30)]
 
@@ -193,7 +194,7 @@ class Shop(BaseHTTPRequestHandler):
 @pytest.fixture
 def web_shop(tmp_path: Path) -> Iterator[OpenApiSource]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Shop)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(LOOKS,), daemon=True).start()
     text = {"schema": {"type": "string"}}
     tags = {"schema": {"type": "array", "items": {"type": "string"}}}
     order = {"type": "object", "properties": {"note": {"type": "string"}}, "required": ["note"]}

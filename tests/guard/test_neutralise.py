@@ -320,6 +320,7 @@ def test_only_the_door_makes_prompt_text() -> None:
     assert isinstance(admit("anything"), Prompt)
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(PIECES), max_size=24).map("".join), st.sampled_from(["card", "result"]))
 @settings(max_examples=600, deadline=None)
 def test_neutralising_twice_changes_nothing_more(text: str, channel: Channel) -> None:
@@ -334,12 +335,14 @@ def test_neutralising_any_text_twice_changes_nothing_more(text: str) -> None:
     assert admit(once) == once
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(PIECES), max_size=24).map("".join))
 @settings(max_examples=600, deadline=None)
 def test_no_voice_survives_outside_code(text: str) -> None:
     assert voices(admit(text)) == []
 
 
+@pytest.mark.slow
 @given(st.sampled_from(ROLES), st.data())
 @settings(max_examples=300, deadline=None)
 def test_no_disguise_of_a_role_tag_survives(role: str, data: st.DataObject) -> None:

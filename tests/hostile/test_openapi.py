@@ -13,6 +13,7 @@ import pytest
 
 from prowess.sources.openapi.source import OpenApiSource
 from tests.support.gateway import call, text_of, world
+from tests.support.ports import LOOKS
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 
@@ -48,7 +49,7 @@ def operation(id: str, *parameters: dict[str, Any]) -> dict[str, Any]:
 def service(tmp_path: Path) -> Iterator[OpenApiSource]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Service)
     server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(LOOKS,), daemon=True).start()
     text = {"schema": {"type": "string"}}
     document = {
         "openapi": "3.1.0",
@@ -69,6 +70,7 @@ def service(tmp_path: Path) -> Iterator[OpenApiSource]:
     server.server_close()
 
 
+@pytest.mark.slow
 async def test_an_answer_that_dribbles_in_ends_with_the_time_of_the_call(
     tmp_path: Path, service: OpenApiSource
 ) -> None:

@@ -19,6 +19,7 @@ from prowess.sources.source import Source
 from prowess.store.opening import open_database
 from prowess.testing import word_embedder
 from tests.support.clock import SteppingClock
+from tests.support.ports import LOOKS
 
 CARD = """---
 id: inside
@@ -68,7 +69,7 @@ class Site:
             def log_message(self, *_: object) -> None: ...
 
         server = ThreadingHTTPServer(("127.0.0.1", 0), Page)
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread = threading.Thread(target=server.serve_forever, args=(LOOKS,), daemon=True)
         thread.start()
         self.url = f"http://127.0.0.1:{server.server_port}"
         try:

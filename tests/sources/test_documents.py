@@ -103,6 +103,7 @@ def test_aliases_cannot_stack_nesting_beyond_the_limit() -> None:
     assert "aliases stand for too much" in yaml_refusal("\n".join(lines))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

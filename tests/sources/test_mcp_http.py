@@ -13,7 +13,7 @@ import pytest
 from prowess.sources.mcp.source import McpSource
 from prowess.types import SourceReading
 from tests.support.places import SERVERS
-from tests.support.ports import free_port
+from tests.support.ports import LOOKS, free_port
 
 pytestmark = pytest.mark.slow
 
@@ -74,7 +74,7 @@ class Gate(BaseHTTPRequestHandler):
 @pytest.fixture
 def gate() -> Iterator[str]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Gate)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(LOOKS,), daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/mcp"
     server.shutdown()
     server.server_close()

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from prowess.errors import ConfigError
 from prowess.sources.openapi.source import OpenApiSource
 from prowess.types import Draft, SourceReading
+from tests.support.ports import LOOKS
 
 PETS = """
 openapi: 3.0.3
@@ -291,6 +292,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(VALUES, VALUES, VALUES)
 def test_whatever_a_document_holds_reading_it_never_raises(
@@ -347,7 +349,7 @@ def with_patience(page: Page) -> None:
 @contextmanager
 def web() -> Iterator[str]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Page)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(LOOKS,), daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_port}"
     finally:

@@ -3,6 +3,9 @@
 import random
 import socket
 
+LOOKS = 0.01
+"""Seconds between two looks of Python's own servers whether they shall stop; else they are half a second."""
+
 
 def free_port() -> int:
     """A port that nobody listens on, below those that the system gives to connections going out."""

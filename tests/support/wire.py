@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from prowess.sources.mcp.source import McpSource
 from tests.support.gateway import SERVERS, served
+from tests.support.ports import LOOKS
 
 Message = dict[str, Any]
 
@@ -188,7 +189,7 @@ class HttpServer:
         return {"tools": [tool(name) for name in self._answers]} if method == "tools/list" else None
 
     def __enter__(self) -> Self:
-        Thread(target=self._server.serve_forever, daemon=True).start()
+        Thread(target=self._server.serve_forever, args=(LOOKS,), daemon=True).start()
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -19,6 +19,7 @@ from threading import Thread
 import pytest
 
 from tests.support.places import ROOT
+from tests.support.ports import LOOKS
 
 pytestmark = pytest.mark.slow
 
@@ -66,7 +67,7 @@ def registry() -> Iterator[str]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
-    thread = Thread(target=server.serve_forever)
+    thread = Thread(target=server.serve_forever, args=(LOOKS,))
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()

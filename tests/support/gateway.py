@@ -115,7 +115,7 @@ async def world(
         gateway = Gateway(engine, upstreams, {"SHOP_KEY": "sesame-open-1234"}, settings)
         async with gateway.running():
             if wait:
-                await gateway.synced(20)
+                await gateway.synced(60)
             yield World(gateway, engine)
     finally:
         engine.close()

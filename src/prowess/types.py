@@ -300,6 +300,61 @@ class Outcome:
     """Names this outcome, so that one that is reported twice counts once."""
 
 
+# --- what is called --------------------------------------------------------------------------
+
+Ending: TypeAlias = Literal[
+    "ok", "failed", "refused", "misfit", "denied", "asked", "unavailable", "cancelled", "unknown"
+]
+"""How a call ended: it worked; what was called failed; it was refused; its arguments do not fit; policy says no,
+or there is no such thing; a person must be asked; it cannot be used now; it was given up; nobody knows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """What a model wants called."""
+
+    name: str  # the tool's name, or the id of a capability
+    arguments: Json = field(default_factory=dict)  # as an object, or as the text some models send
+    id: str = ""  # what the model calls this call, for the answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallResult:
+    """What came of a call: what the model is told, and for the program what happened."""
+
+    capability: str  # the id of what was called, or the name as it was given where there is no such thing
+    ending: Ending  # "ok", or why there is no result
+    content: tuple[JsonObject, ...] = ()  # content blocks, as MCP writes them; the model may see all of it
+    structured: Json = None  # the result as data, where there is any
+    approval: str = ""  # the question a person was asked, where the call waits for one
+    error: Exception | None = None  # what `raise_for_error` raises; for the program, never for the model
+    id: str = ""  # names this call in the journal
+    offer: str = ""  # the offer it belongs to
+    milliseconds: float = 0.0  # how long it took
+    meta: JsonObject = field(default_factory=dict)  # what a server said beside its result
+
+    @property
+    def is_error(self) -> bool:
+        """Whether there is no result."""
+        return self.ending != "ok"
+
+    @property
+    def text(self) -> str:
+        """Every text of the content, one below the other: what a model reads."""
+        return "\n".join(str(block["text"]) for block in self.content if "text" in block)
+
+    @property
+    def value(self) -> Json:
+        """The result as data; its text, where it is only text."""
+        return self.text if self.structured is None else self.structured
+
+    def raise_for_error(self) -> "CallResult":
+        """Raise why there is no result; returns itself where there is one."""
+        if self.error is not None:
+            raise self.error
+        return self
+
+
 # --- what happened ---------------------------------------------------------------------------
 
 

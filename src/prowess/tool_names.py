@@ -5,9 +5,9 @@
     event:message:publish        event__message__publish
     skill:pdf                    skill__pdf
 
-It is the same in lines, pages, definitions, the gateway, exports and the journal, never changes because something
-else was added, and leads back to the id without any memory. What does not survive the way there and back (odd
-characters, too long, like the name of something else) keeps what is readable and ends in a hash.
+It is the same in lines, pages, definitions, the gateway, exports and the journal, never changes because
+something else was added, and leads back to the id without any memory. What does not survive the way there and
+back (odd characters, too long, like the name of something else) keeps what is readable and ends in a hash.
 """
 
 import hashlib

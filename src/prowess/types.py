@@ -305,8 +305,8 @@ class Outcome:
 Ending: TypeAlias = Literal[
     "ok", "failed", "refused", "misfit", "denied", "asked", "unavailable", "cancelled", "unknown"
 ]
-"""How a call ended: it worked; what was called failed; it was refused; its arguments do not fit; policy says no,
-or there is no such thing; a person must be asked; it cannot be used now; it was given up; nobody knows."""
+"""How a call ended: it worked; what was called failed; it was refused; its arguments do not fit; policy says
+no, or there is no such thing; a person must be asked; it cannot be used now; it was given up; nobody knows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

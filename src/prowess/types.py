@@ -306,7 +306,8 @@ Ending: TypeAlias = Literal[
     "ok", "failed", "refused", "misfit", "denied", "asked", "unavailable", "cancelled", "unknown"
 ]
 """How a call ended: it worked; what was called failed; it was refused; its arguments do not fit; policy says
-no, or there is no such thing; a person must be asked; it cannot be used now; it was given up; nobody knows."""
+no, or there is no such thing; a person must be asked; it cannot be used now; it was given up; nobody knows.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,7 +29,7 @@ from tests.support.gateway import OWNER, free_port, served, workshop, write_conf
 WORKERS = 8
 TENTHS = 10
 RESULTS = Path(__file__).parent / "results" / "gateway_soak.md"
-SETTINGS = "[gateway]\ntimeout = 1.0\nrate = 0\nmax_result_characters = 10000\n"
+SETTINGS = "[gateway]\nrate = 0\n[calls]\ntimeout = 1.0\nmax_result_characters = 10000\n"
 
 READ, EFFECTS = "call_read_only", "call_with_effects"
 KINDS: tuple[tuple[int, str, str, dict[str, object]], ...] = (

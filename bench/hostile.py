@@ -190,7 +190,7 @@ def running(folder: Path, *sources: McpSource) -> Iterator[tuple[int, int]]:
     lines = [
         f'[[source]]\ntype = "mcp"\nname = "{one.name}"\nurl = "{one.url}"' for one in sources if one.url
     ]
-    file.write_text("\n".join((file.read_text(), *lines, "[gateway]", "rate = 0", "timeout = 30")))
+    file.write_text("\n".join((file.read_text(), *lines, "[gateway]", "rate = 0", "[calls]", "timeout = 30")))
     command = served(file, "--http", f"127.0.0.1:{port}")
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:

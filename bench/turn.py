@@ -146,7 +146,7 @@ def _stages(engine: Any) -> dict[str, float]:
     """Milliseconds of each stage of a turn, where the turn has stages that can be told apart."""
     try:
         from prowess.engine import turn as turns
-        from prowess.engine.world import Worlds
+        from prowess.world import Worlds
     except ImportError:
         return {}
     spent: dict[str, float] = {}

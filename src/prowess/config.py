@@ -107,15 +107,24 @@ class CardsConfig(_Section, frozen=True):
     reference: tuple[str, ...] = ("docs/SYSTEM_ARCHITECTURE.md",)
 
 
-class GatewayConfig(_Section, frozen=True):
-    """`[gateway]`: what `prowess serve mcp` allows its clients and its servers."""
+class CallsConfig(_Section, frozen=True):
+    """`[calls]`: what a call may take and bring, from a program, the gateway or the API alike."""
 
     max_result_characters: Positive = 100_000
     neutralise_results: bool = False
     check_results: bool = True
     concurrency: Positive = 32
+    """Calls that one server gets at once; others wait."""
     timeout: Annotated[float, msgspec.Meta(gt=0)] = 120.0
     max_timeout: Annotated[float, msgspec.Meta(gt=0)] = 3600.0
+    """How long a call may take altogether while its server reports progress."""
+    keep_keys_hours: Positive = 24
+    """How long a repeated `key` is answered with the first result."""
+
+
+class GatewayConfig(_Section, frozen=True):
+    """`[gateway]`: what `prowess serve mcp` allows its clients."""
+
     poll: Annotated[float, msgspec.Meta(ge=0)] = 300.0
     rate: Whole = 1200
     hosts: list[str] = []
@@ -164,6 +173,7 @@ class Config(_Section, frozen=True):
     cards: CardsConfig = CardsConfig()
     learning: LearningConfig = LearningConfig()
     journal: JournalConfig = JournalConfig()
+    calls: CallsConfig = CallsConfig()
     gateway: GatewayConfig = GatewayConfig()
     web: WebConfig = WebConfig()
 
@@ -299,6 +309,7 @@ def _section_at(where: str) -> type[_Section]:
         "discovery": DiscoveryConfig,
         "cards": CardsConfig,
         "learning": LearningConfig,
+        "calls": CallsConfig,
         "gateway": GatewayConfig,
         "web": WebConfig,
     }

@@ -13,6 +13,8 @@
       PolicyError            a grant or profile cannot be used
       Denied                 policy says no
       ApprovalNeeded         policy says: ask a person first
+      InvalidArguments       the arguments of a call do not fit
+      CallFailed             a call was made and failed, or could not be made
       EncoderUnavailable     dense search cannot run; lexical search still serves
       EvolutionError         scores, a snapshot or parameters cannot be used
       LearningError          evidence, a skill or a gate cannot be used
@@ -25,7 +27,7 @@ Each one says what happened, to what, and what to do next, and carries the data 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from prowess.types import Decision, Problem
+from prowess.types import Decision, Ending, Problem
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -154,6 +156,26 @@ class ApprovalNeeded(ProwessError):
         self.id = id
         self.approval = approval
         self.decision = decision
+
+
+class InvalidArguments(ProwessError):
+    """The arguments of a call do not fit what is called; `faults` says each."""
+
+    def __init__(self, id: str, faults: Iterable[str]) -> None:
+        self.id = id
+        self.faults = tuple(faults)
+        super().__init__(
+            f"{id}: the arguments do not fit: {'; '.join(self.faults)}", f"see: prowess show {id}"
+        )
+
+
+class CallFailed(ProwessError):
+    """A call was made and failed, or could not be made; `ending` says which, as `CallResult.ending` does."""
+
+    def __init__(self, id: str, ending: Ending, what: str, remedy: str = "") -> None:
+        super().__init__(f"{id}: {what}", remedy)
+        self.id = id
+        self.ending = ending
 
 
 class EncoderUnavailable(ProwessError):

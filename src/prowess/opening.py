@@ -75,6 +75,7 @@ def options_of(
         trust={source.name: source.trust for source in settings.config.source if source.trust},
         policy_files=tuple(settings.path(file) for file in settings.config.policy.files),
         embedder=embedders.given(embedder, model) if embedder else embedders.chosen(model, environment),
+        calls=settings.config.calls,
         cards=settings.config.cards,
         journal=settings.config.journal,
         learning=settings.config.learning,

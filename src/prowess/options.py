@@ -4,6 +4,7 @@ A type checker refuses a misspelt key; at run time it is a `ConfigError` that na
 leaves a key out gets what prowess.toml says. `tests/test_surface.py` compares these with `config.py`.
 """
 
+from collections.abc import Sequence
 from typing import Literal, TypedDict
 
 from prowess.config import CardProfileConfig
@@ -51,6 +52,19 @@ class DiscoveryOptions(SearchOptions, total=False):
 
     collection_name: str
     embedding_model_id: str
+
+
+class CallOptions(TypedDict, total=False):
+    """How one call is made; given to `call` and `acall`.
+
+    key: names this call, so that a retry is safe: the same key answers with the first result.
+    fields: the parts of the result that are wanted, such as ["items.title"]; without it, all of it.
+    authenticated: whether it is certain who the agent is.
+    """
+
+    key: str
+    fields: Sequence[str]
+    authenticated: bool
 
 
 class CardOptions(TypedDict, total=False):

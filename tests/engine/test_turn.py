@@ -118,9 +118,9 @@ class Transactions:
             self.kinds.append("read")
             return reading()
 
-        def write() -> Any:
+        def write(flush: bool = True) -> Any:
             self.kinds.append("write")
-            return writing()
+            return writing(flush)
 
         database.reading, database.writing = read, write  # type: ignore[method-assign]
 

@@ -245,8 +245,7 @@ async def test_openapi_operations_are_called_over_http_with_their_credentials(
 async def test_a_missing_credential_is_named_and_nothing_else(
     tmp_path: Path, web_shop: OpenApiSource
 ) -> None:
-    async with world(tmp_path, web_shop) as here, here.client() as client:
-        here.gateway.routes._environment = {}
+    async with world(tmp_path, web_shop, environment={}) as here, here.client() as client:
         refused = text_of(await call(client, "tool:shop/findItem", item="a"))
         assert "HTTP 401; not set: SHOP_KEY" in refused
 

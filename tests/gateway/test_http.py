@@ -20,7 +20,6 @@ from mcp.client.streamable_http import streamable_http_client
 import prowess
 from prowess.engine import Engine
 from prowess.errors import ConfigError
-from prowess.gateway.caller import holder_of
 from prowess.journal import Raw
 from prowess.listen import Rate, parse_bind
 from prowess.store.database import Database
@@ -214,20 +213,20 @@ def engine(open_engine: OpenEngine) -> Engine:
 def test_a_token_proves_its_agent_until_it_is_revoked(engine: Engine) -> None:
     engine.agents.bind("bob", "clerk")
     issued = engine.tokens.issue("bob")
-    assert holder_of(engine, issued.text) == "bob"
-    assert holder_of(engine, issued.text[:-1]) == ""
-    assert holder_of(engine, engine.tokens.issue("ada").text) == "ada"
+    assert engine.tokens.holder(issued.text) == "bob"
+    assert engine.tokens.holder(issued.text[:-1]) == ""
+    assert engine.tokens.holder(engine.tokens.issue("ada").text) == "ada"
     engine.tokens.revoke(issued.token.id)
-    assert holder_of(engine, issued.text) == ""
+    assert engine.tokens.holder(issued.text) == ""
     assert [token.revoked_at != "" for token in engine.tokens.list()] == [False, True]
 
 
 def test_a_token_expires(engine: Engine) -> None:
     issued = engine.tokens.issue("ada", timedelta(seconds=3))
-    assert holder_of(engine, issued.text) == "ada"
+    assert engine.tokens.holder(issued.text) == "ada"
     for _ in range(5):
         engine.internals.journal.record(Raw("tick", {}))
-    assert holder_of(engine, issued.text) == ""
+    assert engine.tokens.holder(issued.text) == ""
     assert not engine.tokens.any_valid()
 
 
@@ -235,9 +234,9 @@ def test_a_token_does_not_survive_its_agent(engine: Engine) -> None:
     engine.agents.bind("bob", "clerk")
     old = engine.tokens.issue("bob")
     engine.agents.retire("bob")
-    assert holder_of(engine, old.text) == ""
+    assert engine.tokens.holder(old.text) == ""
     engine.agents.bind("bob", "other")
-    assert holder_of(engine, old.text) == ""
+    assert engine.tokens.holder(old.text) == ""
 
 
 def test_no_token_is_in_the_store(engine: Engine, database: Database) -> None:

@@ -170,7 +170,7 @@ async def test_a_call_that_ends_while_its_client_is_away_keeps_its_result_for_th
             "call_read_only", {"id": "tool:oracle/hasty"}, request_state=asked.request_state
         )
         assert json.loads(text_of(done)) == ["done"]
-        assert here.gateway.routes.parking.waiting == 0
+        assert here.gateway.parking.waiting == 0
 
 
 async def first_question(client: Client, name: str = "person") -> types.InputRequiredResult:
@@ -206,5 +206,5 @@ async def test_calls_that_wait_for_answers_are_bounded_and_keep_no_other_waiting
     async with asking(tmp_path, "older", "auto", Person()) as (here, client):
         for _ in range(70):
             await first_question(client)
-        assert here.gateway.routes.parking.waiting == 64
+        assert here.gateway.parking.waiting == 64
         assert await told(client, "person") == [{"action": "accept", "content": {"name": "Ada"}}]

@@ -13,9 +13,9 @@ from click.testing import CliRunner
 from mcp import Client, MCPError
 from starlette.testclient import TestClient
 
+from prowess.calling.results import WARNING
 from prowess.cli.main import prowess
 from prowess.engine import Engine
-from prowess.gateway.results import WARNING
 from prowess.operations.operation import AnyOperation
 from prowess.sources.files.cards import CardFiles
 from prowess.sources.mcp.source import McpSource

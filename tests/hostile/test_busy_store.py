@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from prowess.calling.call_end import CallRequest
+from prowess.calling.caller import Caller
+from prowess.calling.client import Client, ClientAnswer
+from prowess.calling.results import Answer
 from prowess.errors import StoreBusy
-from prowess.gateway.caller import Caller
-from prowess.gateway.calls import CallRequest
-from prowess.gateway.client import Client, ClientAnswer
 from prowess.gateway.refresh import AT_ONCE, LONGEST_RETRY, QUIET, Pace
-from prowess.gateway.results import Answer
 from prowess.sources.mcp.source import McpSource
 from prowess.store.opening import open_database
 from prowess.types import Capability
@@ -68,7 +68,7 @@ async def test_a_call_that_was_made_is_in_the_journal_however_long_the_store_was
             busy.enter_context(held(store_url, tmp_path))
             return {"content": [{"type": "text", "text": "made"}]}
 
-        request = CallRequest("tool:shop/engrave", {"text": "two"}, "call_with_effects")
+        request = CallRequest(name="tool:shop/engrave", arguments={"text": "two"}, way="call_with_effects")
         answer = await here.gateway.calls.call(request, Client(Caller("default"), nobody), do)
         assert answer["content"][0]["text"] == "made"
         assert [entry.data["outcome"] for entry in here.journal("call")] == ["ok"]
@@ -88,7 +88,7 @@ async def test_what_waits_when_the_gateway_ends_is_written_once_the_store_is_fre
     async with world(tmp_path, workshop(), store=store_url, patience=0.3) as here:
         async with here.client() as client:
             await call(client, "tool:shop/engrave", with_effects=True, text="one")
-        request = CallRequest("tool:shop/engrave", {"text": "two"}, "call_with_effects")
+        request = CallRequest(name="tool:shop/engrave", arguments={"text": "two"}, way="call_with_effects")
         await here.gateway.calls.call(request, Client(Caller("default"), nobody), do)
         busy.close()
     database = open_database(store_url, tmp_path)

@@ -10,8 +10,8 @@ import pytest
 from mcp_types import ElicitResult
 from starlette.testclient import TestClient
 
+from prowess.calling.error_redaction import fault_without_values, without_values
 from prowess.errors import NotFound
-from prowess.gateway.error_redaction import fault_without_values, without_values
 from prowess.sources.python.functions import Functions
 from prowess.testing import StaticSource, capability
 from prowess.types import Outcome, SourceRef

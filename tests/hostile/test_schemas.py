@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
-from prowess.gateway.arguments import Schemas
+from prowess.calling.arguments import Schemas
 from prowess.types import JsonObject
 from tests.support.gateway import call, text_of, world
 from tests.support.wire import told, tool

@@ -49,7 +49,7 @@ def test_k7_allowed_events_become_mcp_tools_and_internal_ones_do_not(
     policy = policy_of(database, clock, "profiles: {p: {additional_tools: ['*'], agents: [bob]}}")
     view = existing("event:message:publish", "event:system:internal_state")
     names = [tool["name"] for tool in mcp_tools(policy.at(view), "bob", lambda id: None)]
-    assert names == ["message__publish"]
+    assert names == ["event__message__publish"]
 
 
 def test_k12_a_circle_is_an_error_that_prints_it_and_never_hangs() -> None:

@@ -1,13 +1,12 @@
 """What holds of every policy, whatever it says."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from prowess.errors import ProwessError
 from prowess.policy.check import findings
 from prowess.policy.definitions import define
 from prowess.policy.documents import parse_yaml
-from prowess.policy.mcp import MAX_TOOL_NAME_LENGTH, tool_id, tool_name
 from prowess.policy.patterns import CatalogueNames, Pattern, event_pattern, glob_matches, tool_patterns
 from prowess.policy.resolve import AllowedIds, judge, reach, resolve
 from prowess.policy.ruleset import RuleSet
@@ -188,15 +187,3 @@ def test_any_text_at_all_is_a_policy_or_a_clear_error(text: str) -> None:
         define(parse_yaml(text, "policy.yaml"), "policy.yaml")
     except ProwessError as error:
         assert error.remedy
-
-
-@settings(max_examples=500)
-@given(st.lists(st.text(min_size=1, max_size=90), min_size=1, max_size=6, unique=True))
-def test_a_tool_name_fits_every_client_and_leads_back_to_its_id(names: list[str]) -> None:
-    ids = [f"{kind}:{name}" for name in names for kind in ("event", "tool", "own")]
-    made = {id: tool_name(id) for id in ids}
-    assert len(set(made.values())) == len(ids)
-    for id, name in made.items():
-        assert 0 < len(name) <= MAX_TOOL_NAME_LENGTH
-        assert all(c.isascii() and (c.isalnum() or c in "_-") for c in name)
-        assert tool_id(name, ids) == id

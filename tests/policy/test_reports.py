@@ -9,7 +9,6 @@ from prowess.policy.definitions import define, read_definitions
 from prowess.policy.diff import diff
 from prowess.policy.documents import parse_yaml
 from prowess.policy.export import export
-from prowess.policy.mcp import tool_id, tool_name
 from prowess.policy.migrate import GrantMigration, migrate
 from prowess.policy.patterns import CatalogueNames
 from prowess.policy.policy import Policy
@@ -112,17 +111,6 @@ def test_what_a_wildcard_already_allows_is_no_difference() -> None:
     assert diff((held, "all"), (held, "some"), NOTHING).added.allowed_events == ()
 
 
-def test_tool_names_are_readable_and_lead_back() -> None:
-    assert tool_name("event:message:publish") == "message__publish"
-    assert tool_name("event:agent:send_message") == "agent__send_message"
-    assert tool_name("tool:web-search") == "tool__web-search"
-    assert tool_id("message__publish") == "event:message:publish"
-    long = "event:" + "very_" * 30 + "long"
-    assert len(tool_name(long)) <= 48
-    assert tool_id(tool_name(long), [long]) == long
-    assert tool_id(tool_name(long), []) is None
-
-
 def tools(policy: Policy, *ids: str, agent: str = "bob") -> dict[str, object]:
     found = policy.mcp_tools(agent, existing(*ids), lambda id: {"type": "object", "title": id})
     return {str(tool["name"]): tool for tool in found}
@@ -137,9 +125,9 @@ profiles:
 """
     policy = policy_of(database, clock, text)
     found = tools(policy, "event:message:publish", "tool:read", "tool:write", "skill:x", "event:state:set")
-    assert list(found) == ["message__publish", "tool__read"]
-    assert found["message__publish"] == {
-        "name": "message__publish",
+    assert list(found) == ["event__message__publish", "read"]
+    assert found["event__message__publish"] == {
+        "name": "event__message__publish",
         "description": "Does message:publish.",
         "inputSchema": {"type": "object", "title": "event:message:publish"},
     }
@@ -158,7 +146,7 @@ profiles:
 """
     policy = policy_of(database, clock, text)
     assert list(tools(policy, "event:a:b", "event:a:c")) == []
-    assert list(tools(policy, "event:a:b", "event:a:c", agent="eve")) == ["a__b"]
+    assert list(tools(policy, "event:a:b", "event:a:c", agent="eve")) == ["event__a__b"]
 
 
 def test_a_hosts_lists_say_what_is_allowed_asked_and_denied(database: Database, clock: Clock) -> None:
@@ -171,7 +159,7 @@ profiles:
 """
     policy = policy_of(database, clock, text)
     found = export(policy.at(existing("event:message:publish", "tool:shell")), "bob", "claude-code")
-    assert found.allow == ("Read", "mcp__github__*", "mcp__prowess__message__publish")
+    assert found.allow == ("Read", "mcp__github__*", "mcp__prowess__event__message__publish")
     assert found.ask == ("WebFetch", "WebSearch")
     assert "Bash" in found.deny
     assert not [name for name in (*found.allow, *found.ask, *found.deny) if "shell" in name]

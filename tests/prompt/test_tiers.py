@@ -1,10 +1,9 @@
 """Tiers 0, 1 and 2: the formats, and budgets that hold whatever comes."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.prompt.render import page, parameter_line, summary, tool_names
+from prowess.prompt.render import page, parameter_line, summary
 from prowess.prompt.tiers import TRUNCATED, fair_shares, fit, tier0, tier1, tier2
 from prowess.testing import capability
 from prowess.token_counts import estimate
@@ -198,25 +197,3 @@ def test_shares_fit_the_room_and_nobody_gets_more_than_it_costs(costs: list[int]
     assert all(share <= cost for share, cost in zip(shares, costs, strict=True))
     if sum(costs) <= room:
         assert shares == costs
-
-
-# --- tools -----------------------------------------------------------------------------------
-
-
-@given(st.lists(st.text(min_size=1, max_size=100), unique=True, max_size=8))
-def test_tool_names_are_safe_and_distinct(names: list[str]) -> None:
-    made = tool_names([capability(f"tool:{name}") for name in names])
-    assert len(set(made)) == len(made)
-    for name in made:
-        assert 1 <= len(name) <= 64
-        assert name.isascii()
-        assert name.replace("-", "").replace("_", "").isalnum() or set(name) <= set("-_")
-
-
-def test_no_tool_can_take_the_name_of_the_meta_tool() -> None:
-    assert tool_names([capability("tool:discover_capabilities")]) != ["discover_capabilities"]
-
-
-@pytest.mark.parametrize("name", ["web-search", "web_search", "Search2"])
-def test_a_plain_name_stays_as_it_is(name: str) -> None:
-    assert tool_names([capability(f"tool:{name}")]) == [name]

@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,13 +17,13 @@ from mcp.client.session import ClientRequestContext
 from mcp_types import CallToolResult
 from pydantic import FileUrl
 
-from prowess.config import GatewayConfig
+from prowess.calling.caller import Caller
+from prowess.calling.mcp.upstreams import Upstreams
+from prowess.config import CallsConfig, GatewayConfig
 from prowess.engine import Engine
 from prowess.engine.options import EngineOptions
-from prowess.gateway.caller import Caller
 from prowess.gateway.gateway import Gateway
 from prowess.gateway.server import build
-from prowess.gateway.upstreams import Upstreams
 from prowess.sources.mcp.source import McpSource
 from prowess.sources.source import Source
 from prowess.store.opening import open_database
@@ -87,13 +87,16 @@ def make_engine(
     embedder: Any = word_embedder,
     store: str = "",
     patience: float = 30.0,
+    calls: CallsConfig = CallsConfig(),  # noqa: B008 - frozen
+    environment: Mapping[str, str] | None = None,
 ) -> Engine:
     file = folder / "policy.yaml"
     file.write_text(policy)
     trusted = {source.name: trust for source in sources}
-    options = EngineOptions(policy_files=(file,), embedder=embedder, trust=trusted)
+    environment = {"SHOP_KEY": "sesame-open-1234"} if environment is None else environment
+    options = EngineOptions(policy_files=(file,), embedder=embedder, trust=trusted, calls=calls)
     database = open_database(store or f"sqlite:{folder / 'store.db'}", folder, patience)
-    return Engine(database, sources, lambda: datetime.now(UTC), {"SHOP_KEY": "sesame-open-1234"}, options)
+    return Engine(database, sources, lambda: datetime.now(UTC), environment, options)
 
 
 @asynccontextmanager
@@ -106,13 +109,19 @@ async def world(
     embedder: Any = word_embedder,
     store: str = "",
     patience: float = 30.0,
+    environment: Mapping[str, str] | None = None,
     **config: Any,
 ) -> AsyncIterator[World]:
-    settings = GatewayConfig(**config)
-    upstreams = Upstreams(sources, settings)
-    engine = make_engine(folder, upstreams.sources, policy, trust, embedder, store, patience)
+    of_calls = set(CallsConfig.__struct_fields__)
+    limits = CallsConfig(**{key: value for key, value in config.items() if key in of_calls})
+    settings = GatewayConfig(**{key: value for key, value in config.items() if key not in of_calls})
+    upstreams = Upstreams(sources, limits)
+    environment = {"SHOP_KEY": "sesame-open-1234"} if environment is None else environment
+    engine = make_engine(
+        folder, upstreams.sources, policy, trust, embedder, store, patience, limits, environment
+    )
     try:
-        gateway = Gateway(engine, upstreams, {"SHOP_KEY": "sesame-open-1234"}, settings)
+        gateway = Gateway(engine, upstreams, environment, settings)
         async with gateway.running():
             if wait:
                 await gateway.synced(60)

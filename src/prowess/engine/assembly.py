@@ -8,11 +8,11 @@ from prowess.engine.cards import CardDependencies, CardService
 from prowess.engine.options import EngineOptions
 from prowess.engine.search import Searching, filtered
 from prowess.engine.turn import TurnParts
-from prowess.engine.world import Worlds
 from prowess.journal import Clock, Journal
 from prowess.prompt.builder import OfferBuilder
 from prowess.store.database import Database
 from prowess.token_counts import counter
+from prowess.world import Worlds
 
 
 def parts_of(

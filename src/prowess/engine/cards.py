@@ -40,7 +40,6 @@ from prowess.cards.weights import CardWeights
 from prowess.config import CardsConfig, cards_with_arguments
 from prowess.engine.options import new_id
 from prowess.engine.turn_log import owned
-from prowess.engine.world import World, Worlds
 from prowess.errors import EncoderUnavailable
 from prowess.guard.scan import card_parts
 from prowess.journal import Clock
@@ -49,6 +48,7 @@ from prowess.options import CardOptions
 from prowess.store.database import Transaction
 from prowess.token_counts import Counter
 from prowess.types import DEFAULT_AGENT, Capability, Detail, Message, Turn
+from prowess.world import World, Worlds
 
 logger = logging.getLogger("prowess")
 

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 from prowess.catalogue import findings as flagged
 from prowess.catalogue.catalogue import Catalogue
 from prowess.catalogue.claims import collisions
-from prowess.engine.world import World
 from prowess.errors import JournalBroken
 from prowess.journal import Journal
 from prowess.policy.policy import Policy
 from prowess.store.database import Database
 from prowess.types import HeldCapability, Problem
+from prowess.world import World
 
 if TYPE_CHECKING:
     from prowess.discovery.index import Index

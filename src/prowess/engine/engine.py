@@ -11,6 +11,7 @@ from threading import Event
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, Unpack
 
+from prowess.calling.caller import Caller
 from prowess.engine import diagnose
 from prowess.engine.evolution import EvolutionService
 from prowess.engine.internals import Internals
@@ -26,22 +27,24 @@ from prowess.engine.options import EngineOptions, OnFailure
 from prowess.engine.turn_log import outcome_entry, refuse_of_another
 from prowess.journal import Clock
 from prowess.learning.learning import Learning, located
-from prowess.options import CardOptions, SearchOptions
+from prowess.options import CallOptions, CardOptions, SearchOptions
 from prowess.policy.agent_tokens import AgentTokens
-from prowess.prompt.render import discovered
 from prowess.sources.files.watch import watch
 from prowess.sources.read_all import SyncProgress, no_progress
 from prowess.sources.source import Source
 from prowess.store.database import Database
 from prowess.types import (
     DEFAULT_AGENT,
+    CallResult,
     Decision,
     Hit,
+    Json,
     JsonObject,
     Offer,
     Outcome,
     Problem,
     SyncReport,
+    ToolCall,
     Trace,
     Turn,
 )
@@ -166,6 +169,79 @@ class Engine:
         """
         return self.internals.use.check(self.internals.world(agent), agent, id, authenticated, arguments)
 
+    def decide(self, agent: str, id: str, authenticated: bool = True) -> Decision:
+        """What policy would say about a use: allow, ask or deny, with the reason; recorded nowhere.
+
+        agent: who would use it.
+        id: the capability, such as "tool:send_email".
+        authenticated: whether it is certain who the agent is.
+        """
+        return self.internals.use.foretold(self.internals.world(agent), agent, id, authenticated)
+
+    # --- a call ------------------------------------------------------------------------------
+
+    def call(
+        self, name: str, arguments: Json = None, *, agent: str = DEFAULT_AGENT, offer: Offer | str = "",
+        **options: Unpack[CallOptions],
+    ) -> CallResult:  # fmt: skip
+        """Call a capability: found, fitting, allowed, done and recorded. A refusal is a result, too.
+
+        name: the id of a capability, or its name as a tool, such as "github__create_issue".
+        arguments: what it is called with, as an object or as the JSON text some models send.
+        agent: who calls.
+        offer: the offer it was chosen from, or its id; without one it is recorded as a direct call.
+        options: `key`, `fields`, `authenticated`.
+        """
+        from prowess.engine.call_parts import call_request
+
+        request, caller = call_request(name, arguments, agent, offer, options)
+        return self.internals.calling.call(request, caller)
+
+    async def acall(
+        self, name: str, arguments: Json = None, *, agent: str = DEFAULT_AGENT, offer: Offer | str = "",
+        **options: Unpack[CallOptions],
+    ) -> CallResult:  # fmt: skip
+        """What `call` does, awaited; an asynchronous function runs in the event loop of whoever awaits.
+
+        name: the id of a capability, or its name as a tool, such as "github__create_issue".
+        arguments: what it is called with, as an object or as the JSON text some models send.
+        agent: who calls.
+        offer: the offer it was chosen from, or its id; without one it is recorded as a direct call.
+        options: `key`, `fields`, `authenticated`.
+        """
+        from prowess.engine.call_parts import call_request
+
+        request, caller = call_request(name, arguments, agent, offer, options)
+        return await self.internals.calling.acall(request, caller)
+
+    def call_many(
+        self, calls: Sequence[ToolCall], *, agent: str = DEFAULT_AGENT, offer: Offer | str = ""
+    ) -> tuple[CallResult, ...]:
+        """Several calls that do not depend on one another, at once; the results in their order.
+
+        calls: what a model wants called.
+        agent: who calls.
+        offer: the offer they were chosen from, or its id.
+        """
+        from prowess.engine.call_parts import call_request
+
+        made = [call_request(one.name, one.arguments, agent, offer, {}) for one in calls]
+        return self.internals.calling.call_many([request for request, _ in made], Caller(agent))
+
+    async def acall_many(
+        self, calls: Sequence[ToolCall], *, agent: str = DEFAULT_AGENT, offer: Offer | str = ""
+    ) -> tuple[CallResult, ...]:
+        """What `call_many` does, awaited.
+
+        calls: what a model wants called.
+        agent: who calls.
+        offer: the offer they were chosen from, or its id.
+        """
+        from prowess.engine.call_parts import call_request
+
+        made = [call_request(one.name, one.arguments, agent, offer, {}) for one in calls]
+        return await self.internals.calling.acall_many([request for request, _ in made], Caller(agent))
+
     def record(self, outcome: Outcome) -> None:
         """Remember what was done with an offer, and whether it worked.
 
@@ -199,18 +275,9 @@ class Engine:
         category: only this category.
         agent: who calls.
         """
-        from prowess.engine.search import options  # numpy, at the first search
+        from prowess.engine.own_tools import discovery  # numpy, at the first search
 
-        inner, world = self.internals, self.internals.world(agent)
-        visible = world.visible(agent).capabilities
-        chosen = inner.settings({"kind": kind.lower(), "category": category, "only_available": False})
-        hits = [
-            hit
-            for hit in inner.search(world).hits(query, visible, options(chosen))
-            if not (visible[hit.id].kind == "card" and inner.parts.cards.rejected(visible[hit.id]))
-        ]
-        found = [discovered(inner.parts.offering.clean(visible[hit.id]), hit) for hit in hits]
-        return {"capabilities": found, "total_indexed": len(visible)}
+        return discovery(self.internals, query, kind, category, agent)
 
     def rank(
         self, request: str, agent: str = DEFAULT_AGENT, depth: int = 100, split: bool = True

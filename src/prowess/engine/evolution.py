@@ -7,10 +7,9 @@ transaction: the generation, the providers a rollback switches and the events ha
 from collections.abc import Callable
 from dataclasses import replace
 
+from prowess.calling.use import UseCheck
 from prowess.catalogue.catalogue import Catalogue
 from prowess.catalogue.view import View
-from prowess.engine.use import UseCheck
-from prowess.engine.world import Worlds
 from prowess.errors import EvolutionError, NotFound
 from prowess.evolution.counts import count
 from prowess.evolution.damage import Repaired
@@ -33,6 +32,7 @@ from prowess.journal.between_turns import (
 from prowess.journal.entries import switched
 from prowess.store.database import Database, Transaction
 from prowess.types import DEFAULT_AGENT, JsonObject, Problem
+from prowess.world import Worlds
 
 JOURNAL_WINDOW = 1000
 TRIGGER = "event:evolution:trigger"

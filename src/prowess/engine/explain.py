@@ -1,12 +1,12 @@
 """Why an agent may use something and would be offered it, or not, step by step: for people."""
 
+from prowess.calling.use import why_off
 from prowess.engine.search import nearest
 from prowess.engine.turn import MadeOffer, TurnOptions, TurnParts
 from prowess.engine.turn import offer as run_turn
-from prowess.engine.use import why_off
-from prowess.engine.world import World
 from prowess.prompt.exclusions import BELOW, DENIED, FILTERED, HELD, LATER, NO_ROOM, OFF, UNAVAILABLE, Absence
 from prowess.types import Message, Turn
+from prowess.world import World
 
 DEEPEST = 200
 """How far down a ranking to look for something."""

@@ -5,17 +5,18 @@ command line. Below: every stage. Nothing here is promised to anybody else.
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from prowess.calling.intents import Intents
+from prowess.calling.use import UseCheck
 from prowess.catalogue.catalogue import Catalogue
 from prowess.config import DiscoveryConfig, with_arguments
 from prowess.engine.options import EngineOptions
 from prowess.engine.replay import WorldReplays
 from prowess.engine.sync import OpenedGuard, Sync
 from prowess.engine.turn_log import TurnLog
-from prowess.engine.use import UseCheck
-from prowess.engine.world import SourceSet, World, Worlds
 from prowess.evolution.generations import Generations
 from prowess.journal import Clock, Journal, stamp
 from prowess.journal.payloads import Payloads
@@ -26,8 +27,12 @@ from prowess.policy.policy import Policy
 from prowess.sources.learned import LearnedProcedures
 from prowess.sources.source import Source
 from prowess.store.database import Database
+from prowess.world import SourceSet, World, Worlds
 
 if TYPE_CHECKING:
+    from prowess.calling.calls import CallParts
+    from prowess.calling.records import Observe
+    from prowess.calling.service import CallService
     from prowess.discovery.search import Search
     from prowess.engine.turn import TurnParts
 
@@ -63,10 +68,14 @@ class Internals:
         self.syncing = Sync(
             database, self.journal, self.catalogue, self.policy, self.worlds, self.guard, clock
         )
+        self.environment = environment
+        self.intents = Intents(clock, timedelta(hours=options.calls.keep_keys_hours))
         self.generations = Generations()
         self.teaching = Teaching(database)
 
     def close(self) -> None:
+        if calling := self.__dict__.pop("calling", None):
+            calling.close()
         self.database.close()
         self.guard.close()
         self.__dict__.pop("parts", None)
@@ -92,6 +101,20 @@ class Internals:
         from prowess.engine.assembly import parts_of  # numpy, at the first turn
 
         return parts_of(self.database, self.journal, self.catalogue, self.worlds, self.options, self.clock)
+
+    @cached_property
+    def calling(self) -> "CallService":
+        """What carries out the calls of a program."""
+        from prowess.calling.service import CallService  # the validation of arguments, at the first call
+        from prowess.engine.own_tools import own_tools
+
+        return CallService(self.call_parts(), self.environment, own_tools(self))
+
+    def call_parts(self, observe: "Observe | None" = None) -> "CallParts":
+        """What a call works with; `observe` is told of each as the journal has it."""
+        from prowess.engine.call_parts import call_parts  # the validation of arguments, at the first call
+
+        return call_parts(self, observe)
 
     def trials(self) -> WorldReplays:
         """What gates are measured in."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
 
-from prowess.config import CardsConfig, DiscoveryConfig, JournalConfig, LearningConfig
+from prowess.config import CallsConfig, CardsConfig, DiscoveryConfig, JournalConfig, LearningConfig
 from prowess.types import Trust
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class EngineOptions:
     embedder: "OpenEmbedder | None" = None
     exact_tokens: bool = True
     ids: Callable[[], str] = new_id
+    calls: CallsConfig = field(default_factory=CallsConfig)
     cards: CardsConfig = field(default_factory=CardsConfig)
     card_dependencies: Mapping[str, Any] = field(default_factory=dict)
     """Further fields of `CardWays` that user code sets: scorers, session_type_of, messages_of, guard."""

@@ -13,10 +13,10 @@ from prowess.config import DiscoveryConfig
 from prowess.engine.explain import explain, explain_request
 from prowess.engine.turn import TurnOptions, TurnParts
 from prowess.engine.turn import offer as run_turn
-from prowess.engine.world import World
 from prowess.options import SearchOptions
 from prowess.policy.agents import Agent
 from prowess.types import Offer, Turn
+from prowess.world import World
 
 
 @dataclass(frozen=True, slots=True)

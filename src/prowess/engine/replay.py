@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from prowess.config import DiscoveryConfig
-from prowess.engine.world import World, Worlds
 from prowess.learning.lessons import Lesson
 from prowess.learning.procedures import lessons_of, procedures_of, with_procedures
 from prowess.learning.usage_entries import REPLAYED
 from prowess.metrics import ndcg
 from prowess.sources.learned import draft
 from prowess.types import Capability, Message, Turn
+from prowess.world import World, Worlds
 
 if TYPE_CHECKING:
     from prowess.discovery.dense import Matrix

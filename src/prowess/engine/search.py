@@ -17,10 +17,10 @@ from prowess.discovery.index import Index
 from prowess.discovery.ranking import Options, ParsedRequest
 from prowess.discovery.search import Search
 from prowess.discovery.text import folded
-from prowess.engine.world import World, Worlds
 from prowess.errors import StoreError
 from prowess.sources.source import silent
 from prowess.types import Capability, Hit
+from prowess.world import World, Worlds
 
 
 class Searching:

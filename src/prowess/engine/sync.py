@@ -14,7 +14,6 @@ from prowess.catalogue.claims import collisions
 from prowess.catalogue.findings import Judge
 from prowess.catalogue.intake import Intake
 from prowess.catalogue.merge import Arrival
-from prowess.engine.world import SourceSet, Worlds
 from prowess.errors import NotFound
 from prowess.journal import Clock, Journal
 from prowess.journal.entries import PolicyShifted
@@ -23,6 +22,7 @@ from prowess.sources.read_all import SyncProgress, read_all
 from prowess.sources.source import Source
 from prowess.store.database import Database
 from prowess.types import Problem, SyncReport
+from prowess.world import SourceSet, Worlds
 
 if TYPE_CHECKING:
     from prowess.guard.classifier import Classifier

@@ -17,11 +17,11 @@ from prowess.engine.cards import CardService, Selected
 from prowess.engine.options import OnFailure
 from prowess.engine.search import Searching, filtered, fitting, narrows, nearest
 from prowess.engine.turn_log import owned
-from prowess.engine.world import World
 from prowess.errors import ConfigError
 from prowess.prompt.builder import OfferBuilder, RenderedOffer
 from prowess.prompt.exclusions import NEAREST, Absence
 from prowess.types import DEFAULT_AGENT, PINNED, Hit, LeftOut, Message, Offer, Turn
+from prowess.world import World
 
 DISCOVERY = "discovery"
 

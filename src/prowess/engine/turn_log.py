@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from prowess.engine.use import UseCheck
-from prowess.engine.world import World
+from prowess.calling.use import UseCheck
 from prowess.errors import NotFound
 from prowess.journal import Journal, canonical
 from prowess.journal.entries import Offered, OfferedHit, OutcomeRecorded
 from prowess.journal.payloads import Payload, Payloads
 from prowess.store.database import Database
+from prowess.text.values import redacted_values
 from prowess.types import PINNED, JournalEntry, JsonObject, Offer, Outcome, Trace, Turn
+from prowess.world import World
 
 if TYPE_CHECKING:
     from prowess.engine.cards import CardService
@@ -167,18 +168,6 @@ def unpack(id: str, body: str, read: Callable[[set[str]], Mapping[str, str]]) ->
     text = BETWEEN.join(_text(part, kept) for part in packed["text"])
     tools: list[JsonObject] = [msgspec.json.decode(_text(part, kept)) for part in packed["tools"]]
     return msgspec.convert(packed | {"id": id, "text": text, "tools": tools}, Offer)
-
-
-def redacted_values(value: Any, redact: Redact) -> Any:
-    """JSON whose texts were redacted one by one, so that it stays JSON."""
-    match value:
-        case str():
-            return redact(value)
-        case Mapping():
-            return {key: redacted_values(each, redact) for key, each in value.items()}
-        case list() | tuple():
-            return [redacted_values(each, redact) for each in value]
-    return value
 
 
 def _part(payload: Payload) -> Part:

@@ -6,47 +6,26 @@ Everything here speaks only of what the caller may use. What others wrote passes
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Any
 
+from prowess.calling.caller import Caller
+from prowess.calling.wording import EFFECTS, READ, callable_here, clean, clean_schema
 from prowess.catalogue.view import View
 from prowess.engine.engine import Engine
-from prowess.gateway.caller import Caller
-from prowess.guard.sanitise import admit
 from prowess.options import SearchOptions
 from prowess.types import Capability, Hit, JsonObject
 
-Way = Literal["call_read_only", "call_with_effects", "pinned", "resource", "prompt"]
-READ: Way = "call_read_only"
-EFFECTS: Way = "call_with_effects"
 LONGEST_SCHEMA = 1500
 LONGEST_SUMMARY = 300
 MOST_LISTED = 100
 MOST_NAMED = 3
 HITS = 5
-DATA = ("default", "const", "enum", "examples", "required")
-"""Keys of a schema whose values are not schemas."""
-
-TEXT_KINDS = ("skill", "card")
-UPSTREAM_KINDS = ("prompt", "resource")
-CALLED_SOURCES = ("mcp", "functions", "events", "openapi")
-
-REJECTED = "is not shown: the guard rejects this card. A person can see why: prowess cards check"
-
-
-def unknown(id: str) -> str:
-    """The one answer for what does not exist and for what the caller may not know of."""
-    return f"There is no capability {id[:200]!r} here. discover_capabilities finds what there is."
 
 
 def is_rejected(engine: Engine, capability: Capability) -> bool:
     """Whether it is a card that no turn would be given either."""
     return capability.kind == "card" and bool(engine.internals.parts.cards.rejected(capability))
-
-
-def callable_here(capability: Capability) -> bool:
-    """Whether the gateway itself can carry a call out; else the host must."""
-    return capability.kind in TEXT_KINDS or capability.source_ref.kind in CALLED_SOURCES
 
 
 def found(engine: Engine, caller: Caller, query: str, kind: str, limit: int) -> JsonObject:
@@ -178,26 +157,3 @@ def listed(engine: Engine, caller: Caller, kind: str, provider: str, start: str)
     page = matching[:MOST_LISTED]
     more = {"next": page[-1]} if len(matching) > len(page) else {}
     return {"ids": page, **more}
-
-
-def clean(text: str) -> str:
-    """A text that others wrote, past the sanitiser."""
-    return str(admit(text, "tool_description"))
-
-
-def clean_schema(schema: JsonObject) -> dict[str, Any]:
-    """A schema whose texts passed the sanitiser, without the titles that generators repeat names in."""
-    return {
-        key: _clean(value, key not in DATA)
-        for key, value in schema.items()
-        if key != "title" or not isinstance(value, str)
-    }
-
-
-def _clean(value: Any, is_schema: bool) -> Any:
-    """Whatever it stands under, a text can be read by the model; honest ones come out as they went in."""
-    if isinstance(value, Mapping):
-        return clean_schema(value) if is_schema else {key: _clean(one, False) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_clean(one, is_schema) for one in value]
-    return str(admit(value, "schema_field")) if isinstance(value, str) else value

@@ -4,20 +4,24 @@ Above: `server`, which speaks the protocol with clients. Below: the engine, call
 """
 
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 
 from anyio import to_thread
 
+from prowess.calling.calls import Calls
+from prowess.calling.mcp.relay import Dialogue
+from prowess.calling.mcp.server_calls import McpServerCalls
+from prowess.calling.mcp.suspended_calls import Parking
+from prowess.calling.mcp.upstreams import Upstreams
+from prowess.calling.results import Remainders
+from prowess.calling.routing import Routes
 from prowess.config import GatewayConfig
 from prowess.engine.engine import Engine
-from prowess.gateway.calls import Calls
 from prowess.gateway.config_reload import Reloading
 from prowess.gateway.engine_worker import EngineWorker
 from prowess.gateway.listeners import Listeners
 from prowess.gateway.refresh import Following
-from prowess.gateway.results import Remainders
-from prowess.gateway.routing import Routes
-from prowess.gateway.upstreams import Upstreams
+from prowess.gateway.telemetry import note_call
 
 FIRST_SYNC = 8.0
 """Seconds a first client waits for sources that were never read."""
@@ -31,11 +35,18 @@ class Gateway:
         self.engine = engine
         self.config = config
         self.upstreams = upstreams
+        self.limits = engine.internals.options.calls
         self.remainders = Remainders()
-        self.routes = Routes(engine, upstreams, environment, config.timeout)
+        self.parking = Parking()
+        self.servers = McpServerCalls(upstreams, Dialogue(self.parking))
+        self._parts = engine.internals.call_parts(note_call)
+        details = self._parts.finder.details
+        self.routes = Routes(
+            engine.internals.sources, details, lambda: self.servers, environment, self.limits.timeout
+        )
         # SQLite has one writer at a time; those in its own queue would sleep, those in ours wait their turn.
         self._worker = EngineWorker(8 if engine.store.startswith("postgres") else 1)
-        self.calls = Calls(engine, self.routes, self.remainders, config, self._worker)
+        self.calls = Calls(self._parts, self.routes, self.remainders, self._worker)
         self.bus = Listeners()
         self._following = Following(engine, upstreams, self.bus, config.poll, reloading)
         self._ready = False
@@ -44,11 +55,11 @@ class Gateway:
     async def running(self) -> AsyncIterator[None]:
         """Servers are kept and the catalogue is current while this lasts."""
         self.upstreams.changed = self._following.changed
-        with self.calls.recording.running(), self._worker.working():
+        with closing(self._parts.records.log), self._worker.working():
             async with (
                 self.upstreams.running() as portal,
                 self._following.running(portal),
-                self.routes.parking.running(),
+                self.parking.running(),
             ):
                 yield
 

@@ -20,7 +20,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from prowess.gateway.caller import Caller, holder_of
+from prowess.calling.caller import Caller
 from prowess.gateway.gateway import Gateway
 from prowess.gateway.server import build
 from prowess.listen import Bind, Rate, allowed_hosts, allowed_origins
@@ -106,7 +106,7 @@ class Door:
     async def _caller(self, header: str) -> Caller | None:
         kind, _, token = header.partition(" ")
         if kind.lower() == "bearer" and token:
-            agent = await to_thread.run_sync(holder_of, self._gateway.engine, token.strip())
+            agent = await to_thread.run_sync(self._gateway.engine.tokens.holder, token.strip())
             return Caller(agent) if agent else None
         return None if self._anybody is None or await self._tokens_in_use() else self._anybody
 

@@ -7,33 +7,24 @@ from uuid import uuid4
 from anyio import to_thread
 from mcp_types import CallToolRequestParams
 
+from prowess.calling.call_end import CallRequest
+from prowess.calling.caller import Caller
+from prowess.calling.calls import Execute
+from prowess.calling.client import Client
+from prowess.calling.finding import named
+from prowess.calling.results import REFERENCE, Answer, data, failed, first_text, said
+from prowess.calling.wording import EFFECTS, NO_SUCH, READ, REJECTED, TEXT_KINDS, Way, clean, unknown
 from prowess.catalogue.view import View
 from prowess.engine.engine import Engine
-from prowess.engine.turn_log import redacted_values
 from prowess.errors import NotFound, ProwessError, SourceError
-from prowess.gateway.caller import Caller
-from prowess.gateway.calls import CallRequest, Execute, first_text
-from prowess.gateway.client import Client
-from prowess.gateway.descriptions import (
-    EFFECTS,
-    HITS,
-    READ,
-    REJECTED,
-    TEXT_KINDS,
-    clean,
-    described,
-    found,
-    is_rejected,
-    listed,
-    unknown,
-)
+from prowess.gateway.descriptions import HITS, described, found, is_rejected, listed
 from prowess.gateway.gateway import Gateway
 from prowess.gateway.resources import MARKDOWN, prompt_names, resource_named
-from prowess.gateway.results import REFERENCE, Answer, data, failed, said
-from prowess.gateway.tools import META_NAMES, pinned
+from prowess.gateway.tools import META_NAMES
 from prowess.journal import canonical
 from prowess.journal.entries import Searched
 from prowess.journal.payloads import Payload
+from prowess.text.values import redacted_values
 from prowess.types import Capability, JsonObject
 
 MOST_HITS = 20
@@ -55,19 +46,19 @@ class MetaTools:
         given = params.arguments or {}
         way = next((one for one in (READ, EFFECTS) if one == params.name), None)
         if way:
-            request = CallRequest(_text(given, "id"), given.get("arguments"), way)
+            request = _call_of(given, way)
             return await self._gateway.calls.call(request, client)
         if params.name == "read_reference" and _text(given, "reference").startswith(TEXTS):
-            return await self._gateway.calls.call(CallRequest(_text(given, "reference"), {}, READ), client)
+            return await self._gateway.calls.call(
+                CallRequest(name=_text(given, "reference"), way=READ), client
+            )
         if params.name in META_NAMES:
             try:
                 return await to_thread.run_sync(self._told, params.name, given, client.caller)
             except ProwessError as error:
                 return failed(str(error))
-        names = await to_thread.run_sync(pinned, self._engine, client.caller)
-        if params.name not in names:
-            return failed(unknown(params.name))
-        return await self._gateway.calls.call(CallRequest(names[params.name], given, "pinned"), client)
+        request = CallRequest(name=params.name, arguments=given, way="pinned")
+        return await self._gateway.calls.call(request, client)
 
     # --- what is only told: in a worker thread ---------------------------------------------------
 
@@ -76,9 +67,10 @@ class MetaTools:
             case "discover_capabilities":
                 return self._discover(given, caller)
             case "describe_capability":
-                capability = self._visible(caller).capabilities.get(_text(given, "id"))
+                visible, name = self._visible(caller), _text(given, "id")
+                capability = named(name, visible)
                 if capability is None:
-                    return failed(unknown(_text(given, "id")))
+                    return failed(unknown(name, visible.capabilities))
                 if is_rejected(self._engine, capability):
                     return failed(f"{capability.id} {REJECTED}")
                 return data(described(self._engine, capability))
@@ -95,7 +87,7 @@ class MetaTools:
         wanted = limit if isinstance(limit, int) and 1 <= limit <= MOST_HITS else HITS
         answer = found(self._engine, caller, query, _text(given, "kind"), wanted)
         hits = [one["id"] for one in answer["capabilities"]]
-        asked = self._gateway.routes.redacted(query[:1000], self._engine.catalogue.view().secret_names)
+        asked = self._engine.internals.use.hidden(query[:1000])
         search = uuid4().hex
         kept = self._kept(answer)
         shown = kept[0].digest if kept else ""
@@ -111,7 +103,7 @@ class MetaTools:
 
     def _reference(self, reference: str, offset: object, caller: Caller) -> Answer:
         start = offset if isinstance(offset, int) else 0
-        most = self._gateway.config.max_result_characters
+        most = self._gateway.limits.max_result_characters
         if reference.startswith(REFERENCE):
             piece = self._gateway.remainders.read(caller.agent, reference, start, most)
             if piece is None:
@@ -119,7 +111,7 @@ class MetaTools:
             end = piece.offset + len(piece.text)
             more = f"\n[{end} of {piece.total} characters; go on at offset {end}]" if piece.rest else ""
             # What stood inside a line may be the beginning of one here.
-            text = clean(piece.text) if self._gateway.config.neutralise_results else piece.text
+            text = clean(piece.text) if self._gateway.limits.neutralise_results else piece.text
             return said(text + more)
         return self._document(reference)
 
@@ -145,9 +137,11 @@ class MetaTools:
                 text = await self._gateway.routes.text(capability)
                 return {"contents": [{"uri": uri, "mimeType": MARKDOWN, "text": text}]}
             place = str(capability.metadata.get("uri") or uri)
-            return await self._gateway.routes.resource(capability, place, client)
+            return await self._gateway.servers.resource(capability, place, client)
 
-        return await self._used(CallRequest(id, {"uri": uri}, "resource"), client, do, _no("resource", uri))
+        return await self._used(
+            CallRequest(name=id, arguments={"uri": uri}, way="resource"), client, do, _no("resource", uri)
+        )
 
     def _resource_named(self, uri: str, caller: Caller) -> Capability | None:
         return resource_named(self._engine.catalogue.view(), self._visible(caller), uri)
@@ -162,23 +156,35 @@ class MetaTools:
             if capability.kind in TEXT_KINDS:
                 text = await self._gateway.routes.text(capability)
                 return {"messages": [{"role": "user", "content": {"type": "text", "text": text}}]}
-            return await self._gateway.routes.prompt(capability, arguments, client)
+            return await self._gateway.servers.prompt(capability, arguments, client)
 
         return await self._used(
-            CallRequest(capability.id, arguments, "prompt"), client, do, _no("prompt", name)
+            CallRequest(name=capability.id, arguments=arguments, way="prompt"),
+            client,
+            do,
+            _no("prompt", name),
         )
 
     async def _used(self, request: CallRequest, client: Client, do: Execute, missing: NotFound) -> Answer:
         answer = await self._gateway.calls.call(request, client, do)
         if answer.get("isError"):
             text = first_text(answer)
-            raise missing if text == unknown(request.id) else SourceError(request.id, text, "")
+            raise missing if text.startswith(NO_SUCH) else SourceError(request.name, text, "")
         return answer
 
 
 def _no(what: str, name: str) -> NotFound:
     """The one answer for what does not exist and for what the caller may not know of."""
     return NotFound(what, name[:200])
+
+
+def _call_of(given: Given, way: Way) -> CallRequest:
+    fields = given.get("fields")
+    wanted = tuple(filter(None, map(str, fields))) if isinstance(fields, list) else ()
+    return CallRequest(
+        name=_text(given, "id"), arguments=given.get("arguments"), way=way, fields=wanted,
+        key=_text(given, "key"),
+    )  # fmt: skip
 
 
 def _text(given: Given, key: str) -> str:

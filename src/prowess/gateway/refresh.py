@@ -18,9 +18,9 @@ from anyio.from_thread import BlockingPortal
 from mcp.server.subscriptions import SubscriptionBus
 from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged, ServerEvent, ToolsListChanged
 
+from prowess.calling.mcp.upstreams import Upstreams
 from prowess.engine.engine import Engine
 from prowess.gateway.config_reload import Reloading
-from prowess.gateway.upstreams import Upstreams
 from prowess.sources.files.watch import watch
 from prowess.sources.learned import NAME as LEARNT
 from prowess.types import Changes

@@ -6,10 +6,11 @@ from urllib.parse import quote, unquote
 
 from mcp_types import Prompt, PromptArgument, Resource, ResourceTemplate
 
+from prowess.calling.resource_lookup import has_own_uri, resource_at
+from prowess.calling.wording import TEXT_KINDS, clean
 from prowess.catalogue.view import View
 from prowess.engine.engine import Engine
-from prowess.gateway.descriptions import TEXT_KINDS, clean, is_rejected
-from prowess.gateway.resource_lookup import has_own_uri, resource_at
+from prowess.gateway.descriptions import is_rejected
 from prowess.types import Capability
 
 OWN = "prowess://"

@@ -30,14 +30,15 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from prowess.calling.caller import Caller
+from prowess.calling.client import Client, ask_nobody
+from prowess.calling.mcp.elicitation_client import Brought
+from prowess.calling.wording import clean
 from prowess.errors import ProwessError
-from prowess.gateway.caller import Caller
-from prowess.gateway.client import Client
-from prowess.gateway.descriptions import clean
-from prowess.gateway.elicitation.approval import ask_nobody, ask_person
-from prowess.gateway.elicitation.client import Brought, RelayedClient
+from prowess.gateway.approval import ask_person
 from prowess.gateway.gateway import Gateway
 from prowess.gateway.meta_tools import MetaTools
+from prowess.gateway.relayed_client import RelayedClient
 from prowess.gateway.resources import page, prompts, resources, templates
 from prowess.gateway.tools import tool_list
 

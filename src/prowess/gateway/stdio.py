@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import anyio
 from mcp.server.stdio import stdio_server
 
-from prowess.gateway.caller import Caller
+from prowess.calling.caller import Caller
 from prowess.gateway.gateway import Gateway
 from prowess.gateway.server import build
 from prowess.gateway.stdio_transport import pipes, servable

@@ -1,15 +1,16 @@
 """The tools a client sees: six that never change, and those the caller's profile pins."""
 
 from collections.abc import Mapping
-from hashlib import sha256
 from typing import Any
 
 from mcp_types import Tool, ToolAnnotations
 
+from prowess.calling.caller import Caller
+from prowess.calling.wording import callable_here, clean, clean_schema
 from prowess.engine.engine import Engine
-from prowess.gateway.caller import Caller
-from prowess.gateway.descriptions import callable_here, clean, clean_schema, is_rejected
-from prowess.policy.mcp import EMPTY_SCHEMA, tool_name
+from prowess.gateway.descriptions import is_rejected
+from prowess.policy.mcp import EMPTY_SCHEMA
+from prowess.tool_names import tool_name
 from prowess.types import Capability
 
 Schema = dict[str, Any]
@@ -26,6 +27,12 @@ CALL = _object(
     ("id",),
     id={"type": "string", "description": "As discover_capabilities gave it."},
     arguments={"type": "object", "description": "Fitting the capability's own schema."},
+    fields={
+        "type": "array",
+        "items": TEXT,
+        "description": 'Only these parts of the result, such as ["items.title"].',
+    },
+    key={"type": "string", "description": "Names this call: repeated with the same key it is made once."},
 )
 
 META = (
@@ -89,14 +96,8 @@ def pinned(engine: Engine, caller: Caller) -> Mapping[str, str]:
     visible = engine.catalogue.visible(caller.agent, caller.authenticated).capabilities
     ids = engine.policy.pinned(caller.agent)
     shown = [id for id in ids if id in visible and not is_rejected(engine, visible[id])]
-    names = {_name(id): id for id in shown if callable_here(visible[id])}
+    names = {tool_name(id): id for id in shown if callable_here(visible[id])}
     return {name: names[name] for name in sorted(names)}
-
-
-def _name(id: str) -> str:
-    """Its name as a tool; one that is named like one of ours ends in a hash."""
-    name = tool_name(id)
-    return name if name not in META_NAMES else f"{name}-x{sha256(id.encode()).hexdigest()[:10]}"
 
 
 def tool_list(engine: Engine, caller: Caller) -> list[Tool]:

@@ -100,11 +100,29 @@ class Searched(Entry, frozen=True, kw_only=True):
     """The digest of the answer, under which it is kept until it expires."""
 
 
+class CallBegun(Entry, frozen=True, kw_only=True):
+    """A call is about to be made: without an end after it, nobody knows whether it took effect."""
+
+    type = "call.begun"
+    call: str
+    capability: str
+    key: str = ""
+
+
+class CallSettled(Entry, frozen=True, kw_only=True):
+    """A person has found out what came of a call whose end is not recorded."""
+
+    type = "call.settled"
+    call: str
+    capability: str
+    by: str = ""
+    note: str = ""
+
+
 class Called(Entry, frozen=True, kw_only=True):
-    """A call through the gateway, and how it ended."""
+    """A call, and how it ended."""
 
     type = "call"
-    traced_by = "search"
     capability: str
     way: str = ""
     outcome: str = ""
@@ -120,6 +138,14 @@ class Called(Entry, frozen=True, kw_only=True):
     arguments: str = ""
     result: str = ""
     """The digests of what was given and answered, where that is kept."""
+    call: str = ""
+    """Names this call."""
+    offer: str = ""
+    """The offer that it was made with; empty where it was made without one."""
+
+    @property
+    def trace(self) -> str:
+        return self.offer or self.search
 
 
 # --- what exists -----------------------------------------------------------------------------

@@ -17,6 +17,9 @@ from prowess.store.database import Database, Transaction
 DROPPED_AT_ONCE = 1000
 REMEMBERED = 20_000
 
+AlongWith = Callable[[Transaction], object]
+"""What is written in the same transaction."""
+
 
 @dataclass(frozen=True, slots=True)
 class Payload:
@@ -68,11 +71,14 @@ class Payloads:
         self._written |= {one.digest: until for one in payloads}
 
     def record(
-        self, journal: Journal, entries: Iterable[Entry], agent: str, payloads: Sequence[Payload] = ()
-    ) -> None:
-        """Append entries together with the contents that they refer to."""
-        with self._database.writing() as transaction:
+        self, journal: Journal, entries: Iterable[Entry], agent: str, payloads: Sequence[Payload] = (),
+        along: AlongWith | None = None, flush: bool = True,
+    ) -> None:  # fmt: skip
+        """Append entries, the contents that they refer to, and what is written along with them."""
+        with self._database.writing(flush) as transaction:
             self.keep(transaction, payloads)
+            if along is not None:
+                along(transaction)
             for entry in entries:
                 journal.append(transaction, entry, agent)
         self.kept(payloads)

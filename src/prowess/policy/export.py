@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from prowess.errors import NotFound
-from prowess.policy.mcp import CALLABLE, tool_name
+from prowess.policy.mcp import CALLABLE
 from prowess.policy.patterns import HOST
 from prowess.policy.profiles import Rule
 from prowess.policy.snapshot import PolicySnapshot
+from prowess.tool_names import tool_name
 from prowess.types import Verdict
 
 CLAUDE_CODE = "claude-code"

@@ -1,61 +1,19 @@
-"""MCP tool definitions of what an agent may use, under names every client accepts.
+"""MCP tool definitions of what an agent may use, under the names that `tool_names` gives."""
 
-A name is made from an id alone, so that it never changes because something else was added, and it
-leads back to the id: `message:publish` is `message__publish`. What does not survive that way there
-and back (odd characters, too long, ambiguous) keeps what is readable and ends in a hash.
-"""
-
-import hashlib
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 from prowess.policy.grants import Grant
-from prowess.policy.patterns import EVENT, KNOWN_PREFIX, shown
+from prowess.policy.patterns import shown
 from prowess.policy.resolve import mention
 from prowess.policy.snapshot import PolicySnapshot
+from prowess.tool_names import tool_name
 from prowess.types import Capability, Json, JsonObject
 
-MAX_TOOL_NAME_LENGTH = 48
-"""Clients take 64 characters and put `mcp__SERVER__` in front."""
-MARK = "-x"
-DIGITS = 10
-SEPARATOR = "__"
-PLAIN = re.compile(r"[A-Za-z0-9-]+(?:_[A-Za-z0-9-]+)*(?:__[A-Za-z0-9-]+(?:_[A-Za-z0-9-]+)*)*\Z")
-HASHED = re.compile(rf"{MARK}[0-9a-f]{{{DIGITS}}}\Z")
 INTERNAL = "system:internal"
 CALLABLE = ("event", "tool")
 EMPTY_SCHEMA: JsonObject = {"type": "object", "properties": {}}
 
 SchemaOf = Callable[[str], JsonObject | None]
-
-
-def tool_name(id: str) -> str:
-    """The name of an id as a tool, at most 48 of `A-Z a-z 0-9 _ -`."""
-    plain = _short(id).replace(":", SEPARATOR)
-    if (
-        len(plain) <= MAX_TOOL_NAME_LENGTH
-        and PLAIN.match(plain)
-        and not HASHED.search(plain)
-        and tool_id(plain) == id
-    ):
-        return plain
-    digest = hashlib.sha256(id.encode()).hexdigest()[:DIGITS]
-    readable = re.sub(r"[^A-Za-z0-9_-]+", "-", plain)[: MAX_TOOL_NAME_LENGTH - DIGITS - len(MARK)].strip("-_")
-    return f"{readable}{MARK}{digest}"
-
-
-def tool_id(name: str, ids: Iterable[str] = ()) -> str | None:
-    """The id behind a name; for one that ends in a hash, looked for among these ids."""
-    if HASHED.search(name):
-        return next((id for id in ids if tool_name(id) == name), None)
-    whole = name.replace(SEPARATOR, ":")
-    return whole if KNOWN_PREFIX.match(whole) else EVENT + whole
-
-
-def _short(id: str) -> str:
-    """An event goes by its name, unless that reads like the id of something else."""
-    name = shown(id)
-    return id if KNOWN_PREFIX.match(name) else name
 
 
 def mcp_tools(moment: PolicySnapshot, agent: str, schema_of: SchemaOf) -> tuple[JsonObject, ...]:

@@ -13,12 +13,11 @@ from prowess.catalogue.view import View
 from prowess.config import DiscoveryConfig
 from prowess.guard.clean import clean_capability, clean_detail
 from prowess.guard.sanitise import Prompt, admit
-from prowess.prompt.render import DISCOVER_TOOL, tool_definition, tool_names
+from prowess.prompt.render import CALLABLE, DISCOVER_TOOL, tool_definition
 from prowess.prompt.tiers import Tier, tier0, tier1, tier2
 from prowess.token_counts import Counter
 from prowess.types import PINNED, Capability, Detail, Hit, JsonObject, TokenCounts
 
-CALLABLE = ("tool", "event")
 REMEMBERED = 4096
 
 
@@ -136,15 +135,14 @@ class OfferBuilder:
         """The meta-tool, then every offered tool that can be called and still fits."""
         tools: list[JsonObject] = [DISCOVER_TOOL]
         ids: dict[str, str] = {}
-        callable_ones = [c for c in capabilities if c.kind in CALLABLE]
-        for capability, name in zip(callable_ones, tool_names(callable_ones), strict=True):
-            if capability.id not in details:
+        for capability in capabilities:
+            if capability.kind not in CALLABLE or capability.id not in details:
                 continue
-            tool = tool_definition(capability, details[capability.id], name)
+            tool = tool_definition(capability, details[capability.id])
             if purse.affords(self.cost_of_tool(tool)):
                 purse.spend(self.cost_of_tool(tool))
                 tools.append(tool)
-                ids[name] = capability.id
+                ids[str(tool["name"])] = capability.id
         return tuple(tools), ids
 
     def cost_of_tool(self, tool: JsonObject) -> int:
@@ -155,12 +153,11 @@ class OfferBuilder:
 
     def cost_of_everything(self, capabilities: Sequence[Capability]) -> int:
         """What it would cost to show a model every one of them whole, as is usual elsewhere."""
-        names = tool_names(capabilities)
         details = self._read_details(capabilities)
         total = 0
-        for capability, name in zip(capabilities, names, strict=True):
+        for capability in capabilities:
             detail = details.get(capability.id, Detail())
-            total += self.cost_of_tool(tool_definition(capability, detail, name))
+            total += self.cost_of_tool(tool_definition(capability, detail))
             total += self._counter.count(detail.content or "")
         return total
 

@@ -4,23 +4,19 @@ The formats are those of the discovery engine this one follows: a summary names 
 kind, what it does and its first parameters; a page shows the schema or the instructions whole.
 """
 
-import hashlib
-import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import msgspec
 
+from prowess.tool_names import tool_name
 from prowess.types import DISCOVER, Capability, Detail, Hit, JsonObject
 
 SUMMARY_LENGTH = 120
 SUMMARY_PARAMETERS = 3
 UNAVAILABLE = "[not available — missing secrets or dependencies]"
 
-# Interfaces take 64 characters; clients put a prefix in front, and a suffix may come behind.
-LONGEST_NAME = 40
-SUFFIX_LENGTH = 6
-UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
+CALLABLE = ("tool", "event")
+"""Kinds that are in a model's tool list, and go by their name there wherever they are shown."""
 
 DISCOVER_TOOL: JsonObject = {
     "name": DISCOVER,
@@ -59,10 +55,16 @@ def shortened(description: str) -> str:
     return text.removesuffix(".") if not text.endswith("..") else text
 
 
+def shown_name(capability: Capability) -> str:
+    """What a model knows a capability by: its name as a tool, where it is one."""
+    return tool_name(capability.id) if capability.kind in CALLABLE else capability.name
+
+
 def page(capability: Capability, detail: Detail) -> str:
     """Everything the model needs to use a capability: its schema, or its instructions."""
+    is_callable = capability.kind in CALLABLE
     lines = [
-        f"# {capability.display_name}",
+        f"# {tool_name(capability.id) if is_callable else capability.display_name}",
         f"Kind: {capability.kind} | Category: {capability.category}",
         "",
         capability.description,
@@ -103,31 +105,17 @@ def parameter_line(name: str, of: object, required: bool) -> str:
     return line
 
 
-def tool_names(capabilities: Sequence[Capability]) -> list[str]:
-    """A name for each that every model interface takes; where two would be alike, both get a suffix."""
-    plain = [UNSAFE.sub("_", c.name)[:LONGEST_NAME] for c in capabilities]
-    common = Counter(plain)
-    return [
-        name if common[name] == 1 and name != DISCOVER else f"{name}-{_suffix(c.id)}"
-        for name, c in zip(plain, capabilities, strict=True)
-    ]
-
-
-def _suffix(id: str) -> str:
-    return hashlib.sha256(id.encode()).hexdigest()[:SUFFIX_LENGTH]
-
-
-def tool_definition(capability: Capability, detail: Detail, name: str) -> JsonObject:
+def tool_definition(capability: Capability, detail: Detail) -> JsonObject:
     """A tool as a model's interface takes it."""
     schema = detail.input_schema or {"type": "object", "properties": {}}
-    return {"name": name, "description": capability.description, "input_schema": schema}
+    return {"name": tool_name(capability.id), "description": capability.description, "input_schema": schema}
 
 
 def discovered(capability: Capability, hit: Hit) -> JsonObject:
     """One thing that the tool for searching found, as it answers a model."""
     return {
         "id": capability.id,
-        "name": capability.display_name,
+        "name": shown_name(capability),
         "kind": capability.kind,
         "description": capability.description,
         "category": capability.category,

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from prowess.prompt.render import page, summary
+from prowess.prompt.render import page, shown_name, summary
 from prowess.types import DISCOVER, Capability, Detail
 
 Count = Callable[[str], int]
@@ -40,7 +40,7 @@ def tier0(capabilities: Mapping[str, Capability], budget: int, count: Count) -> 
     written: dict[str, str] = {}
     for capability in capabilities.values():
         category = written.setdefault(capability.category.casefold(), capability.category)
-        groups.setdefault(category, []).append(capability.name)
+        groups.setdefault(category, []).append(shown_name(capability))
     if not groups:
         return Tier()
     ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
@@ -76,12 +76,14 @@ def _category_names(categories: Sequence[str], budget: int, count: Count) -> Tie
 
 def tier1(capabilities: Sequence[Capability], budget: int, count: Count) -> Tier:
     """A line for each, in order; one that does not fit is left out and the next gets its chance."""
-    same_name = Counter(c.name for c in capabilities)
+    same_name = Counter(map(shown_name, capabilities))
     lines: list[str] = [TIER1_HEAD]
     shown: list[str] = []
     no_room: list[str] = []
     for capability in capabilities:
-        name = capability.name if same_name[capability.name] == 1 else capability.id.partition(":")[2]
+        name = shown_name(capability)
+        if same_name[name] > 1:
+            name = capability.id.partition(":")[2]
         line = summary(len(shown) + 1, capability, name)
         if count("\n".join([*lines, line])) <= budget:
             lines.append(line)

@@ -23,6 +23,7 @@ DEFAULT_WORKSPACE = "default"
 CONNECTIONS = 8
 PAUSE = 0.02
 LONGEST_PAUSE = 0.05
+NOTHING = ("", "", "")
 
 
 class Driver(Protocol):
@@ -30,6 +31,8 @@ class Driver(Protocol):
 
     begin_reading: str
     begin_writing: str
+    unflushed: tuple[str, str, str]
+    """What makes one transaction not wait for the disk: said before it, within it, and after it."""
     lock_for_migration: str
     analyze: str
     """What makes the planner look at tables that were filled at once; empty where it needs no telling."""
@@ -43,6 +46,8 @@ class Driver(Protocol):
     def connect(self) -> Any: ...
 
     def usable(self, connection: Any) -> bool: ...
+
+    def close(self) -> None: ...
 
     def is_busy(self, failure: Exception) -> bool: ...
 
@@ -132,29 +137,40 @@ class Database:
         """One consistent view of the store; never waits for a writer."""
         return self._transaction(self._driver.begin_reading)
 
-    def writing(self) -> AbstractContextManager[Transaction]:
-        """Everything inside is durable when the block ends, or never happened."""
-        return self._transaction(self._driver.begin_writing)
+    def writing(self, flush: bool = True) -> AbstractContextManager[Transaction]:
+        """Everything inside is durable when the block ends, or never happened.
+
+        Without `flush` it survives the end of this process, however it ends, but is not waited for until it
+        is on the disk: a power cut may take the last moments with it, never a part of a transaction.
+        """
+        return self._transaction(self._driver.begin_writing, NOTHING if flush else self._driver.unflushed)
 
     def close(self) -> None:
         self._closed = True
         while self._idle:
             self._idle.pop().close()
+        self._driver.close()
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[Transaction]:
+    def _transaction(self, begin: str, around: tuple[str, str, str] = NOTHING) -> Iterator[Transaction]:
+        before, within, after = around
         with self._lent:
             connection, committed = self._borrow(), False
             try:
                 cursor = connection.cursor()
+                _say(cursor, before)
                 self._begin(cursor, begin)
                 try:
+                    _say(cursor, within)
                     yield Transaction(self._driver, cursor, self.workspace)
                     cursor.execute("COMMIT")
                     committed = True
                 except BaseException:
                     self._abandon(connection, cursor)
                     raise
+                finally:
+                    if committed:
+                        _say(cursor, after)
             except self._driver.failures as failure:
                 raise self._driver.explain(failure) from failure
             finally:
@@ -238,6 +254,11 @@ class Database:
                 return 0
             raise
         return row[0] if row else 0
+
+
+def _say(cursor: Any, statement: str) -> None:
+    if statement:
+        cursor.execute(statement)
 
 
 def paced(portions: Iterable[Portion]) -> Iterator[Portion]:

@@ -34,6 +34,7 @@ def adapt(sql: str) -> str:
 class Postgres:
     begin_reading = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
     begin_writing = "BEGIN"
+    unflushed = ("", "SET LOCAL synchronous_commit = off", "")
     adapt = staticmethod(adapt)
     lock_for_migration = "SELECT pg_advisory_xact_lock(7077391)"
     # It comes by itself, but a minute later, and until then large tables are searched badly.
@@ -69,6 +70,9 @@ class Postgres:
 
     def usable(self, connection: Any) -> bool:
         return not connection.closed and connection.info.transaction_status == 0
+
+    def close(self) -> None:
+        """Nothing is held beside the connections."""
 
     def problems(self) -> tuple[Problem, ...]:
         return ()

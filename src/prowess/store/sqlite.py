@@ -4,7 +4,8 @@ import sqlite3
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
 
 from prowess.errors import StoreBusy, StoreError
 from prowess.store import modes
@@ -32,9 +33,17 @@ class SQLite:
     adapt: Callable[[str], str] = str  # it takes `:name` as it is written
     failures: tuple[type[Exception], ...] = (sqlite3.Error,)
 
-    def __init__(self, path: Path, patience: float = BUSY_SECONDS) -> None:
+    def __init__(
+        self, path: Path, patience: float = BUSY_SECONDS, synchronous: Literal["FULL", "NORMAL"] = "FULL",
+        folder: "TemporaryDirectory[str] | None" = None,
+    ) -> None:  # fmt: skip
+        """With `synchronous` NORMAL no transaction waits for the disk, as `Database.writing` describes;
+        a temporary `folder` goes with the store."""
+        self._folder = folder
         self.path = path
         self.patience = patience
+        self._synchronous = synchronous
+        self.unflushed = ("PRAGMA synchronous = NORMAL", "", f"PRAGMA synchronous = {synchronous}")
         try:
             modes.make_folder(path.parent)
         except OSError as failure:
@@ -55,7 +64,7 @@ class SQLite:
             )
             self._use_wal(connection)
             # FULL: what was acknowledged survives a power cut, not only a killed process.
-            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute(f"PRAGMA synchronous = {self._synchronous}")
             connection.execute("PRAGMA foreign_keys = ON")
         except sqlite3.Error as failure:
             raise self.explain(failure) from failure
@@ -78,6 +87,10 @@ class SQLite:
         text = str(failure)
         remedy = next((remedy for sign, remedy in REMEDIES if sign in text), "run prowess doctor")
         return StoreError(f"the store {self.path}: {text}", remedy)
+
+    def close(self) -> None:
+        if self._folder is not None:
+            self._folder.cleanup()
 
     def problems(self) -> tuple[Problem, ...]:
         return modes.problems(self.path)

@@ -1,6 +1,6 @@
 """Plain values as JSON and YAML know them, and texts that are safe to keep and to show."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 Json: TypeAlias = bool | int | float | str | list[Any] | Mapping[str, Any] | None
@@ -20,3 +20,15 @@ def is_storable(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return "\0" not in text
+
+
+def redacted_values(value: Any, redact: Callable[[str], str]) -> Any:
+    """JSON whose texts were redacted one by one, so that it stays JSON."""
+    match value:
+        case str():
+            return redact(value)
+        case Mapping():
+            return {key: redacted_values(each, redact) for key, each in value.items()}
+        case list() | tuple():
+            return [redacted_values(each, redact) for each in value]
+    return value

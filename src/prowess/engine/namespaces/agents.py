@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-from prowess.engine.use import UseCheck
-from prowess.engine.world import Worlds
+from prowess.calling.use import UseCheck
 from prowess.journal import Journal
 from prowess.journal.entries import AgentBound, AgentRetired, AgentSpawned
 from prowess.policy.agents import Agent
 from prowess.policy.policy import Policy
 from prowess.policy.spawning import SPAWN
 from prowess.store.database import Database
+from prowess.world import Worlds
 
 
 @dataclass(frozen=True, slots=True)

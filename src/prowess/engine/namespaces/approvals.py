@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from prowess.engine.use import UseCheck
+from prowess.calling.use import UseCheck
 from prowess.journal import Journal
 from prowess.journal.entries import ApprovalAnswered, ApprovalExpired
 from prowess.policy.approvals import Approval, ApprovalAnswer

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from prowess.catalogue.catalogue import Catalogue, Version
 from prowess.catalogue.view import View
-from prowess.engine.world import World, Worlds
 from prowess.learning.teaching import Teaching
 from prowess.learning.usage import UsageLine, usage
 from prowess.types import DEFAULT_AGENT, Capability, Detail, JsonObject, Problem
+from prowess.world import World, Worlds
 
 if TYPE_CHECKING:
     from prowess.discovery.graph import Edge

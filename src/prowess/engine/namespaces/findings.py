@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 from prowess.catalogue import findings as flagged
 from prowess.catalogue.catalogue import Catalogue
 from prowess.engine.sync import OpenedGuard
-from prowess.engine.world import Worlds
 from prowess.journal import Journal
 from prowess.types import Problem
+from prowess.world import Worlds
 
 if TYPE_CHECKING:
     from prowess.guard.scan import Judged

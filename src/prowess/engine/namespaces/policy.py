@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from prowess.engine.world import Worlds
 from prowess.journal import Journal
 from prowess.journal.entries import GrantReviewed
 from prowess.policy.grants import Limits
@@ -13,6 +12,7 @@ from prowess.policy.ruleset import RuleSet
 from prowess.policy.state import GrantReview
 from prowess.store.database import Database
 from prowess.types import Decision, Problem
+from prowess.world import Worlds
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 from prowess.catalogue.catalogue import Catalogue
-from prowess.engine.world import Worlds
 from prowess.evolution.generations import Generations
 from prowess.journal import Journal
 from prowess.journal.entries import switched
 from prowess.store.database import Database
 from prowess.types import Provider
+from prowess.world import Worlds
 
 
 @dataclass(frozen=True, slots=True)

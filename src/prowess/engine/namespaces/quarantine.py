@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from prowess.catalogue.catalogue import Catalogue, Version
 from prowess.catalogue.difference import difference, readable
-from prowess.engine.world import Worlds
 from prowess.journal import Journal
 from prowess.journal.entries import QuarantineApproved, QuarantineRejected
 from prowess.store.database import Database
 from prowess.types import HeldCapability
+from prowess.world import Worlds
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,10 @@ from prowess.sources.files.fields import LONGEST_TEXT, Fields
 from prowess.sources.files.normalise import Origin, declared
 from prowess.sources.python.docstrings import parse_docstring
 from prowess.sources.python.modules import entry_of, load_module, marked_in, place_of, put_mark
-from prowess.sources.python.signatures import payload_schema
+from prowess.sources.python.signatures import payload_schema, schema_of, takes_payload
 from prowess.sources.source import Known, Progress, silent
 from prowess.text.values import Json
-from prowess.types import Draft, Problem, Provider, SourceEntry, SourceReading, SourceRef
+from prowess.types import Draft, JsonObject, Problem, Provider, SourceEntry, SourceReading, SourceRef
 
 _MARK = "__prowess_events__"
 _Function = TypeVar("_Function", bound=Callable[..., object])
@@ -137,13 +137,21 @@ class Events:
         return problems
 
 
+def _schema(handler: Callable[..., object]) -> JsonObject | None:
+    """What the event takes: the handler's one object, or its parameters by name."""
+    if takes_payload(handler):
+        return payload_schema(handler)
+    described = parse_docstring(getattr(handler, "__doc__", None)).parameters
+    return schema_of(handler, described).schema
+
+
 def _draft(handler: Callable[..., object], mark: EventMark, origin: Origin) -> Draft:
     place = f"{origin.ref.place}.{origin.ref.entry}"
     summary = mark.description or parse_docstring(getattr(handler, "__doc__", None)).summary
     values: dict[str, Json] = {
         "name": mark.event,
         "description": (summary or f"Handles the event {mark.event}")[:LONGEST_TEXT],
-        "input_schema": payload_schema(handler),
+        "input_schema": _schema(handler),
         "metadata": {
             "capability": mark.capability,
             "requires_auth": mark.requires_auth,

@@ -49,6 +49,25 @@ def schema_of(function: Callable[..., object], descriptions: Mapping[str, str]) 
     return Schema(result | ({"$defs": definitions} if definitions else {}), untyped)
 
 
+def takes_payload(handler: Callable[..., object]) -> bool:
+    """Whether a handler takes what came with its event as one object: by its only parameter, unless the type
+    says that it is no object. What takes several parameters, or none, takes them by name."""
+    try:
+        parameters = list(inspect.signature(handler).parameters.values())
+    except (TypeError, ValueError):
+        return True
+    if len(parameters) != 1 or parameters[0].kind in (
+        inspect.Parameter.VAR_KEYWORD,
+        inspect.Parameter.VAR_POSITIONAL,
+    ):
+        return False
+    if parameters[0].annotation is inspect.Parameter.empty:
+        return True
+    schemas, definitions, untyped = _schemas({"payload": _hint(parameters[0], _hints(handler))})
+    schema, _ = _inlined(schemas["payload"], definitions)
+    return bool(untyped) or not schema or schema.get("type", "object") == "object"
+
+
 def payload_schema(function: Callable[..., object]) -> JsonObject | None:
     """The schema of the one thing a handler takes, when its type says that it is an object."""
     try:

@@ -10,12 +10,12 @@ from typing import Any
 from mcp_types import ErrorData, InputRequest, InputResponses, Request
 from pydantic import TypeAdapter, ValidationError
 
+from prowess.calling.client import Client
+from prowess.calling.mcp.elicitation_client import AskableClient, Brought, cannot, passed_state, signed
+from prowess.calling.mcp.questions import ElicitationClient
+from prowess.calling.mcp.suspended_calls import Parking
+from prowess.calling.mcp.upstream import Upstream
 from prowess.errors import SourceError
-from prowess.gateway.client import Client
-from prowess.gateway.elicitation.client import Brought, RelayedClient, cannot, passed_state, signed
-from prowess.gateway.elicitation.upstream import ElicitationClient
-from prowess.gateway.suspended_calls import Parking
-from prowess.gateway.upstream import Upstream
 
 MOST_ROUNDS = 10
 """How often a server may ask before it has answered."""
@@ -82,7 +82,7 @@ def _answered(upstream: Upstream, result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _passed_on(
-    upstream: Upstream, result: dict[str, Any], elicitation_client: RelayedClient
+    upstream: Upstream, result: dict[str, Any], elicitation_client: AskableClient
 ) -> dict[str, Any]:
     questions = _questions(upstream, result)
     for question in questions.values():

@@ -15,8 +15,8 @@ from urllib.parse import quote, urlsplit
 import anyio
 import httpx2
 
+from prowess.calling.results import Answer, failed, said
 from prowess.errors import SourceError
-from prowess.gateway.results import Answer, failed, said
 from prowess.types import Capability
 
 MAX_RESPONSE_BYTES = 32 * 1024 * 1024

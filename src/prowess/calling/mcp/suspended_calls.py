@@ -16,10 +16,10 @@ import anyio
 from anyio.abc import TaskGroup
 from mcp_types import INVALID_REQUEST, ErrorData, InputRequest, InputResponses
 
+from prowess.calling.client import Client
+from prowess.calling.mcp.elicitation_client import PARKED, cannot, signed
+from prowess.calling.results import failed
 from prowess.errors import SourceError
-from prowess.gateway.client import Client
-from prowess.gateway.elicitation.client import PARKED, cannot, signed
-from prowess.gateway.results import failed
 from prowess.sources.mcp.connection import Reply
 
 MOST_PARKED = 64

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from prowess.gateway.descriptions import clean
+from prowess.calling.wording import clean
 
 Answer: TypeAlias = dict[str, Any]
 """The result of a tool call as it stands on the wire."""
@@ -42,6 +42,12 @@ def failed(text: str) -> Answer:
 def data(value: object) -> Answer:
     """A value as JSON text: what a model reads, with nothing said twice."""
     return said(msgspec.json.encode(value).decode())
+
+
+def first_text(answer: Answer) -> str:
+    """The first text of an answer; nothing where it has none."""
+    blocks = answer.get("content") or []
+    return next((str(b["text"]) for b in blocks if isinstance(b, dict) and "text" in b), "")
 
 
 def passed(result: Mapping[str, Any]) -> Answer:

@@ -28,10 +28,10 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter, ValidationError
 
-from prowess.config import GatewayConfig
+from prowess.calling.mcp.progress import Report, Reports
+from prowess.calling.mcp.questions import CallSlot, ElicitationClient, Questions
+from prowess.config import CallsConfig
 from prowess.errors import SourceError
-from prowess.gateway.elicitation.upstream import CallSlot, ElicitationClient, Questions
-from prowess.gateway.progress import Report, Reports
 from prowess.sources.mcp.connection import Party
 from prowess.sources.mcp.diagnostics import Conduct
 from prowess.sources.mcp.failure import explained
@@ -77,7 +77,7 @@ class ConnectionAttempt:
 
 
 class Upstream:
-    def __init__(self, source: McpSource, config: GatewayConfig, changed: Changed) -> None:
+    def __init__(self, source: McpSource, config: CallsConfig, changed: Changed) -> None:
         self.source = source
         self._places = anyio.Semaphore(config.concurrency)
         self._timeout = config.timeout

@@ -5,16 +5,16 @@ is called decides. What a check costs is counted before it is made, since nothin
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, cast
 
 import jsonschema_rs
 from jsonschema_rs import ValidationError, ValidationErrorKind
 
+from prowess.calling.wording import clean
 from prowess.errors import nearest
-from prowess.gateway.descriptions import clean
 from prowess.sources.effort import TooCostly, effort, patterns_of
-from prowess.types import JsonObject
+from prowess.types import Capability, Detail, JsonObject
 
 MOST_FAULTS = 8
 LONGEST_FAULT = 240
@@ -47,6 +47,23 @@ class Schemas:
             self._ready[key] = _validator(schema)
         validator = self._ready[key]
         return _faults(validator, schema, arguments) if validator else []
+
+
+class DetailCache:
+    """Schemas and contents by what they belong to exactly, so that a call reads one only once."""
+
+    def __init__(self, read: Callable[[Collection[Capability]], Mapping[str, Detail]]) -> None:
+        self._read = read
+        self._known: dict[tuple[str, str], Detail] = {}
+
+    def of(self, capability: Capability) -> Detail:
+        """The detail of exactly this content of a capability; an empty one where it is gone."""
+        key = (capability.id, capability.digest)
+        if key not in self._known:
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
+            self._known[key] = self._read([capability]).get(capability.id, Detail())
+        return self._known[key]
 
 
 def as_arguments(given: object) -> dict[str, Any] | None:

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from prowess.catalogue.view import View
-from prowess.engine.world import World, Worlds
 from prowess.errors import ApprovalNeeded, Denied
 from prowess.journal import Journal
 from prowess.journal.entries import ApprovalUnused, Decided
@@ -16,6 +15,7 @@ from prowess.policy.snapshot import as_id
 from prowess.store.database import Database, Transaction
 from prowess.text.secrets import without_secrets
 from prowess.types import Decision, JsonObject
+from prowess.world import World, Worlds
 
 SHORTEST_SECRET = 4
 
@@ -29,13 +29,19 @@ class UseCheck:
     environment: Mapping[str, str]
 
     def check(
-        self, world: World, agent: str, id: str, authenticated: bool, arguments: JsonObject | None = None
-    ) -> Decision:
-        """Raises unless the agent may use it now; a stopped agent may use nothing."""
+        self, world: World, agent: str, id: str, authenticated: bool = True,
+        arguments: JsonObject | None = None, allowed: Callable[[Transaction], None] | None = None,
+        flush: bool = True,
+    ) -> Decision:  # fmt: skip
+        """Raises unless the agent may use it now; a stopped agent may use nothing.
+
+        `allowed` writes what belongs to a use that is allowed, in the transaction that allows it; without
+        `flush` that transaction does not wait for the disk.
+        """
         meant = world.policy.meant(agent, id, authenticated)
         used = next((one for one in meant if _shut(world, agent, one)), meant[0])
         given = self._given(world, agent, used, authenticated, arguments)
-        with self.database.writing() as transaction:
+        with self.database.writing(flush) as transaction:
             settled = self._settled(transaction, world, agent, used, authenticated, given)
             approval = settled.approval.id if settled.approval else ""
             decision = replace(settled.decision, approval=approval)
@@ -47,11 +53,20 @@ class UseCheck:
                 approval=approval,
             )
             self.journal.append(transaction, decided, agent)
+            if allowed is not None and decision.verdict == "allow":
+                allowed(transaction)
         if decision.verdict == "deny":
             raise Denied(agent, id, decision)  # as it was asked: what it was taken for tells what exists
         if decision.verdict == "ask":
             raise ApprovalNeeded(agent, used, approval, decision)
         return decision
+
+    def foretold(self, world: World, agent: str, id: str, authenticated: bool = True) -> Decision:
+        """What `check` would say about a capability, recorded nowhere and without what people answered."""
+        if shut := _shut(world, agent, id):
+            return Decision(verdict="deny", reason=shut, revision=world.policy.revision)
+        said = world.policy.use(agent, id, authenticated)
+        return said if said.revision else replace(said, revision=world.policy.revision)
 
     def not_used(self, agent: str, decision: Decision) -> None:
         """What was allowed has not come about yet: a yes that holds for one use still holds."""

@@ -11,9 +11,9 @@ import anyio
 from anyio.abc import TaskGroup
 from anyio.from_thread import BlockingPortal
 
-from prowess.config import GatewayConfig
+from prowess.calling.mcp.upstream import Upstream
+from prowess.config import CallsConfig
 from prowess.errors import SourceError
-from prowess.gateway.upstream import Upstream
 from prowess.sources.mcp.diagnostics import Conduct
 from prowess.sources.mcp.listing import Listing
 from prowess.sources.mcp.source import McpSource
@@ -50,7 +50,7 @@ class WarmSource(McpSource):
 
 
 class Upstreams:
-    def __init__(self, sources: Iterable[Source], config: GatewayConfig) -> None:
+    def __init__(self, sources: Iterable[Source], config: CallsConfig) -> None:
         self._portal: BlockingPortal | None = None
         self._closing = Event()
         self._stopping = anyio.Event()

@@ -19,9 +19,9 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from prowess.calling.client import ClientAnswer
+from prowess.calling.mcp.elicitation_client import Brought
 from prowess.errors import ApprovalNeeded
-from prowess.gateway.client import ClientAnswer
-from prowess.gateway.elicitation.client import Brought
 from prowess.policy.arguments import folded
 from prowess.types import Capability
 
@@ -50,13 +50,6 @@ async def ask_person(
     except MCPError:
         return ClientAnswer()
     return _said(answer, _name_of(context))
-
-
-async def ask_nobody(
-    needed: ApprovalNeeded, capability: Capability, arguments: Mapping[str, str]
-) -> ClientAnswer:
-    """The client is not the one to answer: the question waits for a person elsewhere."""
-    return ClientAnswer()
 
 
 def _by_return(brought: Brought, needed: ApprovalNeeded, question: str, by: str) -> ClientAnswer:

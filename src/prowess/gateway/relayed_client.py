@@ -1,6 +1,5 @@
-"""The client of one call, as somebody who can be asked what a server wants to know."""
+"""The client of one call over MCP, asked in whichever way its revision has for it."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from mcp.server import ServerRequestContext
@@ -18,42 +17,13 @@ from mcp_types import (
     ErrorData,
     InputRequest,
     InputResponse,
-    InputResponses,
     ListRootsResult,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
+from prowess.calling.mcp.elicitation_client import Brought, cannot, signed
 from prowess.sources.mcp.connection import Reply
-
-PASSED = "passed"
-"""Begins a state that belongs to the server behind."""
-PARKED = "parked:"
-"""Begins a state that names a call which goes on here."""
-
-
-@dataclass(frozen=True, slots=True)
-class Brought:
-    """What a client of the newest revision brought back with a call that it makes again."""
-
-    responses: InputResponses | None = None
-    state: str = ""
-
-    @property
-    def handle(self) -> str:
-        return self.state.removeprefix(PARKED) if self.state.startswith(PARKED) else ""
-
-    @property
-    def for_server(self) -> "Brought":
-        """What the server behind asked for; nothing where the answer was meant for us."""
-        if not self.state.startswith(PASSED):
-            return Brought()
-        return Brought(self.responses, self.state.removeprefix(PASSED).removeprefix(":"))
-
-
-def passed_state(state: str | None) -> str:
-    """A server's state, marked so that it goes back to the server."""
-    return f"{PASSED}:{state}" if state is not None else PASSED
 
 
 class RelayedClient:
@@ -97,23 +67,6 @@ class RelayedClient:
     @property
     def _able(self) -> ClientCapabilities:
         return self._context.session.client_capabilities or ClientCapabilities()
-
-
-def cannot(question: InputRequest) -> ErrorData:
-    what = {
-        "elicitation/create": "elicitation (a question to the person)",
-        "sampling/createMessage": "sampling (a question to its model)",
-        "roots/list": "roots (its folders)",
-    }[question.method]
-    return ErrorData(code=INVALID_REQUEST, message=f"the client does not support {what}")
-
-
-def signed(question: InputRequest, server: str) -> InputRequest:
-    """The question with the name of the server that asks it: to the person we look like one server."""
-    if not isinstance(question, ElicitRequest):
-        return question
-    params = question.params.model_copy(update={"message": f"{server}: {question.params.message}"})
-    return ElicitRequest(params=params)
 
 
 def _kind_of_answer(question: InputRequest) -> type[InputResponse]:

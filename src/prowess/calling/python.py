@@ -3,6 +3,7 @@
 What is synchronous runs in a worker thread; a call that is given up leaves its thread to finish alone.
 """
 
+import functools
 import inspect
 import typing
 from collections.abc import Callable, Iterable, Mapping
@@ -11,29 +12,35 @@ from typing import Any
 
 import msgspec
 from anyio import CapacityLimiter, to_thread
+from anyio.lowlevel import RunVar
 
-from prowess.errors import SourceError
-from prowess.gateway.results import Answer, failed, said
+from prowess.calling.results import Answer, said
+from prowess.errors import CallFailed, SourceError
 from prowess.sources.python.events import Events
 from prowess.sources.python.functions import Functions
 from prowess.sources.python.modules import entry_of, load_module, place_of
+from prowess.sources.python.signatures import takes_payload
 from prowess.types import Capability
 
 Function = Callable[..., object]
 
+MAX_THREADS = 32
+_threads: RunVar[CapacityLimiter] = RunVar("prowess_function_threads")
+
 
 async def call_function(
-    source: Functions | Events, capability: Capability, arguments: Mapping[str, Any], threads: CapacityLimiter
+    source: Functions | Events, capability: Capability, arguments: Mapping[str, Any]
 ) -> Answer:
+    """Raises `CallFailed` with what the function raised behind it."""
     function = _function(source, capability)
-    bound = _payload if isinstance(source, Events) else _by_name
+    bound = _payload if isinstance(source, Events) and takes_payload(function) else _by_name
     try:
         call = bound(function, arguments)
-        if inspect.iscoroutinefunction(inspect.unwrap(function)):
+        if _is_async(function):
             return told(await call())  # type: ignore[misc]
-        return told(await to_thread.run_sync(call, abandon_on_cancel=True, limiter=threads))
+        return told(await to_thread.run_sync(call, abandon_on_cancel=True, limiter=_limiter()))
     except Exception as error:  # the author's code may raise anything; the caller is told what
-        return failed(f"{capability.id} failed: {type(error).__name__}: {error}")
+        raise CallFailed(capability.id, "failed", f"{type(error).__name__}: {error}") from error
 
 
 def told(value: object) -> Answer:
@@ -47,6 +54,21 @@ def told(value: object) -> Answer:
         return said(str(value))
     answer = said(text)
     return {**answer, "structuredContent": plain} if isinstance(plain, dict) else answer
+
+
+def _limiter() -> CapacityLimiter:
+    """The threads of this event loop: a limiter belongs to one."""
+    limiter = _threads.get(None)
+    if limiter is None:
+        limiter = CapacityLimiter(MAX_THREADS)
+        _threads.set(limiter)
+    return limiter
+
+
+def _is_async(function: Function) -> bool:
+    plain = function.func if isinstance(function, functools.partial) else function
+    called = plain if inspect.isroutine(plain) else type(plain).__call__
+    return inspect.iscoroutinefunction(inspect.unwrap(plain)) or inspect.iscoroutinefunction(called)
 
 
 def _function(source: Functions | Events, capability: Capability) -> Function:
@@ -76,10 +98,13 @@ def _by_name(function: Function, arguments: Mapping[str, Any]) -> Callable[[], o
 
 
 def _payload(handler: Function, arguments: Mapping[str, Any]) -> Callable[[], object]:
-    parameters = list(inspect.signature(handler).parameters.values())
-    if not parameters:
-        return handler
-    return partial(handler, _typed(dict(arguments), _hints(handler).get(parameters[0].name)))
+    parameter = next(iter(inspect.signature(handler).parameters.values()))
+    value = _typed(dict(arguments), _hints(handler).get(parameter.name))
+    return (
+        partial(handler, **{parameter.name: value})
+        if parameter.kind is parameter.KEYWORD_ONLY
+        else partial(handler, value)
+    )
 
 
 def _hints(function: Function) -> Mapping[str, Any]:

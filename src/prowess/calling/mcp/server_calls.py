@@ -1,0 +1,89 @@
+"""Calls of MCP servers: the request for a tool, a prompt or a resource, over the connection that is kept."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from mcp_types import (
+    CallToolRequest,
+    CallToolRequestParams,
+    GetPromptRequest,
+    GetPromptRequestParams,
+    ReadResourceRequest,
+    ReadResourceRequestParams,
+    RequestParamsMeta,
+)
+
+from prowess.calling.client import Client
+from prowess.calling.mcp.elicitation_client import Brought
+from prowess.calling.mcp.relay import Dialogue, Make
+from prowess.calling.mcp.upstream import Upstream
+from prowess.calling.mcp.upstreams import Upstreams
+from prowess.calling.results import Answer, passed
+from prowess.errors import SourceError
+from prowess.types import Capability
+
+Arguments = Mapping[str, Any]
+Meta = Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class McpServerCalls:
+    upstreams: Upstreams
+    dialogue: Dialogue
+
+    async def tool(self, capability: Capability, arguments: Arguments, client: Client) -> Answer:
+        def make(brought: Brought) -> CallToolRequest:
+            params = CallToolRequestParams(
+                name=capability.name,
+                arguments=dict(arguments),
+                _meta=cast("RequestParamsMeta", _forwarded(client.meta)),
+                input_responses=brought.responses,
+                request_state=brought.state or None,
+            )
+            return CallToolRequest(params=params)
+
+        return await self._asked(capability, make, client)
+
+    async def prompt(
+        self, capability: Capability, arguments: Mapping[str, str], client: Client
+    ) -> dict[str, Any]:
+        def make(brought: Brought) -> GetPromptRequest:
+            params = GetPromptRequestParams(
+                name=capability.name,
+                arguments=dict(arguments),
+                input_responses=brought.responses,
+                request_state=brought.state or None,
+            )
+            return GetPromptRequest(params=params)
+
+        return await self._asked(capability, make, client)
+
+    async def resource(self, capability: Capability, uri: str, client: Client) -> dict[str, Any]:
+        def make(brought: Brought) -> ReadResourceRequest:
+            params = ReadResourceRequestParams(
+                uri=uri, input_responses=brought.responses, request_state=brought.state or None
+            )
+            return ReadResourceRequest(params=params)
+
+        return await self._asked(capability, make, client)
+
+    async def _asked(self, capability: Capability, make: Make, client: Client) -> dict[str, Any]:
+        upstream = self._upstream(capability)
+        return passed(await self.dialogue.hold(upstream, capability.id, make, client))
+
+    def _upstream(self, capability: Capability) -> Upstream:
+        upstream = self.upstreams.get(capability.source)
+        if upstream is None:
+            raise SourceError(capability.source, "is not configured any more", "sync again")
+        return upstream
+
+
+def _forwarded(meta: Meta) -> dict[str, Any] | None:
+    """What the client sent along, without what concerns only the connection between it and us."""
+    kept = {
+        key: value
+        for key, value in (meta or {}).items()
+        if key not in ("progressToken", "progress_token") and not key.startswith("io.modelcontextprotocol/")
+    }
+    return kept or None

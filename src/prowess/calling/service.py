@@ -1,0 +1,73 @@
+"""Calls from a program: one implementation, which the synchronous form drives.
+
+Above: the engine. Below: `calls`, and the event loop of the engine's own.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import anyio
+
+from prowess.calling.background import BackgroundServers, CallLoop
+from prowess.calling.call_end import CallRequest
+from prowess.calling.caller import Caller
+from prowess.calling.calls import CallParts, Calls
+from prowess.calling.client import Client
+from prowess.calling.results import Remainders, ResultPiece
+from prowess.calling.routing import Routes
+from prowess.calling.worker import ThreadWorker
+from prowess.types import CallResult
+
+OwnTool = Callable[[CallRequest, Caller], CallResult]
+"""A tool of prowess itself."""
+
+
+class CallService:
+    """Everything that a program calls goes through here."""
+
+    def __init__(self, parts: CallParts, environment: Mapping[str, str], own: Mapping[str, OwnTool]) -> None:
+        self._own = own
+        self._worker = ThreadWorker()
+        self._parts = parts
+        self._loop = CallLoop()
+        self._servers = BackgroundServers(self._loop, parts.sources, parts.config)
+        self._remainders = Remainders()
+        routes = Routes(
+            parts.sources, parts.finder.details, lambda: self._servers, environment, parts.config.timeout
+        )
+        self._calls = Calls(parts, routes, self._remainders, self._worker)
+
+    async def acall(self, request: CallRequest, caller: Caller) -> CallResult:
+        if own := self._own.get(request.name):
+            return await self._worker.do(own, request, caller)
+        return await self._calls.result(request, Client(caller))
+
+    def call(self, request: CallRequest, caller: Caller) -> CallResult:
+        return self._loop.run(self.acall, request, caller)
+
+    async def acall_many(self, requests: Sequence[CallRequest], caller: Caller) -> tuple[CallResult, ...]:
+        """All of them at once; the results in the order of the requests."""
+        results: dict[int, CallResult] = {}
+
+        async def one(number: int, request: CallRequest) -> None:
+            results[number] = await self.acall(request, caller)
+
+        async with anyio.create_task_group() as tasks:
+            for number, request in enumerate(requests):
+                tasks.start_soon(one, number, request)
+        return tuple(results[number] for number in range(len(requests)))
+
+    def call_many(self, requests: Sequence[CallRequest], caller: Caller) -> tuple[CallResult, ...]:
+        return self._loop.run(self.acall_many, requests, caller)
+
+    def read(self, agent: str, reference: str, offset: int) -> ResultPiece | None:
+        """The rest of a result that was too long to be given at once."""
+        return self._remainders.read(agent, reference, offset, self._parts.config.max_result_characters)
+
+    def showed(self, search: str, agent: str, ids: Iterable[str]) -> None:
+        """A search showed these: what is called of them without an offer answers it."""
+        self._calls.searches.showed(search, agent, ids)
+
+    def close(self) -> None:
+        self._servers.close()
+        self._loop.close()
+        self._parts.records.log.close()

@@ -1,0 +1,65 @@
+"""The parts of a call, put together; what validates arguments comes with them, so at the first call."""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from prowess.calling.arguments import DetailCache, Schemas
+from prowess.calling.call_end import CallRequest
+from prowess.calling.call_log import CallLog
+from prowess.calling.caller import Caller
+from prowess.calling.calls import CallParts
+from prowess.calling.finding import Finder
+from prowess.calling.keys import Keys
+from prowess.calling.records import CallRecords, Observe
+from prowess.engine.namespaces.approvals import Approvals
+from prowess.engine.turn_log import refuse_of_another
+from prowess.options import CallOptions
+from prowess.types import Capability, Json, JsonObject, Offer, Outcome
+
+if TYPE_CHECKING:
+    from prowess.engine.internals import Internals
+
+
+def call_parts(inner: "Internals", observe: Observe | None = None) -> CallParts:
+    """What a call works with; `observe` is told of each as the journal has it."""
+    answers = Approvals(inner.database, inner.journal, inner.policy, inner.use)
+    log = CallLog(inner.journal, inner.payloads)
+    return CallParts(
+        worlds=inner.worlds,
+        use=inner.use,
+        sources=inner.sources,
+        journal=inner.journal,
+        finder=Finder(DetailCache(inner.catalogue.details), Schemas(), partial(_rejects, inner), inner.use),
+        records=CallRecords(log, inner.use, inner.worlds, inner.options.journal, observe or _nobody),
+        intents=inner.intents,
+        keys=Keys(inner.database, inner.intents),
+        config=inner.options.calls,
+        ids=inner.options.ids,
+        approvals=inner.policy.approvals,
+        answer=answers.answer,
+        speaks_to_the_model=inner.guard.speaks_to_the_model,
+    )
+
+
+def call_request(
+    name: str, arguments: Json, agent: str, offer: Offer | str, options: CallOptions
+) -> tuple[CallRequest, Caller]:
+    """What a program wants called, and for whom."""
+    id = offer if isinstance(offer, str) else offer.id
+    refuse_of_another(Outcome(offer=id, capability=name, ok=False, agent=agent))
+    request = CallRequest(
+        name=name,
+        arguments=arguments,
+        offer=id,
+        key=options.get("key", ""),
+        fields=tuple(options.get("fields", ())),
+    )
+    return request, Caller(agent, options.get("authenticated", True))
+
+
+def _rejects(inner: "Internals", capability: Capability) -> bool:
+    return bool(inner.parts.cards.rejected(capability))
+
+
+def _nobody(call: JsonObject, agent: str) -> None:
+    """Nobody is told."""

@@ -22,6 +22,7 @@ import prowess
 from prowess.engine.evolution import EvolutionService
 from prowess.engine.namespaces.agents import Agents
 from prowess.engine.namespaces.approvals import Approvals
+from prowess.engine.namespaces.calls import OpenCalls
 from prowess.engine.namespaces.cards import Cards
 from prowess.engine.namespaces.catalogue import CatalogueLookup
 from prowess.engine.namespaces.findings import GuardFindings
@@ -43,6 +44,7 @@ NAMESPACES: Mapping[str, type] = {
     "agents": Agents,
     "tokens": AgentTokens,
     "approvals": Approvals,
+    "calls": OpenCalls,
     "cards": Cards,
     "evolution": EvolutionService,
     "learning": Learning,
@@ -127,7 +129,7 @@ def members(kind: type) -> Iterator[tuple[str, Any]]:
 def signature(name: str, each: Callable[..., Any]) -> str:
     """As it is written, without `self` and without quotes around types."""
     nodes = ast.walk(ast.parse(textwrap.dedent(inspect.getsource(each))))
-    function = next(node for node in nodes if isinstance(node, ast.FunctionDef))
+    function = next(node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
     arguments = re.sub(r"^self(, /)?(, )?", "", _written(function.args))
     returns = _written(function.returns) if function.returns else "None"
     return f"{name}({arguments}) -> {returns}"

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from prowess.errors import (
         ApprovalNeeded,
         BackupError,
+        CallFailed,
         ConfigError,
         Denied,
         EncoderUnavailable,
         EvolutionError,
+        InvalidArguments,
         JournalBroken,
         LearningError,
         MissingExtra,
@@ -35,12 +37,13 @@ if TYPE_CHECKING:
     )
     from prowess.evolution.scores import Scores
     from prowess.opening import open
-    from prowess.options import CardOptions, DiscoveryOptions, SearchOptions
+    from prowess.options import CallOptions, CardOptions, DiscoveryOptions, SearchOptions
     from prowess.policy.approvals import ApprovalAnswer
     from prowess.sources.python.events import event_handler
     from prowess.sources.python.functions import tool
     from prowess.sources.source import Source
     from prowess.types import (
+        CallResult,
         Capability,
         Decision,
         Detail,
@@ -57,6 +60,7 @@ if TYPE_CHECKING:
         SourceReading,
         SyncReport,
         TokenCounts,
+        ToolCall,
         Trace,
         Turn,
     )
@@ -65,6 +69,9 @@ __all__ = [
     "ApprovalAnswer",
     "ApprovalNeeded",
     "BackupError",
+    "CallFailed",
+    "CallOptions",
+    "CallResult",
     "Capability",
     "CardOptions",
     "ConfigError",
@@ -77,6 +84,7 @@ __all__ = [
     "Engine",
     "EvolutionError",
     "Hit",
+    "InvalidArguments",
     "JournalBroken",
     "JournalEntry",
     "LearningError",
@@ -103,6 +111,7 @@ __all__ = [
     "StoreError",
     "SyncReport",
     "TokenCounts",
+    "ToolCall",
     "Trace",
     "Turn",
     "event_handler",
@@ -113,13 +122,14 @@ __all__ = [
 HOMES = {
     "prowess.engine": ("Engine",),
     "prowess.errors": (
-        "ApprovalNeeded", "BackupError", "ConfigError", "Denied", "EncoderUnavailable", "EvolutionError",
+        "ApprovalNeeded", "BackupError", "CallFailed", "ConfigError", "Denied", "EncoderUnavailable",
+        "EvolutionError", "InvalidArguments",
         "JournalBroken", "LearningError", "MissingExtra", "NotFound", "Outdated", "PolicyError",
         "ProwessError", "Refused", "RemoteError", "SourceError", "StoreBusy", "StoreError",
     ),
     "prowess.evolution.scores": ("Scores",),
     "prowess.opening": ("open",),
-    "prowess.options": ("CardOptions", "DiscoveryOptions", "SearchOptions"),
+    "prowess.options": ("CallOptions", "CardOptions", "DiscoveryOptions", "SearchOptions"),
     "prowess.policy.approvals": ("ApprovalAnswer",),
     "prowess.sources.python.events": ("event_handler",),
     "prowess.sources.python.functions": ("tool",),

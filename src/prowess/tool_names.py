@@ -13,6 +13,7 @@ back (odd characters, too long, like the name of something else) keeps what is r
 import hashlib
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 MAX_TOOL_NAME_LENGTH = 48
 """Every provider takes 64 characters; clients put `mcp__SERVER__` in front."""
@@ -37,6 +38,7 @@ PLAIN = re.compile(rf"(?=[A-Za-z]){WORDS}(?:{SEPARATOR}{WORDS})*\Z")
 HASHED = re.compile(rf"{MARK}[0-9a-f]{{{DIGITS}}}\Z")
 
 
+@lru_cache(maxsize=8192)
 def tool_name(id: str) -> str:
     """The name of a capability as a tool, at most 48 of `A-Z a-z 0-9 _ -`.
 

@@ -4,6 +4,7 @@ Every public method of the engine and every command is either tried here, as the
 being for people and the host program. One that is in neither list fails the test that looks for it.
 """
 
+import asyncio
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,11 +21,19 @@ from prowess.engine.options import EngineOptions
 from prowess.opening import now
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource, capability, word_embedder
-from prowess.types import Message, Turn
+from prowess.types import CallResult, Message, ToolCall, Turn
 
 AGENT = "ada"
 SECRETS = ("zebra-vault", "zebra_wire", "zebraSpy")
 """Names no honest answer contains: if one shows up anywhere, something denied has leaked."""
+
+DISCOVERY = ToolCall(name="discover_capabilities", arguments={"query": "the vault"})
+
+
+def shown(result: CallResult) -> object:
+    """What a model sees of a result; the error is for the program."""
+    return result.content, result.structured
+
 
 Answer = Callable[[Engine, str], object]
 
@@ -37,6 +46,18 @@ AS_AGENT: dict[str, Answer] = {
     "discover": lambda engine, request: engine.discover(request, agent=AGENT),
     "offer": lambda engine, request: model_side(engine, request),
     "inject": lambda engine, request: engine.inject((), turn(request)),
+    "call": lambda engine, request: [
+        shown(engine.call(name, {}, agent=AGENT)) for name in (request, "zebra_wir", "tool:zebra_wires")
+    ],
+    "acall": lambda engine, request: shown(
+        asyncio.run(engine.acall("discover_capabilities", {"query": request}, agent=AGENT))
+    ),
+    "call_many": lambda engine, request: [
+        shown(result) for result in engine.call_many([ToolCall(name="nowhere"), DISCOVERY], agent=AGENT)
+    ],
+    "acall_many": lambda engine, request: [
+        shown(result) for result in asyncio.run(engine.acall_many([DISCOVERY], agent=AGENT))
+    ],
     "policy.pinned": lambda engine, request: engine.policy.pinned(AGENT),
     "cards.list": lambda engine, request: engine.cards.list(AGENT),
     "cards.list_capabilities": lambda engine, request: engine.cards.list_capabilities("full", AGENT),
@@ -44,20 +65,30 @@ AS_AGENT: dict[str, Answer] = {
 }
 
 FOR_PEOPLE = {
-    *("check", "close", "diagnose", "explain", "preview", "record", "sync", "trace", "watch"),
+    *("check", "close", "decide", "diagnose", "explain", "preview", "record", "sync", "trace", "watch"),
     *(f"catalogue.{verb}" for verb in (
         "cost_of", "detail", "get", "history", "lint", "problems", "related", "relations", "stats", "usage",
         "view",
     )),
     *(f"policy.{verb}" for verb in (
-        "allowed", "decide", "limits", "problems", "resolve", "review", "reviews",
+        "allowed", "limits", "problems", "resolve", "review", "reviews",
     )),
     *(f"cards.{verb}" for verb in (
         "drop", "fit", "keep", "read_reference", "recent", "report", "resume", "review", "rollout",
     )),
 }  # fmt: skip
 NAMESPACES_FOR_PEOPLE = (
-    *("agents", "approvals", "evolution", "findings", "journal", "learning", "providers", "quarantine"),
+    *(
+        "agents",
+        "approvals",
+        "calls",
+        "evolution",
+        "findings",
+        "journal",
+        "learning",
+        "providers",
+        "quarantine",
+    ),
     *("tokens", "internals"),
 )
 

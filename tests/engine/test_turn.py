@@ -135,12 +135,12 @@ def test_no_transaction_is_open_while_the_encoder_works(store_url: str, tmp_path
     with opened(store_url, tmp_path, embed) as engine:
         usual = Database._transaction
 
-        def counted(self: Database, begin: str) -> Any:
+        def counted(self: Database, begin: str, *around: Any) -> Any:
             @contextmanager
             def inner() -> Any:
                 open_now[0] += 1
                 try:
-                    with usual(self, begin) as transaction:
+                    with usual(self, begin, *around) as transaction:
                         yield transaction
                 finally:
                     open_now[0] -= 1

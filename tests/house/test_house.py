@@ -95,7 +95,14 @@ def test_every_file_of_the_map_is_there() -> None:
 # --- what is imported, and what is used of it -----------------------------------------------------------
 
 EXTRAS = {
-    "gateway": ("gateway/", "sources/mcp/", "cli/login.py", "cli/serve.py"),
+    "gateway": (
+        "gateway/",
+        "calling/mcp/",
+        "calling/openapi.py",
+        "sources/mcp/",
+        "cli/login.py",
+        "cli/serve.py",
+    ),
     "web": ("web/", "cli/serve.py"),
     "postgres": ("store/postgres.py",),
     "tokens": ("token_counts.py",),

@@ -20,20 +20,22 @@ from tests.support.places import ROOT
 from tests.support.stores import OpenEngine
 
 EXPORTED = """
-ApprovalAnswer ApprovalNeeded BackupError Capability CardOptions ConfigError Decision Denied Detail
-DiscoveryOptions Draft EncoderUnavailable Engine EvolutionError Hit JournalBroken JournalEntry LearningError
-LeftOut Message MissingExtra NotFound Offer Outcome Outdated PolicyError Problem Provider ProwessError Refused
-RemoteError Scores SearchOptions Source SourceEntry SourceError SourceReading StoreBusy StoreError SyncReport
-TokenCounts Trace Turn event_handler open tool
+ApprovalAnswer ApprovalNeeded BackupError CallFailed CallOptions CallResult Capability CardOptions
+ConfigError Decision Denied Detail DiscoveryOptions Draft EncoderUnavailable Engine EvolutionError Hit
+InvalidArguments JournalBroken JournalEntry LearningError LeftOut Message MissingExtra NotFound Offer
+Outcome Outdated PolicyError Problem Provider ProwessError Refused RemoteError Scores SearchOptions Source
+SourceEntry SourceError SourceReading StoreBusy StoreError SyncReport TokenCounts ToolCall Trace Turn
+event_handler open tool
 """
 ENGINE = """
-agents approvals cards catalogue check close diagnose discover evolution explain find findings inject
-internals journal learning offer policy preview providers quarantine rank record sources store sync tokens
-trace watch
+acall acall_many agents approvals call call_many calls cards catalogue check close decide diagnose discover
+evolution explain find findings inject internals journal learning offer policy preview providers quarantine
+rank record sources store sync tokens trace watch
 """
 MEMBERS = {
     "agents": "bind list retire spawn",
     "approvals": "answer give_back list",
+    "calls": "open settle",
     "cards": """baseline drop fit keep list list_capabilities read_reference recent report resume review
         rollout""",
     "catalogue": """cost_of cost_of_everything detail get history lint list problems related relations stats
@@ -44,7 +46,7 @@ MEMBERS = {
     "journal": "after heads latest per_hour verify",
     "learning": """close_gap closing deprecate gap gaps gate learn ledger on promote promote_all propose
         results retire lesson lessons what_would_close""",
-    "policy": "allowed decide files limits pinned problems resolve review reviews revision rules",
+    "policy": "allowed files limits pinned problems resolve review reviews revision rules",
     "providers": "activate deactivate list",
     "quarantine": "approve approved_version difference list reject",
     "tokens": "any_valid holder issue list revoke",

@@ -145,7 +145,7 @@ def test_a_page_shows_the_schema_as_the_model_needs_it() -> None:
     }
     assert page(tool, Detail(input_schema=schema)) == (
         "# Web Search\n"
-        "Kind: tool | Category: information\n"
+        "Kind: tool | Category: information | Name: web-search\n"
         "\n"
         "Search the web for current information using the Serper API.\n"
         "\n"

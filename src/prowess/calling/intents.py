@@ -6,6 +6,8 @@ cut off, and a person must look. A call with a key keeps its result until it exp
 with it.
 """
 
+import os
+import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,7 +20,7 @@ MAX_RESULT_CHARACTERS = 1_000_000
 """A longer result of a call with a key is not kept; a further call is told so."""
 TOO_LONG = "too long"
 
-_COLUMNS = "id, agent, capability, key, arguments, begun_at, ended_at, result"
+_COLUMNS = "id, agent, capability, key, arguments, process, begun_at, ended_at, result"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +32,7 @@ class Intent:
     capability: str  # what was called
     key: str = ""  # what the caller names it by, so that a retry is safe
     arguments: str = ""  # the digest of what it was called with
+    process: str = ""  # the process that makes it, as host:number
     begun_at: str = ""  # when
     ended_at: str = ""  # when its end was recorded; empty where it was not
     result: str = ""  # how it ended, where it has a key
@@ -40,6 +43,8 @@ class Intents:
     clock: Callable[[], datetime]
     keep: timedelta
     """How long the result of a call with a key is kept."""
+    patience: timedelta
+    """How long a call may take."""
 
     def begin(self, transaction: Transaction, intent: Intent) -> bool:
         """Write it down before it is made; false where somebody else is making the call with this key."""
@@ -49,10 +54,11 @@ class Intents:
                 before=stamp(self.clock() - self.keep),
             )
         added = transaction.run(
-            "INSERT INTO call (workspace, id, agent, capability, key, arguments, begun_at)"
-            " VALUES (:workspace, :id, :agent, :capability, :key, :arguments, :at) ON CONFLICT DO NOTHING",
+            "INSERT INTO call (workspace, id, agent, capability, key, arguments, process, begun_at)"
+            " VALUES (:workspace, :id, :agent, :capability, :key, :arguments, :process, :at)"
+            " ON CONFLICT DO NOTHING",
             id=intent.id, agent=intent.agent, capability=intent.capability, key=intent.key,
-            arguments=intent.arguments, at=stamp(self.clock()),
+            arguments=intent.arguments, process=this_process(), at=stamp(self.clock()),
         )  # fmt: skip
         return added > 0
 
@@ -80,14 +86,14 @@ class Intents:
         )  # fmt: skip
         return _intent(row) if row else None
 
-    def open(self, transaction: Transaction, patience: timedelta) -> tuple[Intent, ...]:
-        """What was begun longer ago than a call may take, and has no end."""
+    def open(self, transaction: Transaction) -> tuple[Intent, ...]:
+        """What has no end and was cut off: its process is gone, or it has taken longer than any call may."""
         rows = transaction.all(
             f"SELECT {_COLUMNS} FROM call WHERE workspace = :workspace AND ended_at = ''"
-            " AND begun_at < :before ORDER BY begun_at, id",
-            before=stamp(self.clock() - patience),
+            " ORDER BY begun_at, id"
         )
-        return tuple(map(_intent, rows))
+        late = stamp(self.clock() - self.patience)
+        return tuple(one for one in map(_intent, rows) if one.begun_at < late or _is_gone(one.process))
 
     def settle(self, transaction: Transaction, id: str) -> Intent:
         """A person has found out what came of it: it is no longer open, and its key is free."""
@@ -104,8 +110,27 @@ class Intents:
 
 
 def _intent(row: Row) -> Intent:
-    id, agent, capability, key, arguments, begun_at, ended_at, result = row
+    id, agent, capability, key, arguments, process, begun_at, ended_at, result = row
     return Intent(
-        id=id, agent=agent, capability=capability, key=key, arguments=arguments, begun_at=begun_at,
-        ended_at=ended_at, result=result,
+        id=id, agent=agent, capability=capability, key=key, arguments=arguments, process=process,
+        begun_at=begun_at, ended_at=ended_at, result=result,
     )  # fmt: skip
+
+
+def this_process() -> str:
+    """The name of this process among those of all machines."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def _is_gone(process: str) -> bool:
+    """Whether a process of this machine has ended; of another machine nobody here knows."""
+    host, _, number = process.rpartition(":")
+    if host != socket.gethostname() or not number.isdigit():
+        return False
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False

@@ -1,7 +1,9 @@
 """Everything that is wrong with an installation, for `prowess doctor`."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from prowess.calling.intents import Intent
 from prowess.catalogue import findings as flagged
 from prowess.catalogue.catalogue import Catalogue
 from prowess.catalogue.claims import collisions
@@ -51,6 +53,20 @@ def ruled(policy: Policy, world: World) -> Problems:
         what = "no agent is bound to a profile, so agents have only base"
         remedy = "name agents in a profile, or run: prowess agent add NAME --profile PROFILE"
     return (Problem("policy", "policy", what, remedy, "warning"),)
+
+
+def cut_off(calls: Iterable[Intent]) -> Problems:
+    """Calls that may have taken effect, and no word of how they ended."""
+    return tuple(
+        Problem(
+            "calls",
+            one.capability,
+            f"{one.agent} began a call at {one.begun_at} and its end is not known: it may have taken effect",
+            f"find out whether it did, then run: prowess calls settle {one.id}",
+            "warning",
+        )
+        for one in calls
+    )
 
 
 def _waiting(held: HeldCapability) -> Problem:

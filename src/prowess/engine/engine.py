@@ -17,6 +17,7 @@ from prowess.engine.evolution import EvolutionService
 from prowess.engine.internals import Internals
 from prowess.engine.namespaces.agents import Agents
 from prowess.engine.namespaces.approvals import Approvals
+from prowess.engine.namespaces.calls import OpenCalls
 from prowess.engine.namespaces.catalogue import CatalogueLookup
 from prowess.engine.namespaces.findings import GuardFindings
 from prowess.engine.namespaces.journal import JournalHistory
@@ -88,6 +89,7 @@ class Engine:
         self.policy = PolicyLookup(database, journal, policy, worlds)
         self.agents = Agents(database, journal, policy, worlds, inner.use)
         self.tokens = AgentTokens(database, journal, clock, policy)
+        self.calls = OpenCalls(database, journal, inner.intents)
         self.approvals = Approvals(database, journal, policy, inner.use)
         self.evolution = EvolutionService(database, journal, catalogue, inner.now, worlds, inner.use)
         learns = located(inner.options.learning, inner.options.root)
@@ -363,4 +365,9 @@ class Engine:
         found = diagnose.stored(inner.catalogue, inner.journal, world, inner.database)
         if world.view.capabilities:
             found += diagnose.searchable(inner.search(world), inner.parts.searching.index)
-        return (*found, *diagnose.ruled(inner.policy, world), *self.evolution.problems())
+        return (
+            *found,
+            *diagnose.ruled(inner.policy, world),
+            *diagnose.cut_off(self.calls.open()),
+            *self.evolution.problems(),
+        )

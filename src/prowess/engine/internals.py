@@ -69,7 +69,9 @@ class Internals:
             database, self.journal, self.catalogue, self.policy, self.worlds, self.guard, clock
         )
         self.environment = environment
-        self.intents = Intents(clock, timedelta(hours=options.calls.keep_keys_hours))
+        calls = options.calls
+        kept, longest = timedelta(hours=calls.keep_keys_hours), timedelta(seconds=calls.max_timeout)
+        self.intents = Intents(clock, kept, longest)
         self.generations = Generations()
         self.teaching = Teaching(database)
 

@@ -62,10 +62,10 @@ def shown_name(capability: Capability) -> str:
 
 def page(capability: Capability, detail: Detail) -> str:
     """Everything the model needs to use a capability: its schema, or its instructions."""
-    is_callable = capability.kind in CALLABLE
+    name = f" | Name: {tool_name(capability.id)}" if capability.kind in CALLABLE else ""
     lines = [
-        f"# {tool_name(capability.id) if is_callable else capability.display_name}",
-        f"Kind: {capability.kind} | Category: {capability.category}",
+        f"# {capability.display_name}",
+        f"Kind: {capability.kind} | Category: {capability.category}{name}",
         "",
         capability.description,
     ]

@@ -76,14 +76,13 @@ def _category_names(categories: Sequence[str], budget: int, count: Count) -> Tie
 
 def tier1(capabilities: Sequence[Capability], budget: int, count: Count) -> Tier:
     """A line for each, in order; one that does not fit is left out and the next gets its chance."""
-    same_name = Counter(map(shown_name, capabilities))
+    names = [shown_name(c) for c in capabilities]
+    same_name = Counter(names)
     lines: list[str] = [TIER1_HEAD]
     shown: list[str] = []
     no_room: list[str] = []
-    for capability in capabilities:
-        name = shown_name(capability)
-        if same_name[name] > 1:
-            name = capability.id.partition(":")[2]
+    for capability, plain in zip(capabilities, names, strict=True):
+        name = plain if same_name[plain] == 1 else capability.id.partition(":")[2]
         line = summary(len(shown) + 1, capability, name)
         if count("\n".join([*lines, line])) <= budget:
             lines.append(line)

@@ -11,7 +11,7 @@ from prowess.policy.resolve import AllowedIds, Resolved
 from prowess.policy.ruleset import RuleSet
 from prowess.policy.state import GrantReview
 from prowess.store.database import Database
-from prowess.types import Decision, Problem
+from prowess.types import Problem
 from prowess.world import Worlds
 
 
@@ -39,15 +39,6 @@ class PolicyLookup:
         """Every grant and profile, as the files define them now."""
         self._policy.refresh()
         return self._policy.rules
-
-    def decide(self, agent: str, id: str, authenticated: bool = True) -> Decision:
-        """What the rules say about a use: allow, ask or deny, with the reason; nothing is recorded.
-
-        agent: who would use it.
-        id: the capability, such as "tool:send_email".
-        authenticated: whether it is certain who the agent is.
-        """
-        return self._worlds.now(agent).policy.decision(agent, id, authenticated)
 
     def allowed(self, agent: str, authenticated: bool = True) -> AllowedIds:
         """Every id an agent may use, at once (`allow`) and with approval (`ask`).

@@ -7,6 +7,7 @@ CREATE TABLE call (
     capability TEXT NOT NULL,
     key TEXT NOT NULL DEFAULT '',
     arguments TEXT NOT NULL DEFAULT '',
+    process TEXT NOT NULL DEFAULT '',
     begun_at TEXT NOT NULL,
     ended_at TEXT NOT NULL DEFAULT '',
     result TEXT NOT NULL DEFAULT '',

@@ -98,7 +98,21 @@ COMMANDS_AS_AGENT = {
     "offer": ["offer", "REQUEST", "--agent", AGENT],
 }
 COMMANDS_FOR_PEOPLE = {
-    *("init", "sync", "show", "graph", "lint", "sources", "policy", "agent", "approval", "why", "bench"),
+    *(
+        "call",
+        "calls",
+        "init",
+        "sync",
+        "show",
+        "graph",
+        "lint",
+        "sources",
+        "policy",
+        "agent",
+        "approval",
+        "why",
+        "bench",
+    ),
     *("provider", "import", "log", "login", "doctor", "version", "evolve", "quarantine"),
     *("inject", "cards", "guard", "serve", "access-token", "lessons", "gaps", "backup", "restore"),
 }

@@ -109,6 +109,10 @@ class BackgroundServers:
     async def resource(self, capability: Capability, uri: str, client: Client) -> dict[str, Any]:
         return await self._loop.join(self._resource, capability, uri, client)
 
+    @property
+    def is_open(self) -> bool:
+        return self._upstreams is not None
+
     def close(self) -> None:
         """End every server."""
         if self._upstreams is not None:

@@ -55,6 +55,8 @@ class CallEnd:
     """What policy said; nothing where it was not asked."""
     approval: str = ""
     error: ProwessError | None = None
+    value: object = None
+    """What a function returned, where that is no object."""
     repeated: bool = False
     """Whether it is the result of an earlier call with the same key."""
 
@@ -106,7 +108,7 @@ def result_of(end: CallEnd, call: str, offer: str, milliseconds: float) -> CallR
         capability=end.capability,
         ending=end.ending,
         content=tuple(content) if isinstance(content, list) else (),
-        structured=end.answer.get(STRUCTURED),
+        structured=end.answer.get(STRUCTURED, end.value),
         approval=end.approval,
         error=end.error,
         id=call,

@@ -32,7 +32,7 @@ from prowess.calling.intents import Intents
 from prowess.calling.keys import Keys, KeyTaken, remembered
 from prowess.calling.projection import projected
 from prowess.calling.records import MAX_DETAIL_CHARACTERS, CallRecords
-from prowess.calling.results import Answer, Remainders, failed, first_text, neutral, shortened, warned
+from prowess.calling.results import VALUE, Answer, Remainders, failed, first_text, neutral, shortened, warned
 from prowess.calling.routing import Routes
 from prowess.calling.search_history import SearchHistory
 from prowess.calling.use import UseCheck
@@ -158,13 +158,14 @@ class Calls:
             return end(answer=failed(text), ending="failed", detail=error.what, error=failure)
         except ProwessError as error:
             return end(answer=failed(str(error)), ending="failed", detail=error.message, error=error)
+        value = answer.pop(VALUE, None)
         if answer.get("resultType") == "input_required":
             # The client comes again with its answer: that is the same use, and needs no second yes.
             await self._worker.do(self._parts.use.not_used, caller.agent, ready.decision)
             return end(answer=answer, ending="asked", detail="the server asks")
         short = await self._shown(ready.capability, answer, request, caller)
         if not answer.get("isError"):
-            return end(answer=short, ending="ok")
+            return end(answer=short, ending="ok", value=None if request.fields else value)
         why = first_text(answer)[:MAX_DETAIL_CHARACTERS]
         return end(answer=short, ending="failed", detail=why, error=CallFailed(id, "failed", why))
 

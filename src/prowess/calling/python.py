@@ -14,7 +14,7 @@ import msgspec
 from anyio import CapacityLimiter, to_thread
 from anyio.lowlevel import RunVar
 
-from prowess.calling.results import Answer, said
+from prowess.calling.results import STRUCTURED, VALUE, Answer, said
 from prowess.errors import CallFailed, SourceError
 from prowess.sources.python.events import Events
 from prowess.sources.python.functions import Functions
@@ -53,7 +53,7 @@ def told(value: object) -> Answer:
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
         return said(str(value))
     answer = said(text)
-    return {**answer, "structuredContent": plain} if isinstance(plain, dict) else answer
+    return {**answer, STRUCTURED if isinstance(plain, dict) else VALUE: plain}
 
 
 def _limiter() -> CapacityLimiter:

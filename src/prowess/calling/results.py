@@ -26,6 +26,8 @@ MOST_BINARY = 32 * 1024 * 1024
 BINARY = ("image", "audio")
 OWN_META = "io.modelcontextprotocol/"
 STRUCTURED = "structuredContent"
+VALUE = "value"
+"""What a function returned, where that is no object: for the program, and never on the wire."""
 EXACT = ("uri", "data", "blob", "_meta")
 """Keys of the protocol under which stands what is no text, or must come back as it was."""
 

@@ -67,6 +67,11 @@ class CallService:
         """A search showed these: what is called of them without an offer answers it."""
         self._calls.searches.showed(search, agent, ids)
 
+    @property
+    def is_connected(self) -> bool:
+        """Whether any call went to an MCP server, so that connections are kept."""
+        return self._servers.is_open
+
     def close(self) -> None:
         self._servers.close()
         self._loop.close()

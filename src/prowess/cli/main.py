@@ -17,6 +17,8 @@ COMMANDS = {
     "show": "One capability, whole.",
     "find": "What fits a request.",
     "offer": "What a model would see for a request, and what it costs.",
+    "call": "Call a capability, with the same checks as everywhere.",
+    "calls": "Calls that were begun and whose end nobody knows.",
     "graph": "What a capability is related to.",
     "lint": "What keeps the catalogue from being found in.",
     "sources": "Where capabilities are read from.",

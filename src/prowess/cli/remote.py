@@ -20,8 +20,8 @@ from prowess.sources.read_all import SyncProgress
 P = TypeVar("P", bound=RequestParams)
 A = TypeVar("A")
 
-COMMANDS = ("agent", "approval", "cards", "doctor", "evolve", "find", "gaps", "lessons", "list", "log",
-            "offer", "provider", "quarantine", "show", "sync", "version", "why")  # fmt: skip
+COMMANDS = ("agent", "approval", "call", "calls", "cards", "doctor", "evolve", "find", "gaps", "lessons",
+            "list", "log", "offer", "provider", "quarantine", "show", "sync", "version", "why")  # fmt: skip
 """The commands that can talk to a server."""
 PAGE = 500
 SECONDS = 600.0

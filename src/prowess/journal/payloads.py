@@ -77,10 +77,10 @@ class Payloads:
         """Append entries, the contents that they refer to, and what is written along with them."""
         with self._database.writing(flush) as transaction:
             self.keep(transaction, payloads)
-            if along is not None:
-                along(transaction)
             for entry in entries:
                 journal.append(transaction, entry, agent)
+            if along is not None:  # behind the chain, which everybody locks first
+                along(transaction)
         self.kept(payloads)
 
     def read(self, digests: Iterable[str]) -> dict[str, str]:

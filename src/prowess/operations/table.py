@@ -3,6 +3,7 @@
 from prowess.operations import (
     agents,
     approvals,
+    calls,
     cards,
     catalogue,
     evolution,
@@ -16,6 +17,6 @@ from prowess.operations import (
 from prowess.operations.operation import declared_in
 
 RESOURCES = (
-    catalogue, lint, turns, agents, policy, approvals, quarantine, cards, evolution, learning, journal,
+    catalogue, lint, turns, calls, agents, policy, approvals, quarantine, cards, evolution, learning, journal,
 )  # fmt: skip
 OPERATIONS = tuple(operation for resource in RESOURCES for operation in declared_in(resource))

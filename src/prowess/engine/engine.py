@@ -5,7 +5,7 @@ no engine. Here are the verbs of a turn and of an engine's life; what people dec
 is in `namespaces/`, one noun each. What happens in a turn is in `turn.py`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, partial
 from threading import Event
 from types import TracebackType
@@ -179,6 +179,23 @@ class Engine:
         authenticated: whether it is certain who the agent is.
         """
         return self.internals.use.foretold(self.internals.world(agent), agent, id, authenticated)
+
+    def definitions(
+        self, agent: str = DEFAULT_AGENT, format: str = "", *, names: Collection[str] | None = None,
+        strict: bool = False, defer: Collection[str] = (), authenticated: bool = True,
+    ) -> tuple[Json, ...]:  # fmt: skip
+        """The tools an agent may call, fit to be shown, always in the same order.
+
+        agent: who calls them.
+        format: "openai", "responses", "anthropic", "gemini" or "mcp"; without one, as `Offer.tools` has them.
+        names: only these, by their names as tools; without it, everything that is allowed.
+        strict: ask the provider for arguments that fit the schema for certain.
+        defer: names of tools that the model learns of by searching alone.
+        authenticated: whether it is certain who the agent is.
+        """
+        from prowess.engine.definitions import definitions, in_format  # numpy, at the first turn
+
+        return in_format(definitions(self.internals, agent, names, authenticated), format, strict, defer)
 
     # --- a call ------------------------------------------------------------------------------
 

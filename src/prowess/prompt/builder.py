@@ -64,7 +64,7 @@ class OfferBuilder:
         purse.spend(lines.tokens)
         listed = [known[id] for id in (known if every_tool else lines.shown)]
         best = [known[id] for id in _for_pages(hits) if id in lines.shown][: settings.tier2_top_k]
-        details = self._details_of([*(each for each in listed if each.kind in CALLABLE), *best])
+        details = self.details_of([*(each for each in listed if each.kind in CALLABLE), *best])
         tools, tool_ids = self._tools(listed, details, purse)
         whole = [(each, details[each.id]) for each in best if each.id in details]
         pages = tier2(whole, purse.most(settings.tier2_token_budget), self._counter.count)
@@ -116,7 +116,7 @@ class OfferBuilder:
             self._cleaned[key] = clean_capability(capability)
         return self._cleaned[key]
 
-    def _details_of(self, capabilities: Sequence[Capability]) -> dict[str, Detail]:
+    def details_of(self, capabilities: Sequence[Capability]) -> dict[str, Detail]:
         """What belongs to these, fit to be shown; what is not at hand is read at once."""
         wanted = {(each.id, each.digest): each for each in capabilities}
         missing = {key: each for key, each in wanted.items() if key not in self._details}

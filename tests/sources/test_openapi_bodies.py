@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from prowess.sources.openapi.source import OpenApiSource
 from tests.support.echo import EchoService, echo_service
+from tests.support.gateway import text_of
 
 OVER_HTTP = settings(deadline=None, max_examples=50)
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
@@ -87,7 +88,7 @@ def loose(schema: dict[str, Any]) -> dict[str, Any]:
 
 def paths() -> dict[str, Any]:
     listed = {"type": "object", "additionalProperties": True}
-    composed = {"allOf": [thing(file=BINARY), thing(note=TEXT)]}
+    composed = {"allOf": [thing(file={"allOf": [BINARY]}), thing(note=TEXT)]}
     several = operation("several", "text/plain", TEXT)
     several["/several"]["post"]["requestBody"]["content"] |= {
         "multipart/mixed": {},
@@ -99,6 +100,7 @@ def paths() -> dict[str, Any]:
     return {
         **operation("json", "application/json", {}),
         **operation("fields", "application/json", thing(a={}, b={})),
+        **operation("open", "application/json", {**thing(a={}), "additionalProperties": TEXT}),
         **operation("range", "*/*", {}),
         **operation("form", FORM, listed),
         **operation("small_form", FORM, thing(a={"type": "array", "items": TEXT})),
@@ -282,6 +284,7 @@ def test_a_body_that_cannot_be_taken_apart_is_one_argument_with_its_files(servic
         ("fields", {"a": None}, "application/json", b'{"a":null}'),
         ("fields", {}, "application/json", b"{}"),
         ("json", {"body": None}, "application/json", b"null"),
+        ("open", {"a": 1, "more": "x"}, "application/json", b'{"a":1,"more":"x"}'),
         ("range", {"body": [1]}, "application/json", b"[1]"),
         ("several", {"a": "x"}, "application/vnd.api+json; charset=utf-8", b'{"a":"x"}'),
         ("small_form", {}, FORM, b""),
@@ -308,6 +311,8 @@ def test_a_body_has_the_type_that_is_declared_and_is_written_in_it(
 @pytest.mark.parametrize(
     ("id", "arguments", "words"),
     [
+        ("open", {"more": 1}, "more: 1 is not of type 'string'"),
+        ("fields", {"c": 1}, "c: is no argument of this operation; it takes: a, b"),
         ("upload", {"file": "no base64!"}, "file: is not Base64; give it in Base64, or as a URL"),
         ("upload", {"file": "data:text/plain"}, "file: is a data: URL without a comma"),
         ("media", {"photo": "YQ=="}, "photo: does not say which kind of image/* it is"),
@@ -393,3 +398,16 @@ def test_before_3_1_styles_are_for_forms_without_parts_alone(tmp_path: Path) -> 
     with echo_service(tmp_path, body, "3.0.3") as service:
         heard = service.sent("old", ids=["x", "y"])
         assert service.form(heard) == [("ids", "x"), ("ids", "y")]
+
+
+def test_a_body_that_is_composed_of_itself_is_read_once(tmp_path: Path) -> None:
+    again = {"$ref": "#/paths/~1a/post/requestBody/content/multipart~1form-data/schema"}
+    body = {"content": {MULTIPART: {"schema": {"allOf": [again] * 40, "properties": {"file": BINARY}}}}}
+    found = schemas(tmp_path, {"/a": {"post": {"operationId": "a", "requestBody": body}}})
+    assert found["a"]["properties"]["body"]["description"].startswith("file: Base64")
+
+
+def test_json_that_is_none_is_not_sent(service: EchoService) -> None:
+    given = {"id": "tool:echo/json", "arguments": '{"body": [NaN]}'}
+    result = service.portal.call(lambda: service.client.call_tool("call_with_effects", given))
+    assert "tool:echo/json was not called: body: is not JSON" in text_of(result)

@@ -39,6 +39,7 @@ class Arguments:
         self._required: list[str] = []
         self.places: dict[str, dict[str, Any]] = {}
         self.body: dict[str, Any] = {}
+        self._more: Any = None
         for parameter in self._parameters(operation):
             self._add_parameter(parameter)
         self._check_path(operation.path)
@@ -49,6 +50,8 @@ class Arguments:
         made: dict[str, Any] = {"type": "object", "properties": self._properties}
         if self._required:
             made["required"] = self._required
+        if self._more:
+            made["additionalProperties"] = self._definitions.rewritten(self._more)
         found = self._definitions.gathered()
         return made | {"$defs": found} if found else made
 
@@ -120,8 +123,9 @@ class Arguments:
             for name, schema in properties.items():
                 is_wanted = isinstance(wanted, list) and name in wanted
                 self._add_property(name, shown_bytes(schema, found.get(name, {})), is_wanted)
-            if required:
-                self.body["body_required"] = True
+            self._more = whole.get("additionalProperties")
+            self.body |= {"body_required": True} if required else {}
+            self.body |= {"body_open": True} if self._more else {}
         else:
             shown = self._definitions.rewritten(media.schema)
             self._add_whole(_with_note(shown, [key for key in found if found[key].get("bytes")]), required)

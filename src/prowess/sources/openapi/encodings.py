@@ -11,7 +11,6 @@ from prowess.sources.openapi.media import OCTETS, Media, essence, kind_of
 from prowess.sources.openapi.schemas import ApiDocument
 
 STYLE_FIELDS = ("style", "explode", "allowReserved")
-MAX_NESTING = 16
 VARIANTS = ("allOf", "anyOf", "oneOf")
 TYPING = ("type", "properties", "items", "enum", "const", "$ref", "not", "if", *VARIANTS)
 """Keywords that say what a value is; without any it may be bytes."""
@@ -24,7 +23,7 @@ Encoding = dict[str, Any]
 def encodings(document: ApiDocument, media: Media) -> dict[str, Encoding]:
     """What is to be known about each property of a form; most need nothing."""
     found = {}
-    for name, schema in _properties(document, media.schema, MAX_NESTING):
+    for name, schema in _properties(document, media.schema):
         declared = media.encoding.get(name)
         fields = document.follow(declared, f"the encoding of {name!r}") if declared is not None else {}
         encoding = _encoding(document, media, fields, schema)
@@ -63,17 +62,22 @@ def shown_bytes(schema: Any, encoding: Encoding) -> Any:
     return {**made, "description": f"{words} {BASE64_NOTE}".strip()}
 
 
-def _properties(document: ApiDocument, schema: Any, steps: int) -> Iterator[tuple[str, Any]]:
+def _properties(document: ApiDocument, schema: Any) -> Iterator[tuple[str, Any]]:
     """The properties of a schema and of all that it is composed of."""
-    if not isinstance(schema, Mapping) or not steps:
-        return
-    whole = document.follow(schema, "the body's schema")
-    for variant in VARIANTS:
-        listed = whole.get(variant)
-        for one in listed if isinstance(listed, list) else ():
-            yield from _properties(document, one, steps - 1)
-    own = whole.get("properties")
-    yield from own.items() if isinstance(own, Mapping) else ()
+    waiting, seen = [schema], set[int]()
+    while waiting:
+        one = waiting.pop()
+        if not isinstance(one, Mapping):
+            continue
+        whole = document.follow(one, "the body's schema")
+        if id(whole) in seen:
+            continue
+        seen.add(id(whole))
+        for variant in VARIANTS:
+            listed = whole.get(variant)
+            waiting += listed if isinstance(listed, list) else ()
+        own = whole.get("properties")
+        yield from own.items() if isinstance(own, Mapping) else ()
 
 
 def _encoding(document: ApiDocument, media: Media, declared: Mapping[str, Any], schema: Any) -> Encoding:
@@ -108,11 +112,11 @@ def _content(schema: Mapping[str, Any], is_untyped_bytes: bool) -> Encoding:
 
 
 def _single(document: ApiDocument, schema: Any) -> Mapping[str, Any]:
-    """The schema itself; of one that may also be null, the other."""
+    """The schema itself; of one that only adds something to another, or null, the other."""
     if not isinstance(schema, Mapping):
         return {}
     whole = document.follow(schema, "a property of the body")
-    for variant in ("anyOf", "oneOf"):
+    for variant in VARIANTS:
         listed = whole.get(variant)
         if isinstance(listed, list):
             others = [one for one in listed if not isinstance(one, Mapping) or one.get("type") != "null"]

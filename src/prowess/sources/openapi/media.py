@@ -68,9 +68,10 @@ def essence(media_type: str) -> str:
 
 def chosen_media(document: ApiDocument, content: Any) -> Media:
     """The kind of content to use: JSON before anything else, and none that cannot be made if another can."""
-    if not isinstance(content, Mapping) or not content:
+    listed = [one for one in content if isinstance(one, str)] if isinstance(content, Mapping) else []
+    if not listed:
         return Media()
-    types = sorted(map(str, content), key=lambda one: ORDER.index(kind_of(one)))
+    types = sorted(listed, key=lambda one: ORDER.index(kind_of(one)))
     media = document.follow(content[types[0]], "the content")
     encoding = media.get("encoding")
     return Media(

@@ -45,11 +45,12 @@ class NamedValues:
 
     name: str
     values: tuple[str, ...]
-    separator: str = ","
+    separator: str = ""
+    """What stands between them; empty where there is one value that is no list."""
 
     def joined(self) -> str:
         """The values as text that nothing encodes: the separator must not be in them."""
-        if len(self.values) > 1 and any(self.separator in one for one in self.values):
+        if self.separator and any(self.separator in one for one in self.values):
             what = f"a value holds {self.separator!r}, which is what separates values here"
             raise SourceError(self.name, what, "give values without it")
         return self.separator.join(self.values)
@@ -146,9 +147,9 @@ def query_pairs(place: Place, value: Any) -> list[str]:
     pairs = []
     for one in named_values(place, value):
         # A comma separates as it is, and is escaped where it belongs to a value.
-        reserved = QUERY_RESERVED.replace(",", "") if len(one.values) > 1 else QUERY_RESERVED
+        reserved = QUERY_RESERVED.replace(",", "") if one.separator else QUERY_RESERVED
         separator = quote(one.separator, safe=",")
-        if separator != ",":
+        if one.separator != ",":
             one.joined()
         text = separator.join(encoded(place, part, reserved) for part in one.values)
         pairs.append(f"{quote(one.name, safe='')}={text}")
@@ -193,7 +194,8 @@ def header_value(place: Place, value: Any) -> str:
         listed = tuple(f"{key}={text}" for key, text in members(name, value))
     else:
         listed = flat(name, value)
-    return checked_header(name, NamedValues(name, listed).joined())
+    separator = "," if isinstance(value, Mapping | list) else ""
+    return checked_header(name, NamedValues(name, listed, separator).joined())
 
 
 def checked_header(name: str, text: str) -> str:

@@ -53,8 +53,10 @@ def request_parts(metadata: Mapping[str, Any], arguments: Mapping[str, Any]) -> 
     arguments: by the names that the operation's schema gives them
     """
     places: Mapping[str, Place] = metadata["arguments"]
-    _check_known(places, arguments)
-    given = [(places[name], value) for name, value in arguments.items()]
+    if not metadata.get("body_open"):
+        _check_known(places, arguments)
+    # What nobody has declared belongs to a body that takes more than is declared.
+    given = [(places.get(name) or {"in": "body", "name": name}, one) for name, one in arguments.items()]
     parts = RequestParts(_path(str(metadata["path"]), given))
     for place, value in given:
         if value is not None:

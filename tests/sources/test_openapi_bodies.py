@@ -338,7 +338,7 @@ def test_what_cannot_be_sent_as_declared_is_not_sent_and_says_what_to_give(
     service: EchoService, id: str, arguments: dict[str, Any], words: str
 ) -> None:
     error = service.sent(id, **arguments).error
-    assert f"tool:echo/{id} was not called" in error and words in error
+    assert f"tool:shop/{id} was not called" in error and words in error
 
 
 def test_a_body_beyond_the_limit_is_not_sent(service: EchoService) -> None:
@@ -408,6 +408,6 @@ def test_a_body_that_is_composed_of_itself_is_read_once(tmp_path: Path) -> None:
 
 
 def test_json_that_is_none_is_not_sent(service: EchoService) -> None:
-    given = {"id": "tool:echo/json", "arguments": '{"body": [NaN]}'}
+    given = {"id": "tool:shop/json", "arguments": '{"body": [NaN]}'}
     result = service.portal.call(lambda: service.client.call_tool("call_with_effects", given))
-    assert "tool:echo/json was not called: body: is not JSON" in text_of(result)
+    assert "tool:shop/json was not called: body: is not JSON" in text_of(result)

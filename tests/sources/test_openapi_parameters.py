@@ -7,6 +7,7 @@ import json
 import string
 from collections.abc import Iterator
 from http.cookies import SimpleCookie
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
@@ -274,8 +275,22 @@ def test_what_cannot_be_sent_as_declared_is_not_sent_and_says_what_to_give(
     service: EchoService, id: str, arguments: dict[str, Any], words: str
 ) -> None:
     error = service.sent(id, **arguments).error
-    assert f"tool:echo/{id} was not called" in error and words in error
+    assert f"tool:shop/{id} was not called" in error and words in error
 
 
 def test_a_style_that_cannot_be_leaves_the_other_arguments_usable(service: EchoService) -> None:
     assert service.sent("wrong", other="a").target == "/wrong?other=a"
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "expected"),
+    [("header", "x-key", "sesame-open-1234"), ("cookie", "X-Key", "X-Key=sesame-open-1234")],
+)
+def test_a_credential_takes_the_place_of_an_argument_of_its_name(
+    tmp_path: Path, place: str, name: str, expected: str
+) -> None:
+    signed = {**operation("signed", parameter(place, name)), "security": [{"key": []}]}
+    schemes = {"securitySchemes": {"key": {"type": "apiKey", "in": place, "name": "X-Key"}}}
+    with echo_service(tmp_path, {"/signed": {"get": signed}}, components=schemes) as service:
+        heard = service.sent("signed", **{name: "mine"})
+        assert heard.header(place if place == "cookie" else "x-key") == expected

@@ -107,7 +107,7 @@ class EchoService:
     portal: BlockingPortal
 
     async def send(self, operation: str, **arguments: Any) -> Heard:
-        return Heard(await call(self.client, f"tool:echo/{operation}", with_effects=True, **arguments))
+        return Heard(await call(self.client, f"tool:shop/{operation}", with_effects=True, **arguments))
 
     def sent(self, operation: str, **arguments: Any) -> Heard:
         """The same for who cannot wait."""
@@ -134,26 +134,31 @@ def echo_server() -> Iterator[str]:
         server.server_close()
 
 
-def echo_document(folder: Path, server: str, paths: dict[str, Any], version: str = "3.1.1") -> OpenApiSource:
+def echo_document(
+    folder: Path, server: str, paths: dict[str, Any], version: str, more: dict[str, Any]
+) -> OpenApiSource:
     document = {
         "openapi": version,
         "info": {"title": "echo", "version": "1"},
         "servers": [{"url": server}],
         "paths": paths,
+        **more,
     }
     file = folder / "echo.json"
     file.write_text(json.dumps(document))
-    return OpenApiSource(name="echo", location=str(file))
+    return OpenApiSource(name="shop", location=str(file))
 
 
 @contextmanager
-def echo_service(folder: Path, paths: dict[str, Any], version: str = "3.1.1") -> Iterator[EchoService]:
+def echo_service(
+    folder: Path, paths: dict[str, Any], version: str = "3.1.1", **more: Any
+) -> Iterator[EchoService]:
     @asynccontextmanager
     async def opened(source: OpenApiSource) -> AsyncIterator[Client]:
         async with world(folder, source) as here, here.client() as client:
             yield client
 
     with echo_server() as server, start_blocking_portal() as portal:
-        source = echo_document(folder, server, paths, version)
+        source = echo_document(folder, server, paths, version, more)
         with portal.wrap_async_context_manager(opened(source)) as client:
             yield EchoService(client, portal)

@@ -96,6 +96,9 @@ class Arguments:
         return {"content": media.kind} | ({"encoding": found} if found else {})
 
     def _check_path(self, path: str) -> None:
+        if not str(path).startswith("/"):
+            # Behind the name of a host it would be part of that name.
+            raise self._document.fault("its path does not begin with a slash")
         declared = {place["name"] for place in self.places.values() if place["in"] == "path"}
         for name in PATH_NAME.findall(path):
             if name not in declared:

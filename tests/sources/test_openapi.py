@@ -206,6 +206,21 @@ def test_one_bad_operation_is_a_problem_and_the_others_stay(tmp_path: Path, kind
     assert found.entries[0].stamp == ""
 
 
+@pytest.mark.parametrize(
+    ("path", "what"),
+    [
+        ("/a/{id}", "its path has {id}, which no parameter declares"),
+        ("a/b", "its path does not begin with a slash"),
+    ],
+)
+def test_a_path_that_leads_elsewhere_or_cannot_be_filled_is_a_problem(
+    tmp_path: Path, path: str, what: str
+) -> None:
+    found = reading(tmp_path, document({path: {"get": {}}}))
+    assert drafts(found) == {}
+    assert [problem.what for problem in found.problems] == [what]
+
+
 def test_of_two_operations_with_one_id_the_second_is_a_problem(tmp_path: Path) -> None:
     paths = {"/a": {"get": {"operationId": "same"}}, "/b": {"get": {"operationId": "same"}}}
     found = reading(tmp_path, document(paths))
@@ -282,6 +297,17 @@ VALUES = st.recursive(
                     "servers",
                     "in",
                     "name",
+                    "multipart/form-data",
+                    "image/*",
+                    "encoding",
+                    "headers",
+                    "contentType",
+                    "contentMediaType",
+                    "type",
+                    "items",
+                    "allOf",
+                    "anyOf",
+                    "additionalProperties",
                 ]
             ),
             inner,

@@ -8,7 +8,6 @@ import base64
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -17,37 +16,25 @@ import httpx2
 
 from prowess.calling.results import Answer, failed, said
 from prowess.errors import SourceError
+from prowess.sources.openapi.requests.request import RequestParts, request_parts
 from prowess.types import Capability
 
 MAX_RESPONSE_BYTES = 32 * 1024 * 1024
 LONGEST_ERROR = 4000
 COOKIE = "!#$%&'()*+-./:<=>?@[]^_`{|}~"
 """What may stand in the value of a cookie beside letters and digits; anything else is escaped."""
-FORM = "application/x-www-form-urlencoded"
-
-Pairs = list[tuple[str, str | int | float | bool | None]]
-
-
-@dataclass(slots=True)
-class RequestParts:
-    """One request while it is put together."""
-
-    path: str
-    query: Pairs = field(default_factory=list)
-    headers: dict[str, str] = field(default_factory=dict)
-    cookies: dict[str, str] = field(default_factory=dict)
-    body: dict[str, Any] = field(default_factory=dict)
-    whole: Any = None
+MAX_REQUEST_BYTES = 32 * 1024 * 1024
 
 
 async def call_operation(
     capability: Capability, arguments: Mapping[str, Any], environment: Mapping[str, str], seconds: float
 ) -> Answer:
-    parts = _parts(capability.metadata, arguments)
-    missing = _sign(parts, capability, environment)
+    server = _server(capability)
     try:
-        request = _request(capability, parts)
-    except (UnicodeError, ValueError, httpx2.InvalidURL) as error:
+        parts = request_parts(capability.metadata, arguments)
+        missing = _sign(parts, capability, environment)
+        request = _request(server, capability, parts)
+    except (UnicodeError, ValueError, RecursionError, SourceError, httpx2.InvalidURL) as error:
         return failed(f"{capability.id} was not called: {_unsendable(error)}")
     try:
         # One time for all of it: a service that sends a byte now and then is not answering.
@@ -74,18 +61,23 @@ class _TooLong(Exception):
     """There is more of an answer than anybody can use."""
 
 
-def _request(capability: Capability, parts: RequestParts) -> httpx2.Request:
-    about = capability.metadata
-    return httpx2.Request(
-        str(about["method"]),
-        _server(capability).rstrip("/") + parts.path,
-        params=parts.query,
-        headers=_headers(parts, about),
-        content=_content(parts, str(about.get("content_type", ""))),
+def _request(server: str, capability: Capability, parts: RequestParts) -> httpx2.Request:
+    request = httpx2.Request(
+        str(capability.metadata["method"]),
+        server.rstrip("/") + parts.target,
+        headers=_headers(parts),
+        **parts.body.encoder,
     )
+    length = int(request.headers.get("Content-Length", 0))
+    if length > MAX_REQUEST_BYTES:
+        what = f"it would have {length} bytes, more than {MAX_REQUEST_BYTES // 2**20} MiB"
+        raise SourceError("the body", what, "send less at a time")
+    return request
 
 
 def _unsendable(error: Exception) -> str:
+    if isinstance(error, SourceError):
+        return str(error)
     if isinstance(error, UnicodeError):
         return "a header may hold only ASCII characters, and no text may hold half a character"
     return f"its arguments make no request ({type(error).__name__})"
@@ -100,81 +92,16 @@ def _server(capability: Capability) -> str:
     return str(url)
 
 
-def _parts(about: Mapping[str, Any], arguments: Mapping[str, Any]) -> RequestParts:
-    parts = RequestParts(str(about["path"]))
-    for argument, place in about["arguments"].items():
-        if argument in arguments:
-            _put(parts, place, arguments[argument])
-    return parts
-
-
-def _put(parts: RequestParts, place: Mapping[str, Any], value: Any) -> None:
-    name = str(place["name"])
-    match place["in"]:
-        case "path":
-            parts.path = parts.path.replace(f"{{{name}}}", _segment(name, value))
-        case "query":
-            parts.query += _pairs(name, value, place)
-        case "header":
-            parts.headers[name] = _joined(value)
-        case "cookie":
-            # A semicolon would begin another cookie.
-            parts.cookies[name] = quote(_joined(value), safe=COOKIE)
-        case _ if name:
-            parts.body[name] = value
-        case _:
-            parts.whole = value
-
-
-def _segment(name: str, value: Any) -> str:
-    text = _joined(value)
-    if text in ("", ".", ".."):
-        raise SourceError(name, f"{text!r} cannot stand in a path", "give another value")
-    return quote(text, safe="")
-
-
-def _pairs(name: str, value: Any, place: Mapping[str, Any]) -> Pairs:
-    explode = place.get("explode", place.get("style", "form") in ("form", "deepObject"))
-    if isinstance(value, Mapping) and place.get("style") == "deepObject":
-        return [(f"{name}[{key}]", _plain(one)) for key, one in value.items()]
-    if isinstance(value, Mapping) and explode:
-        return [(str(key), _plain(one)) for key, one in value.items()]
-    if isinstance(value, list) and explode:
-        return [(name, _plain(one)) for one in value]
-    return [(name, _joined(value))]
-
-
-def _plain(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _joined(value: Any) -> str:
-    if isinstance(value, list):
-        return ",".join(map(_plain, value))
-    if isinstance(value, Mapping):
-        return ",".join(f"{key},{_plain(one)}" for key, one in value.items())
-    return _plain(value)
-
-
-def _headers(parts: RequestParts, about: Mapping[str, Any]) -> dict[str, str]:
-    made = {"Accept": "application/json, */*", "User-Agent": "prowess", **parts.headers}
+def _headers(parts: RequestParts) -> httpx2.Headers:
+    made = httpx2.Headers({"Accept": "application/json, */*", "User-Agent": "prowess"})
+    for name, value in parts.headers.items():
+        made[name] = value
     if parts.cookies:
-        made["Cookie"] = "; ".join(f"{name}={value}" for name, value in parts.cookies.items())
-    if parts.body or parts.whole is not None:
-        made["Content-Type"] = str(about.get("content_type") or "application/json")
+        cookies = "; ".join(f"{name}={value}" for name, value in parts.cookies)
+        made["Cookie"] = f"{made['Cookie']}; {cookies}" if "Cookie" in made else cookies
+    if parts.body.content_type:
+        made["Content-Type"] = parts.body.content_type
     return made
-
-
-def _content(parts: RequestParts, kind: str) -> bytes | None:
-    value = parts.body if parts.body else parts.whole
-    if value is None:
-        return None
-    if kind.startswith(FORM) and isinstance(value, Mapping):
-        pairs = "&".join(f"{quote(str(k))}={quote(_plain(v))}" for k, v in value.items())
-        return pairs.encode()
-    if isinstance(value, str) and "json" not in kind:
-        return value.encode()
-    return json.dumps(value, ensure_ascii=False).encode()
 
 
 def variable(source: str, scheme: str) -> str:
@@ -191,12 +118,24 @@ def _sign(parts: RequestParts, capability: Capability, environment: Mapping[str,
         if not value:
             missing.append(wanted)
         elif scheme.get("type") == "apiKey":
-            _put(parts, {"in": scheme.get("in"), "name": scheme.get("name")}, value)
+            _present(parts, str(scheme.get("in")), str(scheme.get("name")), value)
         elif scheme.get("scheme") == "basic":
             parts.headers["Authorization"] = f"Basic {base64.b64encode(value.encode()).decode()}"
         else:
             parts.headers["Authorization"] = f"Bearer {value}"
     return missing
+
+
+def _present(parts: RequestParts, place: str, name: str, key: str) -> None:
+    match place:
+        case "query":
+            parts.query.append(f"{quote(name, safe='')}={quote(key, safe='')}")
+        case "header":
+            parts.headers[name] = key
+        case "cookie":
+            kept = [(other, value) for other, value in parts.cookies if other != name]
+            # A semicolon would begin another cookie.
+            parts.cookies = [*kept, (name, quote(key, safe=COOKIE))]
 
 
 async def _read(response: httpx2.Response) -> bytes:

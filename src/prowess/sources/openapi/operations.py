@@ -4,9 +4,7 @@ Above: the `openapi` source. Below: `schemas`. A tool's arguments are the operat
 the body is an object, the body's own properties; `metadata["arguments"]` says where each one goes.
 """
 
-import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urljoin
 
@@ -21,37 +19,16 @@ from prowess.sources.names import (
     fault_of_schema,
     legible,
 )
+from prowess.sources.openapi.arguments import Arguments
+from prowess.sources.openapi.media import chosen_media
+from prowess.sources.openapi.operation import ApiOperation, Table
 from prowess.sources.openapi.schemas import ApiDocument, SchemaDefinitions
 from prowess.types import Capability, Detail, Draft, SourceRef
 
-METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
-ONLY_READ = ("get", "head", "options")
-PLACES = ("path", "query", "header", "cookie")
+METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
+ONLY_READ = ("get", "head", "options", "query")
 SCHEME_FIELDS = ("type", "in", "name", "scheme")
 LONGEST_SUMMARY = 80
-
-# A caller's client sets these itself; the specification says to ignore them as parameters.
-OWN_HEADERS = ("accept", "content-type", "authorization")
-
-Table = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class ApiOperation:
-    path: str
-    method: str
-    fields: Table
-    item: Table
-
-    def __str__(self) -> str:
-        return f"{self.method.upper()} {self.path}"
-
-    @property
-    def name(self) -> str:
-        given = self.fields.get("operationId")
-        if isinstance(given, str) and given:
-            return given
-        return f"{self.method}_{re.sub(r'[^A-Za-z0-9]+', '_', self.path).strip('_')}".rstrip("_")
 
 
 def check_version(document: ApiDocument) -> None:
@@ -111,7 +88,7 @@ class OperationTools:
         )
         return Draft(capability, Detail(input_schema=schema, output_schema=self._answer(operation)))
 
-    def _metadata(self, operation: ApiOperation, arguments: "Arguments") -> dict[str, Any]:
+    def _metadata(self, operation: ApiOperation, arguments: Arguments) -> dict[str, Any]:
         security = operation.fields.get("security", self._document.root.get("security", []))
         metadata: dict[str, Any] = {
             "method": operation.method.upper(),
@@ -120,9 +97,8 @@ class OperationTools:
             "arguments": arguments.places,
             "security": security,
             "security_schemes": self._schemes(security),
+            **arguments.body,
         }
-        if arguments.content_type:
-            metadata["content_type"] = arguments.content_type
         if operation.fields.get("deprecated") is True:
             metadata["deprecated"] = True
         return metadata
@@ -158,24 +134,9 @@ class OperationTools:
         good = next((code for code in codes if code.startswith("2")), "default")
         try:
             content = self._document.follow(responses.get(good), "the response").get("content")
-            return _whole(self._document, _media(self._document, content).schema)
+            return _whole(self._document, chosen_media(self._document, content).schema)
         except SourceError:
             return None
-
-
-@dataclass(frozen=True, slots=True)
-class Media:
-    type: str = ""
-    schema: Any = None
-
-
-def _media(document: ApiDocument, content: Any) -> Media:
-    """The kind of content to use: JSON before anything else."""
-    if not isinstance(content, Mapping) or not content:
-        return Media()
-    json = next((kind for kind in content if kind.partition(";")[0].endswith(("/json", "+json"))), None)
-    chosen = json or next(iter(content))
-    return Media(chosen, document.follow(content[chosen], "the content").get("schema", {}))
 
 
 def _whole(document: ApiDocument, schema: Any) -> Table | None:
@@ -187,92 +148,7 @@ def _whole(document: ApiDocument, schema: Any) -> Table | None:
     return made | {"$defs": found} if found else made
 
 
-class Arguments:
-    """The arguments of one operation: one schema for all of them, and where each goes in a call."""
-
-    def __init__(self, document: ApiDocument, operation: ApiOperation) -> None:
-        self._document = document
-        self._definitions = SchemaDefinitions(document)
-        self._properties: dict[str, Any] = {}
-        self._required: list[str] = []
-        self.places: dict[str, dict[str, Any]] = {}
-        self.content_type = ""
-        for parameter in self._parameters(operation):
-            self._add_parameter(parameter)
-        if "requestBody" in operation.fields:
-            self._add_body(document.follow(operation.fields["requestBody"], "the body"))
-
-    def schema(self) -> dict[str, Any]:
-        made: dict[str, Any] = {"type": "object", "properties": self._properties}
-        if self._required:
-            made["required"] = self._required
-        found = self._definitions.gathered()
-        return made | {"$defs": found} if found else made
-
-    def _parameters(self, operation: ApiOperation) -> list[Table]:
-        """Those of the path, then the operation's own, which replace them."""
-        found: dict[tuple[str, str], Table] = {}
-        for holder in (operation.item, operation.fields):
-            listed = holder.get("parameters", [])
-            if not isinstance(listed, list):
-                raise self._document.fault("`parameters` is not a list")
-            for one in listed:
-                parameter = self._document.follow(one, "a parameter")
-                place, name = parameter.get("in"), parameter.get("name")
-                if place not in PLACES or not isinstance(name, str) or not name:
-                    raise self._document.fault("a parameter has no name, or no place to go")
-                if place != "header" or name.lower() not in OWN_HEADERS:
-                    found[place, name] = parameter
-        return list(found.values())
-
-    def _add_parameter(self, parameter: Table) -> None:
-        place, name = parameter["in"], parameter["name"]
-        argument = name if name not in self._properties else f"{place}_{name}"
-        schema = parameter.get("schema")
-        if schema is None:
-            schema = _media(self._document, parameter.get("content")).schema or {}
-        made = self._definitions.rewritten(schema)
-        if isinstance(made, Mapping) and "description" not in made and _is_text(parameter.get("description")):
-            made = {**made, "description": cut(parameter["description"], LONGEST_DESCRIPTION)}
-        self._properties[argument] = made
-        self.places[argument] = {"in": place, "name": name} | _form(parameter)
-        if place == "path" or parameter.get("required") is True:
-            self._required.append(argument)
-
-    def _add_body(self, body: Table) -> None:
-        media = _media(self._document, body.get("content"))
-        if not media.type:
-            return
-        self.content_type = media.type
-        required = body.get("required") is True
-        whole = self._document.follow(media.schema, "the body's schema") if media.schema else {}
-        properties = whole.get("properties")
-        if isinstance(properties, Mapping) and properties and self._is_plain(whole, properties):
-            wanted = whole.get("required") if required else None
-            for name, schema in properties.items():
-                self._add_part(name, schema, name, isinstance(wanted, list) and name in wanted)
-        else:
-            self._add_part(
-                "body" if "body" not in self._properties else "request_body", media.schema, "", required
-            )
-
-    def _is_plain(self, schema: Table, properties: Table) -> bool:
-        """Whether the body's properties can stand beside the parameters as arguments of their own."""
-        composed = any(key in schema for key in ("oneOf", "anyOf", "allOf", "not", "if"))
-        return not composed and not self._properties.keys() & properties.keys()
-
-    def _add_part(self, argument: str, schema: Any, name: str, required: bool) -> None:
-        self._properties[argument] = self._definitions.rewritten(schema)
-        self.places[argument] = {"in": "body", "name": name}
-        if required:
-            self._required.append(argument)
-
-
 # --- words -----------------------------------------------------------------------------------
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and bool(value.strip())
 
 
 def _text(operation: ApiOperation, key: str) -> str:
@@ -293,10 +169,6 @@ def _described(summary: str, description: str) -> str:
 def _tags(operation: ApiOperation) -> tuple[str, ...]:
     tags = operation.fields.get("tags")
     return tuple(tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list) else ()
-
-
-def _form(parameter: Table) -> dict[str, Any]:
-    return {key: parameter[key] for key in ("style", "explode") if key in parameter}
 
 
 def _filled(url: str, variables: Any) -> str:

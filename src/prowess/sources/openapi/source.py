@@ -15,14 +15,15 @@ from prowess.errors import ConfigError, SourceError
 from prowess.sources.effort import fault_of_effort
 from prowess.sources.files.reading import read_text, stamp_of
 from prowess.sources.names import fault_of_name
-from prowess.sources.openapi.operations import ApiOperation, OperationTools, check_version, operations
+from prowess.sources.openapi.operation import ApiOperation
+from prowess.sources.openapi.operations import OperationTools, check_version, operations
 from prowess.sources.openapi.schemas import ApiDocument
 from prowess.sources.source import Known, Progress, silent
 from prowess.text.documents import parse_json, parse_yaml, require_mapping
 from prowess.types import Draft, Problem, Provider, SourceEntry, SourceReading
 
 MAX_DOCUMENT_BYTES = 32 * 1024 * 1024
-FORM = "openapi-2"
+FORM = "openapi-3"
 """Changes when the way documents are read changes, so that each is read again."""
 
 

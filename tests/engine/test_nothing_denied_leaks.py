@@ -58,6 +58,7 @@ AS_AGENT: dict[str, Answer] = {
     "acall_many": lambda engine, request: [
         shown(result) for result in asyncio.run(engine.acall_many([DISCOVERY], agent=AGENT))
     ],
+    "definitions": lambda engine, request: engine.definitions(AGENT, "openai"),
     "policy.pinned": lambda engine, request: engine.policy.pinned(AGENT),
     "cards.list": lambda engine, request: engine.cards.list(AGENT),
     "cards.list_capabilities": lambda engine, request: engine.cards.list_capabilities("full", AGENT),

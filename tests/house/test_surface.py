@@ -28,9 +28,9 @@ SourceEntry SourceError SourceReading StoreBusy StoreError SyncReport TokenCount
 event_handler open tool
 """
 ENGINE = """
-acall acall_many agents approvals call call_many calls cards catalogue check close decide diagnose discover
-evolution explain find findings inject internals journal learning offer policy preview providers quarantine
-rank record sources store sync tokens trace watch
+acall acall_many agents approvals call call_many calls cards catalogue check close decide definitions
+diagnose discover evolution explain find findings inject internals journal learning offer policy preview
+providers quarantine rank record sources store sync tokens trace watch
 """
 MEMBERS = {
     "agents": "bind list retire spawn",

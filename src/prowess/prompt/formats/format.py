@@ -1,0 +1,50 @@
+"""What a provider's format is: how tools, calls and results are written where a model reads them."""
+
+from collections.abc import Collection, Iterable
+from typing import Protocol
+
+from prowess.types import CallResult, Json, ToolCall
+
+
+class ToolFormat(Protocol):
+    """How one provider writes tools, calls and their results. Takes and gives values; nothing is sent.
+
+    What it gives is plain JSON: for the provider's own SDK, for another client or for a file.
+    """
+
+    @property
+    def name(self) -> str:
+        """Such as "anthropic"."""
+
+    def tools(
+        self, definitions: Iterable[Json], *, strict: bool = False, defer: Collection[str] = ()
+    ) -> list[Json]:
+        """The value of `tools` in a request.
+
+        definitions: tools, each with name, description and input_schema.
+        strict: ask for arguments that fit the schema for certain, for each tool where that can be said.
+        defer: names of tools that the model learns of only by searching. Where a provider knows no such
+            thing, they are left out until they are given without `defer`.
+        """
+
+    def calls(self, said: object, definitions: Iterable[Json] = ()) -> tuple[ToolCall, ...]:
+        """What the model wants called.
+
+        said: the response, or the message in it, as plain JSON or as the SDK's object.
+        definitions: the tools it was given; with them, nulls that strict mode asked for are left out again.
+        """
+
+    def result(self, call: ToolCall, result: CallResult) -> Json:
+        """What answers a call: one more message, item, block or part.
+
+        call: as the model made it.
+        result: what came of it.
+        """
+
+    def found(self, call: ToolCall, definitions: Iterable[Json], *, strict: bool = False) -> Json:
+        """What answers a call of the tool that searches for tools.
+
+        call: as the model made it.
+        definitions: the tools that were found, best first.
+        strict: as it was for the other tools.
+        """

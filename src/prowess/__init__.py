@@ -37,10 +37,13 @@ if TYPE_CHECKING:
     from prowess.opening import open
     from prowess.options import CardOptions, DiscoveryOptions, SearchOptions
     from prowess.policy.approvals import ApprovalAnswer
+    from prowess.prompt.formats.format import ToolFormat
+    from prowess.prompt.formats.known import tool_format
     from prowess.sources.python.events import event_handler
     from prowess.sources.python.functions import tool
     from prowess.sources.source import Source
     from prowess.types import (
+        CallResult,
         Capability,
         Decision,
         Detail,
@@ -57,6 +60,7 @@ if TYPE_CHECKING:
         SourceReading,
         SyncReport,
         TokenCounts,
+        ToolCall,
         Trace,
         Turn,
     )
@@ -65,6 +69,7 @@ __all__ = [
     "ApprovalAnswer",
     "ApprovalNeeded",
     "BackupError",
+    "CallResult",
     "Capability",
     "CardOptions",
     "ConfigError",
@@ -103,11 +108,14 @@ __all__ = [
     "StoreError",
     "SyncReport",
     "TokenCounts",
+    "ToolCall",
+    "ToolFormat",
     "Trace",
     "Turn",
     "event_handler",
     "open",
     "tool",
+    "tool_format",
 ]
 
 HOMES = {
@@ -121,6 +129,8 @@ HOMES = {
     "prowess.opening": ("open",),
     "prowess.options": ("CardOptions", "DiscoveryOptions", "SearchOptions"),
     "prowess.policy.approvals": ("ApprovalAnswer",),
+    "prowess.prompt.formats.format": ("ToolFormat",),
+    "prowess.prompt.formats.known": ("tool_format",),
     "prowess.sources.python.events": ("event_handler",),
     "prowess.sources.python.functions": ("tool",),
     "prowess.sources.source": ("Source",),

@@ -20,11 +20,11 @@ from tests.support.places import ROOT
 from tests.support.stores import OpenEngine
 
 EXPORTED = """
-ApprovalAnswer ApprovalNeeded BackupError Capability CardOptions ConfigError Decision Denied Detail
+ApprovalAnswer ApprovalNeeded BackupError CallResult Capability CardOptions ConfigError Decision Denied Detail
 DiscoveryOptions Draft EncoderUnavailable Engine EvolutionError Hit JournalBroken JournalEntry LearningError
 LeftOut Message MissingExtra NotFound Offer Outcome Outdated PolicyError Problem Provider ProwessError Refused
 RemoteError Scores SearchOptions Source SourceEntry SourceError SourceReading StoreBusy StoreError SyncReport
-TokenCounts Trace Turn event_handler open tool
+TokenCounts ToolCall ToolFormat Trace Turn event_handler open tool tool_format
 """
 ENGINE = """
 agents approvals cards catalogue check close diagnose discover evolution explain find findings inject

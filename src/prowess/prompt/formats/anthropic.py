@@ -6,7 +6,7 @@ list of tools stays the same, and so does the prompt's cache.
 
 from collections.abc import Collection, Iterable, Sequence
 
-from prowess.prompt.formats.content import FOUND_NOTHING, IMAGES, Image, members, objects, shown
+from prowess.prompt.formats.content import FOUND_NOTHING, IMAGES, Image, is_named, members, objects, shown
 from prowess.prompt.formats.schemas import (
     object_schema,
     parts_of,
@@ -59,7 +59,7 @@ class AnthropicFormat:
         return tuple(
             ToolCall(name=block["name"], arguments=block.get("input") or {}, id=block.get("id") or "")
             for block in blocks
-            if block.get("type") == "tool_use" and block.get("name")
+            if block.get("type") == "tool_use" and is_named(block)
         )
 
     def result(self, call: ToolCall, result: CallResult) -> Json:

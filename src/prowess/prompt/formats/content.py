@@ -92,6 +92,11 @@ def members(said: object, name: str) -> list[JsonObject]:
     return objects(listed)
 
 
+def is_named(one: JsonObject) -> bool:
+    """Whether it says what is to be called."""
+    return isinstance(one.get("name"), str)
+
+
 def objects(listed: object) -> list[JsonObject]:
     """The objects in a list, each as JSON."""
     each = [plain(one) for one in listed] if isinstance(listed, list | tuple) else []

@@ -3,7 +3,12 @@
 from collections.abc import Collection, Iterable
 from typing import Protocol
 
-from prowess.types import CallResult, Json, ToolCall
+from prowess.types import DISCOVER, CallResult, Json, JsonObject, ToolCall
+
+
+def not_deferred(definitions: Iterable[JsonObject], defer: Collection[str]) -> list[JsonObject]:
+    """The tools that a list holds where nothing can be deferred."""
+    return [one for one in definitions if one["name"] == DISCOVER or one["name"] not in defer]
 
 
 class ToolFormat(Protocol):
@@ -21,10 +26,12 @@ class ToolFormat(Protocol):
     ) -> list[Json]:
         """The value of `tools` in a request.
 
+        Where a provider cannot defer a tool, it is left out until it is given without `defer`. The tool that
+        searches is never deferred.
+
         definitions: tools, each with name, description and input_schema.
         strict: ask for arguments that fit the schema for certain, for each tool where that can be said.
-        defer: names of tools that the model learns of only by searching. Where a provider knows no such
-            thing, they are left out until they are given without `defer`.
+        defer: names of tools that the model learns of by searching alone.
         """
 
     def calls(self, said: object, definitions: Iterable[Json] = ()) -> tuple[ToolCall, ...]:

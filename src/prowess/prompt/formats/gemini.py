@@ -2,7 +2,8 @@
 
 from collections.abc import Collection, Iterable
 
-from prowess.prompt.formats.content import Image, found_text, members, objects, plain, shown
+from prowess.prompt.formats.content import Image, found_text, is_named, members, objects, shown
+from prowess.prompt.formats.format import not_deferred
 from prowess.prompt.formats.schemas import object_schema
 from prowess.types import CallResult, Json, JsonObject, ToolCall
 
@@ -17,7 +18,7 @@ class GeminiFormat:
     def tools(
         self, definitions: Iterable[Json], *, strict: bool = False, defer: Collection[str] = ()
     ) -> list[Json]:
-        made = [_declaration(one) for one in definitions if one["name"] not in defer]
+        made = [_declaration(one) for one in not_deferred(definitions, defer)]
         return [{"function_declarations": made}] if made else []
 
     def calls(self, said: object, definitions: Iterable[Json] = ()) -> tuple[ToolCall, ...]:
@@ -25,11 +26,11 @@ class GeminiFormat:
         content = candidates[0].get("content") if candidates else said
         parts = objects(content) or members(content, "parts")
         # The SDK writes function_call, the API functionCall.
-        wanted = [plain(one.get("function_call") or one.get("functionCall")) for one in parts]
+        wanted = objects([one.get("function_call") or one.get("functionCall") for one in parts])
         return tuple(
             ToolCall(name=one["name"], arguments=one.get("args") or {}, id=one.get("id") or "")
             for one in wanted
-            if one and one.get("name")
+            if is_named(one)
         )
 
     def result(self, call: ToolCall, result: CallResult) -> Json:

@@ -2,7 +2,8 @@
 
 from collections.abc import Collection, Iterable, Mapping
 
-from prowess.prompt.formats.content import found_text, objects, plain, text_block, with_text
+from prowess.prompt.formats.content import found_text, is_named, objects, plain, text_block, with_text
+from prowess.prompt.formats.format import not_deferred
 from prowess.types import CallResult, Json, JsonObject, ToolCall
 
 OPTIONAL = {"title": "title", "output_schema": "outputSchema", "annotations": "annotations", "meta": "_meta"}
@@ -17,7 +18,7 @@ class McpFormat:
     def tools(
         self, definitions: Iterable[Json], *, strict: bool = False, defer: Collection[str] = ()
     ) -> list[Json]:
-        return [_tool(one) for one in definitions if one["name"] not in defer]
+        return [_tool(one) for one in not_deferred(definitions, defer)]
 
     def calls(self, said: object, definitions: Iterable[Json] = ()) -> tuple[ToolCall, ...]:
         request = plain(said)
@@ -28,7 +29,7 @@ class McpFormat:
         return tuple(
             ToolCall(name=one["name"], arguments=one.get("arguments") or {}, id="" if id is None else str(id))
             for one in asked
-            if isinstance(one.get("name"), str)
+            if is_named(one)
         )
 
     def result(self, call: ToolCall, result: CallResult) -> Json:

@@ -2,7 +2,8 @@
 
 from collections.abc import Collection, Iterable
 
-from prowess.prompt.formats.content import found_text, members, objects, shown_text
+from prowess.prompt.formats.content import found_text, is_named, members, objects, shown_text
+from prowess.prompt.formats.format import not_deferred
 from prowess.prompt.formats.nulls import meant_calls
 from prowess.prompt.formats.schemas import object_schema
 from prowess.prompt.formats.strict import StrictRules, strict_schema
@@ -45,7 +46,7 @@ class OpenAIChatFormat:
     def tools(
         self, definitions: Iterable[Json], *, strict: bool = False, defer: Collection[str] = ()
     ) -> list[Json]:
-        return [_tool(one, strict) for one in definitions if one["name"] not in defer]
+        return [_tool(one, strict) for one in not_deferred(definitions, defer)]
 
     def calls(self, said: object, definitions: Iterable[Json] = ()) -> tuple[ToolCall, ...]:
         choices = members(said, "choices")
@@ -71,5 +72,5 @@ def _called(wanted: JsonObject) -> list[ToolCall]:
     return [
         ToolCall(name=one["name"], arguments=one.get("arguments") or "{}", id=wanted.get("id") or "")
         for one in objects([wanted.get("function")])
-        if one.get("name")
+        if is_named(one)
     ]

@@ -6,7 +6,7 @@ the list of tools stays the same, and so does the prompt's cache.
 
 from collections.abc import Collection, Iterable
 
-from prowess.prompt.formats.content import IMAGES, Image, members, objects, shown, shown_text
+from prowess.prompt.formats.content import IMAGES, Image, is_named, members, objects, shown, shown_text
 from prowess.prompt.formats.nulls import meant_calls
 from prowess.prompt.formats.openai import openai_parameters
 from prowess.types import DISCOVER, CallResult, Json, JsonObject, ToolCall
@@ -76,7 +76,7 @@ def _searched(call: ToolCall, tools: list[Json]) -> dict[str, Json]:
 
 def _called(item: JsonObject) -> list[ToolCall]:
     id = item.get("call_id") or ""
-    if item.get("type") == "function_call" and item.get("name"):
+    if item.get("type") == "function_call" and is_named(item):
         return [ToolCall(name=item["name"], arguments=item.get("arguments") or "{}", id=id)]
     if item.get("type") == "tool_search_call" and item.get("execution") == "client":
         return [ToolCall(name=DISCOVER, arguments=item.get("arguments") or {}, id=id)]

@@ -9,7 +9,8 @@ from prowess.types import CallResult, Json, ToolCall
 from tests.support.places import DATA
 
 RECORDED = DATA / "formats"
-PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR42mNgYGAAAAAEAAHI6uv5AAAAAElFTkSuQmCC"
+"""One pixel; the same text in both alphabets of base64."""
 
 FLIGHTS: Json = {
     "name": "find_flights",

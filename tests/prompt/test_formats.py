@@ -1,6 +1,7 @@
 """Tools, calls and results, as each provider writes them."""
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -8,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import prowess
-from prowess import CallResult, ToolCall, tool_format
+from prowess import CallResult, tool_format
 from prowess.errors import ConfigError
 from prowess.prompt.formats.known import FORMATS
 from prowess.types import DISCOVER
@@ -24,6 +24,7 @@ from tests.support.formats import (
     SEARCH,
     written,
 )
+from tests.support.places import ROOT
 
 ALL = [each.name for each in FORMATS]
 SAID: dict[str, Any] = {
@@ -319,6 +320,16 @@ def test_a_search_that_found_nothing_says_so(name: str) -> None:
     assert "No tool was found." in json.dumps(tool_format(name).found(SEARCH, []))
 
 
-def test_the_formats_are_promised() -> None:
-    assert prowess.ToolFormat.__name__ == "ToolFormat"
-    assert ToolCall(name="x") == ToolCall(name="x", arguments={}, id="")
+# --- the page about them ---------------------------------------------------------------------------
+
+
+def test_the_program_of_the_page_prints_what_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    program, output = re.findall(r"```(?:python)?\n(.*?)```", page, re.DOTALL)[:2]
+    exec(program, {})
+    assert capsys.readouterr().out == output
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_page_has_a_row_for_each_format(name: str) -> None:
+    assert f"\n| `{name}`" in (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")

@@ -1,6 +1,7 @@
 """The formats against the providers' own SDKs: their types know it, and their clients send it."""
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -22,8 +23,9 @@ from openai.types.responses.response_tool_search_output_item_param_param import 
 )
 from pydantic import BaseModel, TypeAdapter
 
-from prowess import ToolCall, tool_format
+from prowess import Offer, ToolCall, tool_format
 from tests.support.formats import CALL, DEFINITIONS, FLIGHTS, LABELS, RECORDED, RESULTS, SEARCH
+from tests.support.places import ROOT
 
 pytestmark = pytest.mark.slow
 
@@ -146,6 +148,20 @@ def test_a_conversation_with_openai() -> None:
     assert format.calls(last) == ()
     assert [each["tools"] for each in provider.sent] == [tools, tools]
     assert provider.sent[1]["messages"][-1] == answer
+
+
+def test_the_turn_of_the_page_is_one_with_the_sdk() -> None:
+    page = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    turn = next(part for part in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "client." in part)
+    function = {"name": "find_flights", "arguments": json.dumps(ARGUMENTS)}
+    wanted = {"content": None, "tool_calls": [{"id": "call_1", "type": "function", "function": function}]}
+    provider, messages = Provider(chat(wanted)), [{"role": "user", "content": "to Oslo"}]
+    offer = Offer(id="o", agent="ada", text="", hits=(), tools=DEFINITIONS)
+    names = {"openai": tool_format("openai"), "model": "m", "messages": messages, "offer": offer}
+    names |= {"client": OpenAI(api_key="x", http_client=provider.client()), "use": lambda _: RESULTS["text"]}
+    exec(turn, names)
+    assert messages[-1] == recorded("openai")["results"]["text"]
+    assert provider.sent[0]["tools"] == recorded("openai")["tools"]
 
 
 def response(*items: Any) -> Any:

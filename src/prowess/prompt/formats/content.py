@@ -75,7 +75,8 @@ def as_text(block: JsonObject) -> str:
 
 def found_text(definitions: Iterable[JsonObject]) -> str:
     """Tools that a search found, for a model that reads them as text."""
-    said = [{name: one[name] for name in ("name", "description", "input_schema")} for one in definitions]
+    names = ("name", "description", "input_schema")
+    said = [{name: one[name] for name in names if name in one} for one in definitions]
     return json.dumps(said, ensure_ascii=False) if said else FOUND_NOTHING
 
 

@@ -25,7 +25,6 @@ OPENAI_STRICT = StrictRules(
     all_required=True,
     recursive=True,
     max_objects=10,
-    max_properties=5000,
     max_values=1000,
     max_characters=120_000,
 )

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from prowess.types import Json, JsonObject
 
-MAX_ALTERNATIVES = 1000
-"""How many parts of a schema are looked through for what one value may be."""
+MAX_ALTERNATIVES = 200
+"""Parts of a schema that are looked through for what one value may be; where there are more, anything."""
 DEFINITIONS = ("$defs", "definitions")
 COMBINED = ("anyOf", "oneOf", "allOf")
 REFUSED_AT_THE_TOP = (*COMBINED, "not", "enum", "const", "$ref")
@@ -88,10 +88,7 @@ def types_of(schema: JsonObject) -> tuple[str, ...]:
 
 
 def alternatives(schema: Json, root: JsonObject) -> list[JsonObject]:
-    """What a value may be: the schema behind every reference and every choice, each once.
-
-    root: the schema that references point into.
-    """
+    """What a value may be: the schema behind every reference and every choice, each once."""
     found: list[JsonObject] = []
     waiting, seen = deque([schema]), set[str]()
     while waiting and len(found) + len(seen) < MAX_ALTERNATIVES:
@@ -106,7 +103,7 @@ def alternatives(schema: Json, root: JsonObject) -> list[JsonObject]:
             waiting += [*list_of(one, "anyOf"), *list_of(one, "oneOf")]
         else:
             found.append(one)
-    return found
+    return [{}] if waiting else found
 
 
 def referred(reference: str, root: JsonObject) -> Json:

@@ -26,6 +26,8 @@ from prowess.prompt.formats.schemas import (
 )
 from prowess.types import Json, JsonObject
 
+MAX_PARTS = 1000
+"""Schemas in one schema."""
 MAX_LEVELS = 40
 """Schemas inside schemas; no tool that people made comes near."""
 MAX_OBJECT_ALTERNATIVES = 50
@@ -52,7 +54,6 @@ class StrictRules:
     recursive: bool  # whether a schema may contain itself
     max_items: int | None = None  # the most that `minItems` may ask for
     max_objects: int | None = None  # objects inside objects
-    max_properties: int | None = None  # of one schema
     max_values: int | None = None  # of all its `enum`s
     max_characters: int | None = None  # of its names and listed values
 
@@ -76,7 +77,8 @@ def _is_sayable(schema: JsonObject, rules: StrictRules) -> bool:
     parts: list[SchemaPart] = []
     for part in parts_of(schema):
         parts.append(part)
-        if part.levels > MAX_LEVELS or not _is_known(part.schema, schema, rules):
+        small = part.levels <= MAX_LEVELS and len(parts) <= MAX_PARTS
+        if not small or not _is_known(part.schema, schema, rules):
             return False
     return schema.get("type") == "object" and _is_small(parts, rules) and _refers_well(schema, parts, rules)
 
@@ -135,7 +137,7 @@ def _fits(part: JsonObject, rules: StrictRules) -> bool:
 def _are_told_apart(part: JsonObject, root: JsonObject) -> bool:
     """Whether a value shows which alternative it is, which the way back must know."""
     found = alternatives(part, root)
-    if sum("array" in types_of(one) for one in found) > 1:
+    if not all(map(types_of, found)) or sum("array" in types_of(one) for one in found) > 1:
         return False
     objects = [one for one in found if "object" in types_of(one)]
     few = len(objects) <= MAX_OBJECT_ALTERNATIVES
@@ -156,7 +158,6 @@ def _is_small(parts: Sequence[SchemaPart], rules: StrictRules) -> bool:
     defined = [name for part in parts for kind in DEFINITIONS for name in map_of(part.schema, kind)]
     counts = (
         (rules.max_objects, max(part.objects for part in parts)),
-        (rules.max_properties, len(names)),
         (rules.max_values, len(values)),
         (rules.max_characters, sum(len(str(one)) for one in [*values, *names, *defined])),
     )

@@ -216,6 +216,44 @@ def test_nulls_that_strict_mode_asked_for_are_left_out_of_the_call(name: str) ->
     assert json.loads(call.arguments) == {**CALL.arguments, "traveller": {"name": "Ada"}}
 
 
+ODD = {
+    "type": "object",
+    "properties": {
+        "filter[name]": {"type": "string"},
+        "filter_name": {"type": "string"},
+        "$top": {"type": "integer"},
+        "ids": {"type": "array", "items": {"type": "object", "properties": {"$id": {"type": "string"}}}},
+        "x" * 70: {"type": "boolean"},
+        "日": {"type": "string"},
+    },
+    "required": ["filter[name]", "ids"],
+}
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_anthropic_takes_every_name_of_a_parameter_and_the_call_gets_its_own_back(strict: bool) -> None:
+    anthropic, definitions = tool_format("anthropic"), [{"name": "list", "input_schema": ODD}]
+    (tool,) = anthropic.tools(definitions, strict=strict)
+    names = list(tool["input_schema"]["properties"])
+    assert names == ["filter_name_2", "filter_name", "top", "ids", "x" * 64, "parameter"]
+    assert tool["input_schema"]["required"] == ["filter_name_2", "ids"]
+    said = {"content": [{"type": "tool_use", "id": "1", "name": "list", "input": dict.fromkeys(names, 1)}]}
+    (call,) = anthropic.calls(said, definitions)
+    assert list(call.arguments) == list(ODD["properties"])
+
+
+@given(names=st.lists(st.text(min_size=1, max_size=80), unique=True, max_size=8))
+def test_no_two_parameters_get_one_name(names: list[str]) -> None:
+    schema = {"type": "object", "properties": {name: {"type": "string"} for name in names}}
+    anthropic, definitions = tool_format("anthropic"), [{"name": "x", "input_schema": schema}]
+    (tool,) = anthropic.tools(definitions)
+    taken = list(tool["input_schema"]["properties"])
+    assert all(re.fullmatch(r"[a-zA-Z0-9_.-]{1,64}", name) for name in taken)
+    said = {"content": [{"type": "tool_use", "name": "x", "input": {name: name for name in taken}}]}
+    (call,) = anthropic.calls(said, definitions)
+    assert list(call.arguments) == names
+
+
 # --- what came of it -------------------------------------------------------------------------------
 
 

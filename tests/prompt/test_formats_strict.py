@@ -47,10 +47,20 @@ def objects(of: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     )
 
 
+def kinds(of: Any) -> Any:
+    """What pydantic writes for a union whose members say which they are."""
+    named = [
+        {"type": "object", "properties": {"kind": {"const": kind}, "a": of}, "required": ["kind"]}
+        for kind in ("x", "y")
+    ]
+    return {"oneOf": named, "discriminator": {"propertyName": "kind"}}
+
+
 def larger(of: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.one_of(
         st.builds(lambda items: {"type": "array", "items": items}, of),
         st.builds(lambda choices: {"anyOf": choices}, st.lists(of, min_size=1, max_size=3)),
+        st.builds(kinds, of),
         objects(of),
     )
 
@@ -203,11 +213,23 @@ TOLD_APART = [
         (with_parameter({"type": "string", "format": "iban"}), False, False),
         (with_parameter({"type": "string", "pattern": "^[a-z]+$"}), True, True),
         (with_parameter({"type": "string", "pattern": "^(?!x)"}), False, False),
-        (with_parameter({"oneOf": [{"type": "string"}, {"type": "integer"}]}), False, False),
+        (with_parameter({"oneOf": [{"type": "number"}, {"type": "integer"}]}), False, False),
+        (with_parameter({"oneOf": [{"type": "string"}, {"type": "integer"}]}), True, True),
+        (with_parameter({"oneOf": [{"const": "a", "title": "A"}, {"const": "b", "title": "B"}]}), True, True),
+        (with_parameter({"oneOf": TOLD_APART}), False, False),
+        (with_parameter({"oneOf": [{"type": "string"}, {"type": "string"}]}), False, False),
+        (
+            with_parameter({"oneOf": [{"$ref": "#/$defs/A"}] * 2}, **{"$defs": {"A": {"type": "string"}}}),
+            False,
+            False,
+        ),
+        (with_parameter({"anyOf": []}), False, False),
+        (with_parameter({"oneOf": [{**each, "required": ["kind"]} for each in TOLD_APART]}), True, True),
         (with_parameter({"allOf": [{"type": "string"}]}), False, False),
         (with_parameter({"anyOf": [{"type": "string"}, {"type": "integer"}]}), True, True),
-        (with_parameter({"anyOf": SAME}), False, False),
-        (with_parameter({"anyOf": TOLD_APART}), True, True),
+        (with_parameter({"anyOf": SAME}), False, True),
+        (with_parameter({"anyOf": TOLD_APART}), False, True),
+        (with_parameter({"anyOf": [{**each, "required": ["kind"]} for each in TOLD_APART]}), True, True),
         (with_parameter({"$ref": "#/$defs/Tree"}, **{"$defs": {"Tree": TREE}}), True, False),
         (with_parameter({"$ref": "#/$defs/None"}), False, False),
         (with_parameter({"$ref": "https://example.org/schema"}), False, False),

@@ -7,6 +7,7 @@ list of tools stays the same, and so does the prompt's cache.
 from collections.abc import Collection, Iterable, Sequence
 
 from prowess.prompt.formats.content import FOUND_NOTHING, IMAGES, Image, is_named, members, objects, shown
+from prowess.prompt.formats.parameter_names import with_own_names, with_taken_names
 from prowess.prompt.formats.schemas import (
     object_schema,
     parts_of,
@@ -56,8 +57,13 @@ class AnthropicFormat:
 
     def calls(self, said: object, definitions: Iterable[Json] = ()) -> tuple[ToolCall, ...]:
         blocks = objects(said) or members(said, "content")
+        schemas = {one["name"]: one["input_schema"] for one in definitions}
         return tuple(
-            ToolCall(name=block["name"], arguments=block.get("input") or {}, id=block.get("id") or "")
+            ToolCall(
+                name=block["name"],
+                arguments=with_own_names(block.get("input") or {}, schemas.get(block["name"], {})),
+                id=block.get("id") or "",
+            )
             for block in blocks
             if block.get("type") == "tool_use" and is_named(block)
         )
@@ -77,7 +83,7 @@ def _tool(definition: JsonObject, made: JsonObject | None, defer: Collection[str
     return {
         "name": name,
         "description": definition.get("description", ""),
-        "input_schema": object_schema(definition["input_schema"]) if made is None else made,
+        "input_schema": with_taken_names(object_schema(definition["input_schema"]) if made is None else made),
         **({"strict": True} if made is not None else {}),
         **({"defer_loading": True} if name in defer and name != DISCOVER else {}),
     }

@@ -38,7 +38,7 @@ class ToolFormat(Protocol):
         """What the model wants called.
 
         said: the response, or the message in it, as plain JSON or as the SDK's object.
-        definitions: the tools it was given; with them, nulls that strict mode asked for are left out again.
+        definitions: the tools it was given; with them, what was changed for the provider is changed back.
         """
 
     def result(self, call: ToolCall, result: CallResult) -> Json:

@@ -41,7 +41,7 @@ def parts_of(schema: Json) -> Iterator[SchemaPart]:
         if not isinstance(part.schema, Mapping):
             continue
         objects = part.objects + ("properties" in part.schema)
-        inner = [*properties_of(part.schema).values(), *list_of(part.schema, "anyOf")]
+        inner = [*properties_of(part.schema).values(), *choices_of(part.schema)]
         inner += [part.schema["items"]] if "items" in part.schema else []
         waiting += [SchemaPart(one, part.levels + 1, objects) for one in inner]
         for name in DEFINITIONS:
@@ -52,6 +52,11 @@ def list_of(schema: JsonObject, keyword: str) -> list[Json]:
     """What a keyword lists; nothing where it is no list."""
     found = schema.get(keyword)
     return list(found) if isinstance(found, list | tuple) else []
+
+
+def choices_of(schema: JsonObject) -> list[Json]:
+    """The alternatives a schema names itself, whether one or several of them may fit."""
+    return [*list_of(schema, "anyOf"), *list_of(schema, "oneOf")]
 
 
 def map_of(schema: JsonObject, keyword: str) -> JsonObject:
@@ -100,7 +105,7 @@ def alternatives(schema: Json, root: JsonObject) -> list[JsonObject]:
                 seen.add(str(one["$ref"]))
                 waiting.append(referred(str(one["$ref"]), root))
         elif "properties" not in one and ("anyOf" in one or "oneOf" in one):
-            waiting += [*list_of(one, "anyOf"), *list_of(one, "oneOf")]
+            waiting += choices_of(one)
         else:
             found.append(one)
     return [{}] if waiting else found
@@ -155,5 +160,4 @@ def _always(schema: JsonObject) -> list[JsonObject]:
 
 
 def _sometimes(schema: JsonObject) -> list[JsonObject]:
-    named = [*list_of(schema, "anyOf"), *list_of(schema, "oneOf")]
-    return [one for each in named for one in alternatives(each, schema)]
+    return [one for each in choices_of(schema) for one in alternatives(each, schema)]

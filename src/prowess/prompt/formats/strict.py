@@ -9,13 +9,12 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
+from prowess.prompt.formats.alternatives import are_exclusive, are_told_apart
 from prowess.prompt.formats.schemas import (
     DEFINITIONS,
     SchemaPart,
-    alternatives,
-    list_of,
+    choices_of,
     listed,
     map_of,
     parts_of,
@@ -30,14 +29,14 @@ MAX_PARTS = 1000
 """Schemas in one schema."""
 MAX_LEVELS = 40
 """Schemas inside schemas; no tool that people made comes near."""
-MAX_OBJECT_ALTERNATIVES = 50
-"""Objects among the alternatives of one value."""
 MAX_DEFAULT_LENGTH = 200
 """Characters of a default that is said in words."""
 REFERENCE = re.compile(r"#/(?:\$defs|definitions)/([^/~%]+)")
 UNKNOWN_PATTERNS = re.compile(r"\(\?[^:]|\\[bB1-9pPkK]")
 """Looking around, back or for the edge of a word, which strict mode does not know."""
-NOTES = frozenset({"description", "title", "default", "examples", "$schema", "$comment", "deprecated"})
+NOTES = frozenset(
+    {"description", "title", "default", "examples", "$schema", "$comment", "deprecated", "discriminator"}
+)
 """What says something about a value and does not constrain it."""
 ALWAYS = frozenset({"type", "enum", "const"})
 BOUNDS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
@@ -89,8 +88,10 @@ def _is_known(part: Json, root: JsonObject, rules: StrictRules) -> bool:
     said = set(part) - NOTES - (set(DEFINITIONS) if part is root else set())
     if "$ref" in said:
         return said == {"$ref"}
-    if "anyOf" in said:
-        return said == {"anyOf"} and bool(part["anyOf"]) and _are_told_apart(part, root)
+    if said in ({"anyOf"}, {"oneOf"}):
+        # Where nothing may be null that was left out, nothing has to be told apart.
+        plain = not rules.all_required or are_told_apart(part, root)
+        return bool(choices_of(part)) and plain and ("anyOf" in said or are_exclusive(part, root))
     types = types_of(part)
     if not types or not all(one in rules.keywords for one in types):
         return False
@@ -132,24 +133,6 @@ def _fits(part: JsonObject, rules: StrictRules) -> bool:
     if rules.max_items is not None and part.get("minItems", 0) > rules.max_items:
         return False
     return not UNKNOWN_PATTERNS.search(str(part.get("pattern", "")))
-
-
-def _are_told_apart(part: JsonObject, root: JsonObject) -> bool:
-    """Whether a value shows which alternative it is, which the way back must know."""
-    found = alternatives(part, root)
-    if not all(map(types_of, found)) or sum("array" in types_of(one) for one in found) > 1:
-        return False
-    objects = [one for one in found if "object" in types_of(one)]
-    few = len(objects) <= MAX_OBJECT_ALTERNATIVES
-    return few and not any(_are_alike(one, other) for one, other in combinations(objects, 2))
-
-
-def _are_alike(one: JsonObject, other: JsonObject) -> bool:
-    mine, theirs = properties_of(one), properties_of(other)
-    if mine.keys() != theirs.keys():
-        return False
-    pairs = [(listed(mine[name]), listed(theirs[name])) for name in mine]
-    return not any(a and b and not any(value in b for value in a) for a, b in pairs)
 
 
 def _is_small(parts: Sequence[SchemaPart], rules: StrictRules) -> bool:
@@ -197,8 +180,8 @@ def _made(part: JsonObject, root: JsonObject, rules: StrictRules) -> dict[str, J
         # No note may stand beside a reference; an alternative more would count where not all are required.
         named = {"$ref": part["$ref"]}
         return {"anyOf": [named], **noted} if noted and rules.all_required else named
-    if "anyOf" in part:
-        return {"anyOf": [_made(one, root, rules) for one in list_of(part, "anyOf")], **noted}
+    if choices_of(part):
+        return {"anyOf": [_made(one, root, rules) for one in choices_of(part)], **noted}
     said = {name: of for name, of in part.items() if name not in NOTES and name not in DEFINITIONS}
     types = types_of(part)
     made = {"type": types[0] if len(types) == 1 else list(types), **said, **noted}

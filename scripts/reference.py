@@ -148,7 +148,11 @@ def _written(node: ast.AST) -> str:
 
 
 def reference() -> str:
-    parts = [HEAD, "## Functions\n", *(_function(name) for name in ("open", "tool", "event_handler"))]
+    parts = [
+        HEAD,
+        "## Functions\n",
+        *(_function(name) for name in ("open", "tool", "event_handler", "tool_format")),
+    ]
     parts += ["## Engine\n", _said(described(prowess.Engine), with_parameters=False)]
     parts += [_member(f"engine.{name}", each) for name, each in members(prowess.Engine) if name != "cards"]
     for name, kind in NAMESPACES.items():
@@ -176,7 +180,9 @@ def _member(name: str, each: Any) -> str:
 
 def _class(kind: type) -> str:
     base = f" ({kind.__bases__[0].__name__})" if issubclass(kind, Exception) else ""
-    return f"### {kind.__name__}{base}\n\n{_said(described(kind))}"
+    promised = members(kind) if getattr(kind, "_is_protocol", False) else ()
+    said = [_member(f"{kind.__name__}.{name}", each) for name, each in promised if each.__doc__]
+    return "\n".join([f"### {kind.__name__}{base}\n\n{_said(described(kind))}", *said])
 
 
 def _said(said: Described, with_parameters: bool = True) -> str:

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from prowess.opening import open
     from prowess.options import CallOptions, CardOptions, DiscoveryOptions, SearchOptions
     from prowess.policy.approvals import ApprovalAnswer
+    from prowess.prompt.formats.format import ToolFormat
+    from prowess.prompt.formats.known import tool_format
     from prowess.sources.python.events import event_handler
     from prowess.sources.python.functions import tool
     from prowess.sources.source import Source
@@ -112,11 +114,13 @@ __all__ = [
     "SyncReport",
     "TokenCounts",
     "ToolCall",
+    "ToolFormat",
     "Trace",
     "Turn",
     "event_handler",
     "open",
     "tool",
+    "tool_format",
 ]
 
 HOMES = {
@@ -131,6 +135,8 @@ HOMES = {
     "prowess.opening": ("open",),
     "prowess.options": ("CallOptions", "CardOptions", "DiscoveryOptions", "SearchOptions"),
     "prowess.policy.approvals": ("ApprovalAnswer",),
+    "prowess.prompt.formats.format": ("ToolFormat",),
+    "prowess.prompt.formats.known": ("tool_format",),
     "prowess.sources.python.events": ("event_handler",),
     "prowess.sources.python.functions": ("tool",),
     "prowess.sources.source": ("Source",),

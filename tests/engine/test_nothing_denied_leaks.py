@@ -47,7 +47,7 @@ AS_AGENT: dict[str, Answer] = {
     "offer": lambda engine, request: model_side(engine, request),
     "inject": lambda engine, request: engine.inject((), turn(request)),
     "call": lambda engine, request: [
-        shown(engine.call(name, {}, agent=AGENT)) for name in (request, "zebra_wir", "tool:zebra_wires")
+        shown(engine.call(name, {}, agent=AGENT)) for name in (request, "zebra_wir", "tool:zebra-vaul")
     ],
     "acall": lambda engine, request: shown(
         asyncio.run(engine.acall("discover_capabilities", {"query": request}, agent=AGENT))

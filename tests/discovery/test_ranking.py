@@ -85,6 +85,21 @@ def ids(hits: Sequence[Hit]) -> list[str]:
     return [hit.id for hit in hits]
 
 
+@pytest.mark.parametrize("digit", [3e-7, -3e-7])
+def test_the_last_digits_of_a_similarity_decide_no_order(digit: float) -> None:
+    """They differ from one processor to the next."""
+    near = {"sensor-a": 0.6, "sensor-b": 0.6 + digit, "sensor-c": 0.61}
+
+    def embed(texts: Sequence[str]) -> Matrix:
+        cosines = [next((near[name] for name in near if name in text), 1.0) for text in texts]
+        return np.array([(cosine, np.sqrt(1 - cosine * cosine)) for cosine in cosines], np.float32)
+
+    sensors = [replace(capability(f"tool:{name}", name, ""), name=name, display_name=name) for name in near]
+    ranker = Ranker(corpus_of(sensors[::-1], embed), Calibration.read(), embed)
+    hits = ranker.search("how warm is it", None, EVERYTHING)
+    assert ids(hits) == ["tool:sensor-c", "tool:sensor-a", "tool:sensor-b"]
+
+
 def test_both_needs_of_a_request_are_served(ranker: Ranker) -> None:
     hits = ranker.search("Search the web for AI news and summarize it")
     assert {"tool:web-search", "tool:news-search", "skill:summarizer"} <= set(ids(hits))

@@ -1,4 +1,7 @@
-"""The same turn gives the same bytes, whatever the engine looks like inside."""
+"""A turn gives the same bytes, whatever the engine looks like inside and whatever processor it runs on.
+
+Where an offer is meant to change: `python -m scripts.turns`.
+"""
 
 from pathlib import Path
 

@@ -118,6 +118,7 @@ def test_options_are_the_keys_of_the_configuration(options: type, section: type,
     assert get_type_hints(options) == {key: known[key] for key in known if key not in without}
 
 
+@pytest.mark.slow
 def test_a_misspelt_option_is_refused_by_a_type_checker(tmp_path: Path) -> None:
     snippet = tmp_path / "snippet.py"
     snippet.write_text(
@@ -146,6 +147,7 @@ def test_a_misspelt_option_names_the_nearest_at_run_time(open_engine: OpenEngine
         engine.inject({}, "anything", max_tokens=-1)
 
 
+@pytest.mark.slow
 def test_importing_prowess_is_quick_and_loads_nothing() -> None:
     heavy = ("numpy", "msgspec", "mcp", "starlette", "onnxruntime")
     code = f"import sys, prowess; print([name for name in {heavy!r} if name in sys.modules])"

@@ -40,6 +40,16 @@ def test_while_learning_is_off_outcomes_are_journalled_and_nothing_else_happens(
             engine.learning.gate("any")
 
 
+@pytest.mark.parametrize("agent", ["*", "+", "=", "=*", "*="])
+def test_an_agent_may_have_any_name_and_is_learned_from_once(
+    store_url: str, tmp_path: Path, clock: SteppingClock, agent: str
+) -> None:
+    with office(store_url, tmp_path, clock) as engine:
+        use(engine, "send mail to Ann", "tool:mail", agent=agent)
+        assert len(engine.learning.learn().ledgers) == 1
+        assert engine.learning.learn().ledgers == ()
+
+
 def test_requests_like_each_other_gather_in_one_skill(
     store_url: str, tmp_path: Path, clock: SteppingClock
 ) -> None:

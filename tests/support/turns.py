@@ -1,23 +1,29 @@
 """Turns whose offers are known to the byte: recorded once, compared ever after."""
 
+import zlib
 from datetime import UTC, datetime
 from itertools import count
+from math import isqrt
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from prowess.config import LearningConfig
+from prowess.discovery.dense import Matrix
+from prowess.discovery.ranking import Embed
 from prowess.engine import Engine
 from prowess.engine.options import EngineOptions
 from prowess.sources.files.cards import CardFiles
 from prowess.store.opening import open_database
-from prowess.testing import StaticSource, capability, word_embedder
+from prowess.testing import StaticSource, capability
 from prowess.types import Detail, Message, Provider, Turn
 from tests.engine.test_offer import SEED
 from tests.support.clock import SteppingClock
 from tests.support.places import DATA
 
+WORDS, REST, SIXTEENTHS = 64, 8, 16
 RECORDED = DATA / "turn" / "offers.json"
 
 POLICY = """
@@ -73,6 +79,29 @@ SETTINGS: tuple[dict[str, Any], ...] = (
 )
 
 
+def exact_embedder() -> tuple[str, Embed]:
+    """Texts that share words are near, by cosines that are the same on every processor.
+
+    Each number is a sixteenth so many times, and each text has length one: no sum of products is rounded,
+    in whatever order it is made.
+    """
+    return "exact", lambda texts: np.array([exact_vector(text) for text in texts])
+
+
+def exact_vector(text: str) -> Matrix:
+    words = (word.strip(".,:;()") for word in text.lower().split())
+    places = list(dict.fromkeys(zlib.crc32(word.encode()) % WORDS for word in words))
+    weights = dict.fromkeys(range(WORDS, WORDS + REST), 0)
+    left = SIXTEENTHS**2
+    for number, place in enumerate((*places, *weights)):
+        # The words share the length about evenly; the rest is no word's.
+        weights[place] = isqrt(left // max(1, len(places) - number))
+        left -= weights[place] ** 2
+    vector = np.zeros(WORDS + REST, np.float32)
+    vector[list(weights)] = np.array(list(weights.values())) / SIXTEENTHS
+    return vector
+
+
 def engine_of_turns(url: str, folder: Path, with_all: bool = True) -> Engine:
     """An engine over a small catalogue; with cards and learning, unless told otherwise."""
     (folder / "policy.yaml").write_text(POLICY)
@@ -81,7 +110,7 @@ def engine_of_turns(url: str, folder: Path, with_all: bool = True) -> Engine:
     numbers = count(1)
     options = EngineOptions(
         policy_files=(folder / "policy.yaml",),
-        embedder=word_embedder,
+        embedder=exact_embedder,
         presets={"news": ["tool:news-search", "skill:summarizer"]},
         ids=lambda: f"turn-{next(numbers)}",
         learning=LearningConfig(mode="accumulate" if with_all else "off"),

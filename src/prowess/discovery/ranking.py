@@ -26,6 +26,9 @@ CALLED = 4.2
 # Candidates beyond those asked for, so that relations have something to work with.
 SPARE = 10
 SHOWN_WORDS = 5
+# Strengths are compared to a ten thousandth, which is no difference in what fits. How a dot product is summed
+# depends on the processor, and so do its last digits: what ties must be ordered by its id everywhere.
+STRENGTH_DIGITS = 4
 # Where something fits, what fits not much less may be meant as well: from 1 / 20 of the odds of the best on,
 # it has 4.5 times the odds it would have alone. Found on the train splits of metatool and BFCL.
 CLOSE = 20.0
@@ -215,8 +218,9 @@ class Ranker:
         return [self.calibration.strengths(each.words, each.similar, known, population) for each in texts]
 
     def _found(self, merged: Floats, called: set[int], count: int) -> list[Candidate]:
-        rows = sorted({*_strongest(merged, count), *called})
-        strengths = dict(zip(rows, merged[rows].tolist(), strict=True))
+        rounded = np.round(merged, STRENGTH_DIGITS)
+        rows = sorted({*_strongest(rounded, count), *called})
+        strengths = dict(zip(rows, rounded[rows].tolist(), strict=True))
         top = max(strengths.values(), default=0.0)
         strengths |= dict.fromkeys(called, max(CALLED, top))
         return in_order(

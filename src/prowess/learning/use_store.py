@@ -5,7 +5,7 @@ order of writes does not matter, so that outcomes that come twice, late or early
 newest requests are remembered; the journal keeps them all.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -21,6 +21,8 @@ MOST_TALLIED = 2000
 LOCK = "*"
 TAUGHT = "+"
 """Rows of `learning_seen` that are no chains: one to lock, one that counts changes of what is taught."""
+ESCAPE = "="
+"""Stands before a chain that begins like one of those rows, for an agent may have any name."""
 
 
 class Requested(NamedTuple):
@@ -64,7 +66,8 @@ def heads(transaction: Transaction) -> tuple[Head, ...]:
     rows = transaction.all(
         "SELECT chain, count FROM learning_seen WHERE workspace = :workspace ORDER BY chain"
     )
-    return tuple(Head(chain, count, "") for chain, count in rows if chain not in (LOCK, TAUGHT))
+    chains = ((row.removeprefix(ESCAPE), count) for row, count in rows if row not in (LOCK, TAUGHT))
+    return tuple(Head(chain, count, "") for chain, count in chains)
 
 
 def lesson(transaction: Transaction) -> int:
@@ -76,14 +79,23 @@ def lesson(transaction: Transaction) -> int:
 
 
 def next_lesson(transaction: Transaction) -> None:
-    advance(transaction, [Head(TAUGHT, lesson(transaction) + 1, "")])
+    _advance(transaction, {TAUGHT: lesson(transaction) + 1})
 
 
 def advance(transaction: Transaction, seen: Iterable[Head]) -> None:
+    """Say how far the journal was read."""
+    _advance(transaction, {_row_of(head.chain): head.count for head in seen})
+
+
+def _row_of(chain: str) -> str:
+    return ESCAPE + chain if chain.startswith((LOCK, TAUGHT, ESCAPE)) else chain
+
+
+def _advance(transaction: Transaction, counts: Mapping[str, int]) -> None:
     transaction.many(
         "INSERT INTO learning_seen (workspace, chain, count) VALUES (:workspace, :chain, :count)"
         " ON CONFLICT (workspace, chain) DO UPDATE SET count = excluded.count",
-        ({"chain": head.chain, "count": head.count} for head in seen),
+        ({"chain": row, "count": count} for row, count in counts.items()),
     )
 
 

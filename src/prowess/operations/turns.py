@@ -153,7 +153,7 @@ def list_visible(call: Call[VisibleQuery]) -> Page[CapabilityShown]:
 
 
 @operation("agent.capability", "GET /agents/{agent}/capabilities/{id}", agents=True, quotes=True,
-           errors=(NotFound,))  # fmt: skip
+           errors=(NotFound, Refused))  # fmt: skip
 def show_visible(call: Call[NoParams]) -> CapabilityWhole:
     """One capability that an agent may use.
 

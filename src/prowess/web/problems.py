@@ -26,6 +26,8 @@ STATUS: dict[type[ProwessError], int] = {
     errors.ApprovalNeeded: 403,
     errors.EncoderUnavailable: 503,
     errors.RemoteError: 502,
+    # By an operation; what the server itself refuses carries a status of its own.
+    errors.Refused: 403,
 }
 TITLES = {
     400: "The request cannot be read",
@@ -61,11 +63,16 @@ def status_of(error: type[ProwessError]) -> int:
     return next((STATUS[kind] for kind in error.__mro__ if kind in STATUS), CONFLICT)
 
 
+def urn_of(error: type[ProwessError]) -> str:
+    """What kind of problem it is, for programs."""
+    return f"urn:prowess:{_kebab(error.__name__)}"
+
+
 def problem_of(error: Exception) -> HttpProblem:
     if isinstance(error, ProwessError):
         status = error.status if isinstance(error, Refused) else status_of(type(error))
         return HttpProblem(
-            type=f"urn:prowess:{_kebab(type(error).__name__)}",
+            type=urn_of(type(error)),
             title=TITLES.get(status, "It went wrong"),
             status=status,
             detail=error.message,

@@ -261,6 +261,7 @@ AGENT_BODIES: dict[str, Any] = {
     "agent.tools": {"request": "open the vault of zebras", "min_relevance": 0.0, "top": 50},
     "agent.discover": {"query": "open the vault of zebras"},
     "agent.inject": {"request": "open the vault of zebras"},
+    "agent.call": {"name": "discover_capabilities", "arguments": {"query": "open the vault of zebras"}},
     "agent.check": {"capability": "tool:read"},
     "agent.record": {"offer": "x", "capability": "tool:read", "ok": True},
 }
@@ -281,6 +282,10 @@ def test_nothing_that_an_agent_can_ask_names_what_it_is_denied(app: Starlette) -
 def test_what_is_denied_and_what_does_not_exist_are_answered_alike(app: Starlette) -> None:
     ada = as_agent(app, "ada")
     ids = ("tool:zebra-vault", "tool:nothing-here")
+    called, absent = (ada.post(api("/agents/ada/call"), json={"name": id}).json() for id in ids)
+    assert called["ending"] == absent["ending"] == "denied"
+    said = [str(one["content"]) + one["capability"] for one in (called, absent)]
+    assert said[0].replace("zebra-vault", "nothing-here") == said[1]
     denied, absent = (ada.get(api(f"/agents/ada/capabilities/{id}")) for id in ids)
     assert denied.status_code == absent.status_code == 404
     assert denied.text.replace("zebra-vault", "nothing-here") == absent.text

@@ -35,6 +35,12 @@ def shown(result: CallResult) -> object:
     return result.content, result.structured
 
 
+def in_a_chat(engine: Engine, request: str) -> object:
+    talk = engine.conversation(AGENT, format="anthropic")
+    text = talk.turn(request).text
+    return text, talk.instructions, talk.tools, shown(talk.call(DISCOVERY.name, DISCOVERY.arguments))
+
+
 Answer = Callable[[Engine, str], object]
 
 AS_AGENT: dict[str, Answer] = {
@@ -59,6 +65,7 @@ AS_AGENT: dict[str, Answer] = {
         shown(result) for result in asyncio.run(engine.acall_many([DISCOVERY], agent=AGENT))
     ],
     "definitions": lambda engine, request: engine.definitions(AGENT, "openai"),
+    "conversation": lambda engine, request: in_a_chat(engine, request),
     "policy.pinned": lambda engine, request: engine.policy.pinned(AGENT),
     "cards.list": lambda engine, request: engine.cards.list(AGENT),
     "cards.list_capabilities": lambda engine, request: engine.cards.list_capabilities("full", AGENT),

@@ -28,9 +28,9 @@ SourceEntry SourceError SourceReading StoreBusy StoreError SyncReport TokenCount
 Turn event_handler open tool tool_format
 """
 ENGINE = """
-acall acall_many agents approvals call call_many calls cards catalogue check close decide definitions
-diagnose discover evolution explain find findings inject internals journal learning offer policy preview
-providers quarantine rank record sources store sync tokens trace watch
+acall acall_many agents approvals call call_many calls cards catalogue check close conversation decide
+definitions diagnose discover evolution explain find findings inject internals journal learning offer policy
+preview providers quarantine rank record sources store sync tokens trace watch
 """
 MEMBERS = {
     "agents": "bind list retire spawn",

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping
 
-from prowess.calling.wording import callable_here
 from prowess.engine.internals import Internals
 from prowess.prompt.formats.known import tool_format
 from prowess.prompt.render import CALLABLE, tool_definition
@@ -15,11 +14,7 @@ def definitions(
     """Neutralised, in order of name: so that the same tools are the same text in every request."""
     visible = inner.world(agent).visible(agent, authenticated).capabilities
     offering = inner.parts.offering
-    wanted = [
-        offering.clean(each)
-        for each in visible.values()
-        if each.kind in CALLABLE and callable_here(each) and each.available
-    ]
+    wanted = [offering.clean(each) for each in visible.values() if each.kind in CALLABLE and each.available]
     details = offering.details_of(wanted)
     made = (_definition(each, details[each.id]) for each in wanted if each.id in details)
     chosen = (one for one in made if names is None or one["name"] in names)

@@ -17,8 +17,18 @@ from prowess.world import World
 if TYPE_CHECKING:
     from prowess.discovery.index import Index
     from prowess.discovery.search import Search
+    from prowess.engine.internals import Internals
 
 Problems = tuple[Problem, ...]
+
+
+def everything(inner: "Internals", cut: Iterable[Intent], evolution: Problems) -> Problems:
+    """What every part says is wrong."""
+    world = inner.world()
+    found = stored(inner.catalogue, inner.journal, world, inner.database)
+    if world.view.capabilities:
+        found += searchable(inner.search(world), inner.parts.searching.index)
+    return (*found, *ruled(inner.policy, world), *cut_off(cut), *evolution)
 
 
 def stored(catalogue: Catalogue, journal: Journal, world: World, database: Database) -> Problems:

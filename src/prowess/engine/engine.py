@@ -52,6 +52,7 @@ from prowess.types import (
 
 if TYPE_CHECKING:
     from prowess.cards.injection import Files, Injection
+    from prowess.engine.conversation import Conversation
     from prowess.engine.namespaces.cards import Cards
     from prowess.engine.preview import Preview
 
@@ -196,6 +197,22 @@ class Engine:
         from prowess.engine.definitions import definitions, in_format  # numpy, at the first turn
 
         return in_format(definitions(self.internals, agent, names, authenticated), format, strict, defer)
+
+    def conversation(
+        self, agent: str = DEFAULT_AGENT, *, format: str = "", budget: int = 20_000, resume: str = ""
+    ) -> "Conversation":
+        """A chat over many turns, whose list of tools only grows.
+
+        agent: whose chat it is.
+        format: the provider's: "openai", "responses", "anthropic", "gemini" or "mcp".
+        budget: the most tokens of its list of tools; when it is full, a new list begins. 0: no limit.
+        resume: what `Conversation.dump` returned, to go on with it; it says the rest, too.
+        """
+        from prowess.engine.conversation import Conversation, ConversationState, resumed
+
+        if resume:
+            return Conversation(self, resumed(resume))
+        return Conversation(self, ConversationState(agent=agent, format=format, budget=budget))
 
     # --- a call ------------------------------------------------------------------------------
 
@@ -378,13 +395,4 @@ class Engine:
 
     def diagnose(self) -> tuple[Problem, ...]:
         """Everything that is wrong with this installation, for `prowess doctor`."""
-        inner, world = self.internals, self.internals.world()
-        found = diagnose.stored(inner.catalogue, inner.journal, world, inner.database)
-        if world.view.capabilities:
-            found += diagnose.searchable(inner.search(world), inner.parts.searching.index)
-        return (
-            *found,
-            *diagnose.ruled(inner.policy, world),
-            *diagnose.cut_off(self.calls.open()),
-            *self.evolution.problems(),
-        )
+        return diagnose.everything(self.internals, self.calls.open(), self.evolution.problems())

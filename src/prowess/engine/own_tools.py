@@ -56,10 +56,9 @@ def own_tools(inner: "Internals") -> dict[str, OwnTool]:
             inner, query, _text(given, "kind") or "any", _text(given, "category"), caller.agent,
             caller.authenticated,
         )  # fmt: skip
-        _remember(inner, query, found, caller.agent)
-        return CallResult(
-            capability=DISCOVER, ending="ok", content=tuple(data(found)["content"]), structured=found
-        )
+        search = _remember(inner, query, found, caller.agent)
+        content = tuple(data(found)["content"])
+        return CallResult(capability=DISCOVER, ending="ok", content=content, structured=found, offer=search)
 
     def read_reference(request: CallRequest, caller: Caller) -> CallResult:
         given = as_arguments(request.arguments) or {}
@@ -79,7 +78,8 @@ def own_tools(inner: "Internals") -> dict[str, OwnTool]:
     return {DISCOVER: discover, READ_REFERENCE: read_reference}
 
 
-def _remember(inner: "Internals", query: str, found: JsonObject, agent: str) -> None:
+def _remember(inner: "Internals", query: str, found: JsonObject, agent: str) -> str:
+    """Record a search; returns its id, which what it showed is called with."""
     search = inner.options.ids()
     hits = [str(one["id"]) for one in found["capabilities"]]
     kept = [_payload(inner, found)] if inner.payloads.on else []
@@ -91,6 +91,7 @@ def _remember(inner: "Internals", query: str, found: JsonObject, agent: str) -> 
     )
     inner.payloads.record(inner.journal, [entry], agent, kept)
     inner.calling.showed(search, agent, hits)
+    return search
 
 
 def _payload(inner: "Internals", found: JsonObject) -> Payload:

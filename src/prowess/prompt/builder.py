@@ -85,6 +85,10 @@ class OfferBuilder:
             tuple(id for id in lines.no_room if id not in tool_ids.values()),
         )
 
+    def map_of(self, visible: View, scope: Hashable, settings: DiscoveryConfig) -> str:
+        """What there is at all, as an offer begins with it."""
+        return self._map(visible, scope, settings.tier0_token_budget, settings).text
+
     def _map(self, visible: View, scope: Hashable, budget: int, settings: DiscoveryConfig) -> Tier:
         """Tier 0, kept while neither the catalogue nor what the agent may see changes."""
         filters = (settings.kind, settings.category, settings.provider, *settings.exclude)

@@ -19,7 +19,7 @@ from pydantic import FileUrl
 
 from prowess.calling.caller import Caller
 from prowess.calling.mcp.upstreams import Upstreams
-from prowess.config import CallsConfig, GatewayConfig
+from prowess.config import CallsConfig, GatewayConfig, LearningConfig
 from prowess.engine import Engine
 from prowess.engine.options import EngineOptions
 from prowess.gateway.gateway import Gateway
@@ -89,12 +89,15 @@ def make_engine(
     patience: float = 30.0,
     calls: CallsConfig = CallsConfig(),  # noqa: B008 - frozen
     environment: Mapping[str, str] | None = None,
+    learning: LearningConfig = LearningConfig(),  # noqa: B008 - frozen
 ) -> Engine:
     file = folder / "policy.yaml"
     file.write_text(policy)
     trusted = {source.name: trust for source in sources}
     environment = {"SHOP_KEY": "sesame-open-1234"} if environment is None else environment
-    options = EngineOptions(policy_files=(file,), embedder=embedder, trust=trusted, calls=calls)
+    options = EngineOptions(
+        policy_files=(file,), embedder=embedder, trust=trusted, calls=calls, learning=learning
+    )
     database = open_database(store or f"sqlite:{folder / 'store.db'}", folder, patience)
     return Engine(database, sources, lambda: datetime.now(UTC), environment, options)
 
@@ -110,6 +113,7 @@ async def world(
     store: str = "",
     patience: float = 30.0,
     environment: Mapping[str, str] | None = None,
+    learning: LearningConfig = LearningConfig(),  # noqa: B008 - frozen
     **config: Any,
 ) -> AsyncIterator[World]:
     of_calls = set(CallsConfig.__struct_fields__)
@@ -118,7 +122,7 @@ async def world(
     upstreams = Upstreams(sources, limits)
     environment = {"SHOP_KEY": "sesame-open-1234"} if environment is None else environment
     engine = make_engine(
-        folder, upstreams.sources, policy, trust, embedder, store, patience, limits, environment
+        folder, upstreams.sources, policy, trust, embedder, store, patience, limits, environment, learning
     )
     try:
         gateway = Gateway(engine, upstreams, environment, settings)

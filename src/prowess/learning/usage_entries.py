@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from prowess.journal import read
-from prowess.journal.entries import Decided, Offered, OfferedHit, OutcomeRecorded
+from prowess.journal.entries import Decided, Offered, OfferedHit, OutcomeRecorded, Searched
 from prowess.types import JournalEntry
 
 LONGEST_ID = 500
@@ -27,7 +27,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class OfferedRequest:
-    """A request that got an offer."""
+    """A request that got an offer, or a search of a model, which is one, too."""
 
     offer: str
     agent: str
@@ -68,6 +68,9 @@ def use_of(entry: JournalEntry) -> Use | None:
             request = _text(said.request)
             needs = needs_of(request, said.hits) if request.strip() else ()
             return OfferedRequest(_id(offer), entry.chain, entry.at, request, needs)
+        case Searched(search=search, query=query, hits=found) if search and query.strip():
+            need = Need(_text(query), tuple(map(_id, filter(None, found))))
+            return OfferedRequest(_id(search), entry.chain, entry.at, need.span, (need,))
         case OutcomeRecorded(offer=offer, capability=capability) as said if offer and capability:
             return Tried(_id(offer), _id(capability), said.ok, _text(said.detail), entry.at)
         case Decided(verdict="deny" | "ask") as said:

@@ -6,11 +6,9 @@ Everything in discovery reads words through `Words`, so documents and requests a
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from pathlib import Path
 
-from snowballstemmer import stemmer
-
+from prowess.text.stems import MAX_WORD_LENGTH, stem
 from prowess.types import Capability
 from prowess.word_lists import words_in
 
@@ -22,7 +20,6 @@ _SEPARATORS = re.compile(r"[\W_]+")
 _CASE_CHANGE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[a-z]{2})(?=[0-9])")
 _POSSESSIVE = re.compile(r"['\u2019]s$", re.IGNORECASE)
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f]+")
-_LONGEST_WORD = 64
 
 
 def folded(text: str) -> str:
@@ -79,19 +76,11 @@ def _chunk_terms(chunk: str) -> Iterable[str]:
     if len(parts) == 1:
         return _stemmed(parts)
     kept = _stemmed(part for part in parts if part not in words_in(STOP_WORDS))
-    return [*kept, "".join(parts)[:_LONGEST_WORD]] if kept else ()
+    return [*kept, "".join(parts)[:MAX_WORD_LENGTH]] if kept else ()
 
 
 def _stemmed(words: Iterable[str]) -> list[str]:
-    return [_stem(word[:_LONGEST_WORD]) for word in words if word]
-
-
-@lru_cache(maxsize=100_000)
-def _stem(word: str) -> str:
-    if not (word.isascii() and word.isalpha()):
-        return word
-    # A stemmer keeps state while it works, so each call has its own and threads do not meet.
-    return str(stemmer("english").stemWord(word))
+    return [stem(word) if word.isascii() else word[:MAX_WORD_LENGTH] for word in words if word]
 
 
 def _cjk_terms(chunk: str) -> Iterable[str]:

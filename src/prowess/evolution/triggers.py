@@ -8,7 +8,7 @@ growth better than the growth itself.
 from collections.abc import Collection, Sequence
 from itertools import chain, compress
 from operator import ne
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from prowess.evolution.fitness import (
     Measured,
@@ -34,16 +34,8 @@ Trigger: TypeAlias = Literal[
 ]
 """In order of priority; `Rollback` is the one a person orders and no evaluation finds."""
 
-EXTERNAL: tuple[Trigger, ...] = (
-    "SafetyBreach",
-    "Regression",
-    "CapabilityGain",
-    "CapabilityLoss",
-    "ToolAcquisition",
-    "AutonomyUpgrade",
-    "Rebalance",
-    "Evolution",
-)
+EXTERNAL: tuple[Trigger, ...] = get_args(Trigger)[:-1]
+"""What a program outside may ask for: all but the last."""
 DEFENSIVE: frozenset[str] = frozenset({"SafetyBreach", "Regression"})
 UNKNOWN = "unknown"
 NO_REGISTRY: Faculties = {}

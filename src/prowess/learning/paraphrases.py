@@ -1,4 +1,8 @@
-"""Which requests are the same request in other words. Pure, and without an encoder."""
+"""Which requests are the same request in other words. Pure, and without an encoder.
+
+Its little words and endings are its own, not those of `text.stems`: what gathers in one lesson was decided by
+them and is stored, and gates were measured with them; other stems would part lessons that are there.
+"""
 
 import re
 from collections.abc import Iterable

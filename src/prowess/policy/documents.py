@@ -1,6 +1,10 @@
 """A policy file as plain values: YAML or TOML, within bounds, nothing given twice.
 
 Above: `definitions`, which makes grants and profiles of them. Below: the two parsers.
+
+Not the reader of `text.documents`, which takes what others wrote as far as it can: here somebody decides what
+is allowed. An alias, or a key such as `no` without quotes, is an error and no guess, and the values yes and
+no are what those who write policies mean, as in YAML 1.1.
 """
 
 import re

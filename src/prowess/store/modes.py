@@ -39,20 +39,6 @@ def make_file(path: Path) -> None:
                 _close(part, FILE)
 
 
-def write_private(path: Path, content: bytes) -> None:
-    """Write a file that only its user may read, whole or not at all."""
-    beside = path.with_name(f"{path.name}.{os.getpid()}.new")
-    try:
-        handle = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FILE)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
-
-
 def problems(path: Path) -> tuple[Problem, ...]:
     """What others may read of a store, for `prowess doctor`."""
     found = [path.parent, *_parts(path)]

@@ -4,13 +4,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from prowess.engine.engine import Engine
 from prowess.errors import Refused
-from prowess.operations.approvals import AnswerApproval, answer_approval
+from prowess.operations.approvals import AnswerApproval, Every, answer_approval, list_approvals
 from prowess.operations.backend import Local
 from prowess.policy.approvals import Scope, State
-from prowess.web import identity, page
-from prowess.web.pages.form import Fields, address, form, note, said
+from prowess.web import page
+from prowess.web.pages.form import Fields, address, backend, form, note, said
 from prowess.web.pages.pagination import paged
 
 HOLDS = {
@@ -36,17 +35,17 @@ DONE = {
 
 
 def listed(request: Request) -> Response:
-    identity.person(request)
-    engine: Engine = request.app.state.engine
-    waiting = engine.approvals.list()
-    settled = [one for one in reversed(engine.approvals.list(every=True)) if one.state != "pending"]
+    local = backend(request)
+    waiting = local.call(list_approvals, Every())
+    every = local.call(list_approvals, Every(every=True))
+    settled = [one for one in reversed(every) if one.state != "pending"]
     return page.render(
         request,
         "approvals.html",
         title="Approvals",
         questions=paged(request, waiting),
         settled=settled[:100],
-        capabilities=engine.catalogue.view().capabilities,
+        capabilities=local.engine.catalogue.view().capabilities,
         choices=tuple(HOLDS),
         scopes=tuple(SCOPES),
         tones=TONES,

@@ -12,9 +12,14 @@ from prowess.catalogue.catalogue import Version
 from prowess.catalogue.difference import difference, readable
 from prowess.engine.engine import Engine
 from prowess.errors import NotFound
+from prowess.operations.agents import list_agents
+from prowess.operations.backend import Local
+from prowess.operations.catalogue import list_related
+from prowess.operations.operation import NO_PARAMS
 from prowess.types import JsonObject
-from prowess.web import identity, page
+from prowess.web import page
 from prowess.web.pages.catalogue import state
+from prowess.web.pages.form import backend
 from prowess.web.redact import marked, plain
 
 VERDICTS = {"allow": "good", "ask": "warn", "deny": "bad"}
@@ -61,9 +66,8 @@ LOOKED_THROUGH = 2000
 
 
 def shown(request: Request) -> Response:
-    identity.person(request)
-    engine: Engine = request.app.state.engine
-    id = request.query_params.get("id", "")
+    local = backend(request)
+    engine, id = local.engine, request.query_params.get("id", "")
     history = engine.catalogue.history(id)
     if id not in engine.catalogue.view().capabilities:
         if not history:
@@ -78,7 +82,7 @@ def shown(request: Request) -> Response:
             **_versions(request, history),
         )
     view, capability, detail = engine.catalogue.view(), engine.catalogue.get(id), engine.catalogue.detail(id)
-    edges = engine.catalogue.related(id)
+    edges = local.call(list_related, NO_PARAMS, id=id)
     return page.render(
         request,
         "capability.html",
@@ -92,7 +96,7 @@ def shown(request: Request) -> Response:
         neighbours=[(edge, view.capabilities.get(edge.target)) for edge in edges[:MOST_NEIGHBOURS]],
         more_neighbours=max(0, len(edges) - MOST_NEIGHBOURS),
         relations=RELATIONS,
-        rights=_rights(engine, id),
+        rights=_rights(local, id),
         use=_use(engine, id),
         cost=engine.catalogue.cost_of(id),
         **_versions(request, history),
@@ -117,10 +121,11 @@ def _type(about: Mapping[str, Any]) -> str:
     return " | ".join(map(str, type)) if isinstance(type, list) else str(type or "any")
 
 
-def _rights(engine: Engine, id: str) -> list[Right]:
+def _rights(local: Local, id: str) -> list[Right]:
     """Every agent first, then each profile that no agent has."""
+    engine = local.engine
     engine.internals.policy.refresh()
-    view, agents = engine.catalogue.view(), engine.agents.list()
+    view, agents = engine.catalogue.view(), local.call(list_agents, NO_PARAMS)
     moment = engine.internals.policy.at(view)
     found = [
         Right(

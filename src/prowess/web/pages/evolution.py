@@ -9,19 +9,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from prowess.engine.engine import Engine
 from prowess.errors import NotFound
 from prowess.evolution.encoding import params_data
 from prowess.evolution.history import Fitness
 from prowess.evolution.records import Generation
 from prowess.evolution.scores import AXES
 from prowess.operations import evolution as ops
+from prowess.operations.agents import list_agents
 from prowess.operations.backend import Local
-from prowess.operations.operation import NO_PARAMS
+from prowess.operations.operation import NO_PARAMS, AgentQuery
 from prowess.types import JournalEntry
-from prowess.web import identity, page
+from prowess.web import page
 from prowess.web.pages import generation
-from prowess.web.pages.form import Fields, address, form, said
+from prowess.web.pages.form import Fields, address, backend, form, said
 from prowess.web.pages.pagination import paged
 
 EVALUATIONS = 500
@@ -56,9 +56,8 @@ class Band:
 
 
 def listed(request: Request) -> Response:
-    identity.person(request)
-    engine: Engine = request.app.state.engine
-    agents = engine.evolution.agents()
+    local = backend(request)
+    engine, agents = local.engine, local.call(ops.list_evolved, NO_PARAMS)
     rows = paged(request, agents)
     return page.render(
         request,
@@ -67,16 +66,16 @@ def listed(request: Request) -> Response:
         rows=rows,
         statuses=[engine.evolution.status(agent) for agent in rows.rows],
         tones=TREND_TONES,
-        others=[one.name for one in engine.agents.list() if one.name not in set(agents)],
+        others=[one.name for one in local.call(list_agents, NO_PARAMS) if one.name not in set(agents)],
     )
 
 
 def agent(request: Request) -> Response:
-    identity.person(request)
-    engine: Engine = request.app.state.engine
+    local = backend(request)
+    engine, known = local.engine, local.call(ops.list_evolved, NO_PARAMS)
     name = request.query_params.get("agent", "")
-    if name not in engine.evolution.agents():
-        raise NotFound("evaluated agent", name, engine.evolution.agents(), "see the list of agents")
+    if name not in known:
+        raise NotFound("evaluated agent", name, known, "see the list of agents")
     log = engine.evolution.fitness(name, EVALUATIONS)
     generations = engine.evolution.history(name, GENERATIONS)
     warnings = engine.journal.latest(EVALUATIONS, name, WARNING)
@@ -96,7 +95,7 @@ def agent(request: Request) -> Response:
         log=log[-100:],
         bands=bands,
         axes=AXES,
-        params=params_data(engine.evolution.params(name)),
+        params=params_data(local.call(ops.show_params, AgentQuery(agent=name))),
         notice=said(request, DONE),
     )
 

@@ -38,6 +38,11 @@ def form(path: str, act: Act, operation: AnyOperation) -> Route:
     return Route(path, sent, methods=["POST"])
 
 
+def backend(request: Request) -> Local:
+    """The operations, for the person who looks at a page."""
+    return Local(request.app.state.engine, identity.person(request))
+
+
 def address(path: str, **query: object) -> str:
     """A path with its query; what is empty is left out."""
     said = urlencode({name: str(value) for name, value in query.items() if value not in ("", None)})

@@ -13,7 +13,7 @@ from prowess.evolution.scores import AXES, Scores
 from prowess.operations import evolution as ops
 from prowess.operations.backend import Local
 from prowess.web import identity, page
-from prowess.web.pages.form import Fields, address, form
+from prowess.web.pages.form import Fields, address, backend, form
 
 TONES = {
     "SafetyBreach": "bad",
@@ -72,11 +72,10 @@ def shown(request: Request) -> Response:
 
 
 def compared(request: Request) -> Response:
-    identity.person(request)
-    engine: Engine = request.app.state.engine
+    local = backend(request)
     agent = request.query_params.get("agent", "")
     before, after = (
-        engine.evolution.generation(agent, number(request.query_params.get(name, "")))
+        local.engine.evolution.generation(agent, number(request.query_params.get(name, "")))
         for name in ("before", "after")
     )
     return page.render(
@@ -88,7 +87,9 @@ def compared(request: Request) -> Response:
         after=after,
         had=levels(before.scores),
         has=levels(after.scores),
-        difference=engine.evolution.difference(agent, before.number, after.number),
+        difference=local.call(
+            ops.difference, ops.Between(agent=agent, before=before.number, after=after.number)
+        ),
         tones=TONES,
         axes=AXES,
     )

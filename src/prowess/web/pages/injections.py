@@ -7,7 +7,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from prowess.engine.engine import Engine
 from prowess.errors import Refused
 from prowess.journal import JournalPosition
 from prowess.operations import cards as ops
@@ -15,8 +14,8 @@ from prowess.operations.backend import Local
 from prowess.operations.operation import NO_PARAMS
 from prowess.text.redaction import redacted
 from prowess.types import JsonObject
-from prowess.web import identity, page
-from prowess.web.pages.form import Fields, address, form, said
+from prowess.web import page
+from prowess.web.pages.form import Fields, address, backend, form, said
 from prowess.web.pages.pagination import before, newest, older
 
 SIZE = 25
@@ -32,17 +31,14 @@ DONE = {
 
 
 def listed(request: Request) -> Response:
-    identity.person(request)
-    engine: Engine = request.app.state.engine
-    cards = engine.cards
-    place = before(request)
-    turns = tuple(reversed(cards.recent(SIZE, place)))
-    report = cards.report()
+    local, place = backend(request), before(request)
+    turns = tuple(reversed(local.engine.cards.recent(SIZE, place)))
+    report = local.call(ops.report_cards, NO_PARAMS)
     return page.render(
         request,
         "injections.html",
         title="Injections",
-        rollout=cards.rollout(),
+        rollout=local.call(ops.show_rollout, NO_PARAMS),
         modes=MODES,
         report=report,
         variants=_compared(report["variants"]),

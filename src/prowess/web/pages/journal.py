@@ -7,13 +7,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from prowess.engine.engine import Engine
 from prowess.engine.namespaces.journal import JournalHistory
 from prowess.errors import JournalBroken
 from prowess.journal import JournalPosition, read
+from prowess.operations.journal import Traced, list_heads
+from prowess.operations.journal import trace as show_trace
+from prowess.operations.operation import NO_PARAMS
 from prowess.text.redaction import redacted
 from prowess.types import Head, JournalEntry, Json
 from prowess.web import identity, page
+from prowess.web.pages.form import backend
 from prowess.web.pages.pagination import before, newest, older
 from prowess.web.redact import plain
 
@@ -72,14 +75,13 @@ class Verification:
 
 
 def listed(request: Request) -> Response:
-    identity.person(request)
-    engine: Engine = request.app.state.engine
-    asked = request.query_params.get("agent", ANYBODY)
+    local = backend(request)
+    engine, asked = local.engine, request.query_params.get("agent", ANYBODY)
     type = request.query_params.get("type", "").strip()
     agent = None if asked == ANYBODY else asked
     place = before(request)
     entries = tuple(reversed(engine.journal.latest(SIZE, agent, type or "*", place)))
-    heads = engine.journal.heads()
+    heads = local.call(list_heads, NO_PARAMS)
     filters = urlencode({"type": type or "*"} | ({} if agent is None else {"agent": agent}))
     return page.render(
         request,
@@ -103,9 +105,7 @@ def listed(request: Request) -> Response:
 
 def traced(request: Request) -> Response:
     """One request as one page: what the model saw, why, and what came of it."""
-    identity.person(request)
-    engine: Engine = request.app.state.engine
-    trace = engine.trace(request.query_params.get("id", ""))
+    trace = backend(request).call(show_trace, Traced(id=request.query_params.get("id", "")))
     asked = [str(entry.data.get("request") or entry.data.get("query") or "") for entry in trace.entries]
     return page.render(
         request,

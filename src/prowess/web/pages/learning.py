@@ -7,14 +7,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from prowess.engine.engine import Engine
 from prowess.learning.ledger import SkillStatus
 from prowess.learning.lessons import Lesson
 from prowess.operations import learning as ops
 from prowess.operations.backend import Local
 from prowess.operations.operation import NO_PARAMS, Operation, P
-from prowess.web import identity, page
-from prowess.web.pages.form import Fields, address, form, note, said
+from prowess.web import page
+from prowess.web.pages.form import Fields, address, backend, form, note, said
 from prowess.web.pages.pagination import paged
 
 STATUSES: tuple[SkillStatus, ...] = get_args(SkillStatus)
@@ -34,9 +33,9 @@ DONE = {
 
 
 def lessons(request: Request) -> Response:
-    identity.person(request)
-    engine: Engine = request.app.state.engine
-    every = engine.learning.lessons()
+    local = backend(request)
+    engine = local.engine
+    every = tuple(local.pages(ops.list_lessons, ops.LessonsQuery()))
     counts = Counter(lesson.status for lesson in every)
     asked = request.query_params.get("status", "")
     status = asked if asked in STATUSES else _first_filled(counts)
@@ -55,16 +54,16 @@ def lessons(request: Request) -> Response:
 
 
 def lesson(request: Request) -> Response:
-    identity.person(request)
-    engine: Engine = request.app.state.engine
-    found = engine.learning.lesson(request.query_params.get("id", ""))
+    local = backend(request)
+    whole = local.call(ops.show_lesson, NO_PARAMS, id=request.query_params.get("id", ""))
+    found, engine = whole.lesson, local.engine
     return page.render(
         request,
         "lesson.html",
         title=found.method,
         lesson=found,
         tones=TONES,
-        results=tuple(reversed(engine.learning.results(found.id))),
+        results=whole.results[::-1],
         most_rows=ROWS_OF_A_SUITE,
         known=found.method in engine.catalogue.view().capabilities,
         on=engine.learning.on,
@@ -73,8 +72,8 @@ def lesson(request: Request) -> Response:
 
 
 def gaps(request: Request) -> Response:
-    identity.person(request)
-    engine: Engine = request.app.state.engine
+    local = backend(request)
+    engine = local.engine
     closed = request.query_params.get("closed") == "1"
     rows = paged(request, engine.learning.gaps(closed), GAPS_ON_A_PAGE)
     would_close = {gap.id: engine.learning.closing(gap) for gap in rows.rows if not gap.closed_by}
@@ -84,7 +83,7 @@ def gaps(request: Request) -> Response:
         title="Learning",
         tab="gaps",
         statuses=STATUSES,
-        counts=Counter(lesson.status for lesson in engine.learning.lessons()),
+        counts=Counter(lesson.status for lesson in local.pages(ops.list_lessons, ops.LessonsQuery())),
         gaps=len(engine.learning.gaps()),
         rows=rows,
         would_close=would_close,
@@ -103,9 +102,10 @@ def _first_filled(counts: Counter[SkillStatus]) -> SkillStatus:
 
 
 def learn(local: Local, fields: Fields) -> str:
+    # The operation names nobody, since lists of the command line learn first; a button names who presses it.
     learnt = local.engine.learning.learn(by=local.person.name)
-    told = f"{page.count(len(learnt.lessons), 'lesson')} and {page.count(len(learnt.gaps), 'gap')} changed"
-    return address("/learning", done="learnt", what=told)
+    what = f"{page.count(len(learnt.lessons), 'lesson')} and {page.count(len(learnt.gaps), 'gap')} changed"
+    return address("/learning", done="learnt", what=what)
 
 
 def gate(local: Local, fields: Fields) -> str:

@@ -12,8 +12,14 @@ from starlette.routing import Route
 
 from prowess.catalogue.view import View
 from prowess.engine.engine import Engine
+from prowess.operations.agents import list_agents
+from prowess.operations.approvals import Every, list_approvals
+from prowess.operations.catalogue import doctor
+from prowess.operations.operation import NO_PARAMS
+from prowess.operations.quarantine import list_held
 from prowess.types import Provider
 from prowess.web import identity, page
+from prowess.web.pages.form import backend
 
 HOUR = timedelta(hours=1)
 SERIES = {"Offers": "offer", "Calls": "outcome"}
@@ -72,12 +78,12 @@ class Saving:
 
 
 def overview(request: Request) -> Response:
-    identity.person(request)
-    engine: Engine = request.app.state.engine
+    local = backend(request)
+    engine = local.engine
     view = engine.catalogue.view()
     chosen = request.query_params.get("window", "")
     window = WINDOWS.get(chosen, WINDOWS["week"])
-    held = [one for one in engine.quarantine.list() if one.state == "waiting"]
+    held = [one for one in local.call(list_held, NO_PARAMS) if one.state == "waiting"]
     return page.render(
         request,
         "overview.html",
@@ -89,8 +95,8 @@ def overview(request: Request) -> Response:
         window=window,
         windows=WINDOWS,
         held=held,
-        approvals=engine.approvals.list(),
-        agents=engine.agents.list(),
+        approvals=local.call(list_approvals, Every()),
+        agents=local.call(list_agents, NO_PARAMS),
         latest=list(reversed(engine.journal.latest(LATEST))),
         **_activity(engine, window, request.app.state.clock()),
     )
@@ -98,10 +104,9 @@ def overview(request: Request) -> Response:
 
 def problems(request: Request) -> Response:
     """What `prowess doctor` says; it reads the whole journal, so the page asks for it afterwards."""
-    identity.person(request)
-    engine: Engine = request.app.state.engine
+    found = backend(request).call(doctor, NO_PARAMS)
     template = "problems_part.html" if page.wants_part(request) else "problems.html"
-    return page.render(request, template, title="Problems", under="/", problems=engine.diagnose())
+    return page.render(request, template, title="Problems", under="/", problems=found.problems)
 
 
 def saving(request: Request) -> Response:

@@ -9,7 +9,9 @@ from starlette.routing import Route
 
 from prowess.engine.engine import Engine
 from prowess.errors import NotFound, Outdated, ProwessError
+from prowess.operations.agents import list_agents
 from prowess.operations.backend import Local
+from prowess.operations.operation import NO_PARAMS
 from prowess.operations.policy import ReviewGrant, review_grant
 from prowess.policy.explain import way_out
 from prowess.policy.grant_report import Given, given
@@ -21,7 +23,7 @@ from prowess.policy.snapshot import PolicySnapshot
 from prowess.policy.state import GrantReview
 from prowess.types import Decision
 from prowess.web import identity, page
-from prowess.web.pages.form import Fields, address, form, note, said
+from prowess.web.pages.form import Fields, address, backend, form, note, said
 from prowess.web.pages.pagination import paged
 
 MOST_COLUMNS = 6
@@ -150,10 +152,10 @@ def grant(request: Request) -> Response:
 
 
 def agents(request: Request) -> Response:
-    identity.person(request)
-    engine: Engine = request.app.state.engine
-    moment = _moment(engine)
-    rows = paged(request, engine.agents.list())
+    local = backend(request)
+    engine, moment = local.engine, _moment(local.engine)
+    bound = local.call(list_agents, NO_PARAMS)
+    rows = paged(request, bound)
     stopped = {one.name: engine.evolution.stopped(one.name) for one in rows.rows}
     unusable = {one.profile: moment.why_unusable(one.profile) for one in rows.rows}
     return page.render(

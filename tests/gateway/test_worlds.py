@@ -16,7 +16,7 @@ from mcp_types import ToolListChangedNotification
 
 import prowess
 from prowess.sources.mcp.source import McpSource
-from prowess.sources.python.events import Events
+from prowess.sources.python.functions import Functions
 from prowess.testing import StaticSource, capability
 from prowess.token_counts import counter
 from tests.support.gateway import World, ask, call, library, text_of, workshop, world
@@ -184,17 +184,17 @@ async def test_a_server_that_was_never_reached_is_named_to_those_who_may_use_it_
             assert "forge" not in await everything_said_to(reader)
 
 
-@prowess.event_handler("read_reference", description="Read a reference aloud.")
-def read_aloud(payload: dict[str, Any]) -> str:
+@prowess.tool(name="read_reference", description="Read a reference aloud.")
+def read_aloud() -> str:
     return "aloud"
 
 
 async def test_a_pinned_capability_named_like_one_of_our_tools_has_a_name_of_its_own(tmp_path: Path) -> None:
     policy = """
 profiles:
-  owner: {agents: [default], additional_tools: ["*"], pinned: ["event:read_reference"]}
+  owner: {agents: [default], additional_tools: ["*"], pinned: ["tool:read_reference"]}
 """
-    source = Events(name="events", handlers=(read_aloud,))
+    source = Functions(name="own", functions=(read_aloud,))
     async with world(tmp_path, source, policy=policy) as here, here.client() as client:
         names = [tool.name for tool in (await client.list_tools()).tools]
         assert names[:6] == META and names[6].startswith("read_reference-x") and len(names) == 7

@@ -86,6 +86,7 @@ def fill(engine: Engine, word: str) -> None:
     for asked in (f"read pages about {word}", f"mail about {word}", "something that nobody can do"):
         _use(engine, asked, f"tool:{word}-read", f"skill:{word}-summary")
     _use(engine, f"train on {word}", f"tool:{word}-train", ok=False)
+    engine.call(f"skill:{word}-summary", key=f"{word}-key").raise_for_error()
     engine.providers.deactivate("server", reason=f"{word} are noisy")
     engine.providers.deactivate("books", "ada", f"no {word} for ada")
     _decide(engine, word)

@@ -1,6 +1,8 @@
 """A chat over many turns: a list of tools that only grows, and calls that answer what was shown."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -8,11 +10,39 @@ from typing import Any
 import pytest
 
 import prowess
-from prowess import ConfigError, ToolCall
+from prowess import ConfigError, Engine, ToolCall
+from prowess.testing import StaticSource, capability
 from tests.calling.programs import POLICY, Workshop, program
 
 DISCOVER = "discover_capabilities"
 REQUESTS = ("send a mail to Ann", "add two numbers", "say something later", "put a note into a folder")
+
+
+@contextmanager
+def large(folder: Path, store_url: str = "sqlite::memory:", **more: Any) -> Iterator[Engine]:
+    """A program with so many tools that showing all of them costs more than searching."""
+    names = [f"{verb}-{thing}" for verb in ("file", "count", "list", "move") for thing in "abcdefghijklmno"]
+    others = [capability(f"tool:{name}", f"Do {name} in the archive of the house.") for name in names]
+    source = StaticSource(name="archive", capabilities=others)
+    with program(folder, store_url, sources=[source, *more.pop("sources", ())], **more) as engine:
+        yield engine
+
+
+def test_a_small_catalogue_is_shown_whole_and_nothing_is_spent_on_a_map(tmp_path: Path) -> None:
+    with program(tmp_path) as engine:
+        talk = engine.conversation(format="openai")
+        turn = talk.turn("send a mail to Ann, add two numbers and move a note")
+        everything = [one["name"] for one in engine.definitions()]
+        assert list(talk.names) == everything == names_of(talk.tools)
+        assert talk.instructions == turn.text == ""
+        before = json.dumps(talk.tools)
+        talk.turn("thanks")
+        assert json.dumps(talk.tools) == before
+        resumed = engine.conversation(resume=talk.dump())
+        assert json.dumps(resumed.tools) == before
+        deferring = engine.conversation(format="anthropic")
+        deferring.turn("send a mail to Ann, add two numbers and move a note")
+        assert names_of(deferring.tools) == everything and "defer_loading" not in json.dumps(deferring.tools)
 
 
 def names_of(tools: Any) -> list[str]:
@@ -20,7 +50,7 @@ def names_of(tools: Any) -> list[str]:
 
 
 def test_tools_are_only_ever_appended_and_keep_their_text(store_url: str, tmp_path: Path) -> None:
-    with program(tmp_path, store_url) as engine:
+    with large(tmp_path, store_url) as engine:
         talk = engine.conversation(format="openai")
         lists = []
         for request in REQUESTS:
@@ -33,7 +63,7 @@ def test_tools_are_only_ever_appended_and_keep_their_text(store_url: str, tmp_pa
 
 
 def test_the_instructions_stay_and_what_changes_per_turn_has_no_map(tmp_path: Path) -> None:
-    with program(tmp_path) as engine:
+    with large(tmp_path) as engine:
         talk = engine.conversation()
         first = talk.turn("send a mail to Ann")
         before = talk.instructions
@@ -44,7 +74,7 @@ def test_the_instructions_stay_and_what_changes_per_turn_has_no_map(tmp_path: Pa
 
 
 def test_what_a_search_finds_is_callable_at_once_and_its_call_answers_the_search(tmp_path: Path) -> None:
-    with program(tmp_path) as engine:
+    with large(tmp_path) as engine:
         talk = engine.conversation(format="openai")
         talk.turn("thanks, that is all")
         assert names_of(talk.tools) == [DISCOVER]
@@ -59,7 +89,7 @@ def test_what_a_search_finds_is_callable_at_once_and_its_call_answers_the_search
 
 @pytest.mark.parametrize("format", ["anthropic", "responses"])
 def test_where_tools_can_be_deferred_the_list_never_changes(tmp_path: Path, format: str) -> None:
-    with program(tmp_path) as engine:
+    with large(tmp_path) as engine:
         talk = engine.conversation(format=format)
         talk.turn("send a mail to Ann", tier1_top_k=1)
         first = json.dumps(talk.tools)
@@ -73,7 +103,7 @@ def test_where_tools_can_be_deferred_the_list_never_changes(tmp_path: Path, form
 
 def test_what_was_withdrawn_stays_listed_and_says_that_it_is_gone(tmp_path: Path) -> None:
     made = Workshop()
-    with program(tmp_path, workshop=made) as engine:
+    with large(tmp_path, workshop=made) as engine:
         talk = engine.conversation()
         talk.turn("send a mail to Ann")
         engine.providers.deactivate(engine.catalogue.get("tool:send_mail").provider, reason="a test")
@@ -86,7 +116,7 @@ def test_what_was_withdrawn_stays_listed_and_says_that_it_is_gone(tmp_path: Path
 
 
 def test_what_is_denied_meanwhile_answers_as_unknown(tmp_path: Path) -> None:
-    with program(tmp_path) as engine:
+    with large(tmp_path) as engine:
         talk = engine.conversation()
         talk.turn("send a mail to Ann")
         (tmp_path / "policy.yaml").write_text(POLICY.replace('["*"]', '["tool:add"]'))
@@ -96,10 +126,8 @@ def test_what_is_denied_meanwhile_answers_as_unknown(tmp_path: Path) -> None:
 
 
 def test_what_is_held_back_leaves_the_list_at_once(store_url: str, tmp_path: Path) -> None:
-    from prowess.testing import StaticSource, capability
-
     wool = StaticSource(name="wool", capabilities=[capability("tool:knit", "Knit a scarf of wool.")])
-    with program(tmp_path, store_url, sources=[wool]) as engine:
+    with large(tmp_path, store_url, sources=[wool]) as engine:
         engine.internals.sources.trust = {"wool": "pinned"}
         engine.sync(vectors=False)
         talk = engine.conversation(format="mcp")
@@ -112,7 +140,7 @@ def test_what_is_held_back_leaves_the_list_at_once(store_url: str, tmp_path: Pat
 
 
 def test_a_full_budget_begins_a_new_list_with_what_was_used_last(tmp_path: Path) -> None:
-    with program(tmp_path) as engine:
+    with large(tmp_path) as engine:
         talk = engine.conversation(budget=120)
         talk.turn("add two numbers", tier1_top_k=1)
         assert talk.call("add", {"a": 1}).value == 3
@@ -123,7 +151,7 @@ def test_a_full_budget_begins_a_new_list_with_what_was_used_last(tmp_path: Path)
 
 
 def test_a_turn_that_a_host_repeats_makes_one_offer(tmp_path: Path) -> None:
-    with program(tmp_path) as engine:
+    with large(tmp_path) as engine:
         talk = engine.conversation()
         first = talk.turn("send a mail to Ann", key="message-1")
         assert talk.turn("send a mail to Ann", key="message-1") is first
@@ -132,11 +160,11 @@ def test_a_turn_that_a_host_repeats_makes_one_offer(tmp_path: Path) -> None:
 
 
 def test_a_conversation_goes_on_in_another_process(store_url: str, tmp_path: Path) -> None:
-    with program(tmp_path, store_url) as engine:
+    with large(tmp_path, store_url) as engine:
         talk = engine.conversation("default", format="openai")
         turn = talk.turn("send a mail to Ann")
         kept, tools = talk.dump(), talk.tools
-    with program(tmp_path, store_url) as engine:
+    with large(tmp_path, store_url) as engine:
         talk = engine.conversation(resume=kept)
         assert talk.tools == tools
         assert talk.call("send_mail", {"to": "ann"}).offer == turn.offer.id
@@ -145,5 +173,5 @@ def test_a_conversation_goes_on_in_another_process(store_url: str, tmp_path: Pat
 
 
 def test_a_conversation_without_a_format_says_so_where_it_needs_one(tmp_path: Path) -> None:
-    with program(tmp_path) as engine, pytest.raises(ConfigError, match="has no format"):
+    with large(tmp_path) as engine, pytest.raises(ConfigError, match="has no format"):
         engine.conversation().calls({})

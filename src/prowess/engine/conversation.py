@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 DEFERRING = ("anthropic", "responses")
 """Formats in which a tool can be in the request and not in the prompt."""
+MAX_SHOWN_WHOLE = 50
+"""Beyond so many tools, showing all of them is never cheaper than a search, and need not be counted."""
 KEPT_SHARE = 0.5
 """How much of its budget a new epoch may begin with."""
 GONE = "{0} is gone: it was here earlier in this conversation and is not any more. " + (
@@ -63,6 +65,8 @@ class ConversationState(msgspec.Struct, forbid_unknown_fields=True):
     at_once: list[str] = []
     """The tools that are not deferred, where the format can defer."""
     shown: dict[str, ShownTool] = {}
+    whole: bool = False
+    """Whether everything is shown, because that costs less than searching."""
     key: str = ""
     """What the last turn was named by its caller."""
 
@@ -111,12 +115,13 @@ class Conversation:
     @property
     def names(self) -> tuple[str, ...]:
         """The tools in the list, in its order."""
-        return (DISCOVER, *self._listed())
+        return (*(() if self._state.whole else (DISCOVER,)), *self._listed())
 
     @property
     def tools(self) -> list[Json]:
         """The list of tools for a request, in the conversation's format; only ever appended to."""
-        made = [DISCOVER_TOOL, *(self._state.shown[name].definition for name in self._listed())]
+        listed = [self._state.shown[name].definition for name in self._listed()]
+        made = listed if self._state.whole else [DISCOVER_TOOL, *listed]
         if self._format is None:
             return [*made]
         return self._format.tools(made, defer=self._deferred())
@@ -138,15 +143,18 @@ class Conversation:
             offer = self._engine.offer(Turn(messages=messages, agent=self.agent), **settings)
             self._state.turns += 1
             self._state.key = key
-            if not self._state.instructions:
-                self._state.instructions = self._map()
             ids = dict(offer.tool_ids)
             definitions = [tool for tool in offer.tools if tool["name"] in ids]
+            if self._state.turns == 1:
+                self._begin(offer)
+            if self._state.whole:  # what came meanwhile, too: nobody could search for it
+                definitions, ids = list(self._engine.definitions(self.agent)), self._ids()
             new, new_epoch = self._add(definitions, ids, offer.id)
-            if self._state.format in DEFERRING and self._state.turns == 1:
+            if self._state.format in DEFERRING and self._state.turns == 1 and not self._state.whole:
                 self._state.at_once = list(new)
                 self._defer_the_rest()
-            self._last = ConversationTurn(offer=offer, text=offer.text, new=new, new_epoch=new_epoch)
+            text = "" if self._state.whole and self._says_nothing_more(offer) else offer.text
+            self._last = ConversationTurn(offer=offer, text=text, new=new, new_epoch=new_epoch)
             return self._last
 
     # --- what the model does ---------------------------------------------------------------------
@@ -230,7 +238,7 @@ class Conversation:
         return [name for name, one in self._state.shown.items() if one.id not in held]
 
     def _deferred(self) -> Collection[str]:
-        if self._state.format not in DEFERRING:
+        if self._state.whole or self._state.format not in DEFERRING:
             return ()
         return [name for name in self._state.shown if name not in self._state.at_once]
 
@@ -252,6 +260,21 @@ class Conversation:
             self._begin_anew(new)
         self._state.shown = {**self._state.shown, **new}
         return tuple(new), is_full
+
+    def _begin(self, offer: Offer) -> None:
+        """The first turn: a map and a search, or everything at once where that costs no more."""
+        instructions = self._map()
+        made, count = self._engine.definitions(self.agent), self._engine.internals.parts.offering
+        searching = count.cost_of_text(instructions) + offer.tokens.total
+        costs = [count.cost_of_tool(one) for one in made[:MAX_SHOWN_WHOLE]]
+        is_small = len(made) <= MAX_SHOWN_WHOLE and sum(costs) <= searching
+        self._state.whole = is_small and not (self._state.budget and sum(costs) > self._state.budget)
+        self._state.instructions = "" if self._state.whole else instructions
+
+    def _says_nothing_more(self, offer: Offer) -> bool:
+        """Whether all that was found is in the list of tools anyway, and no card came."""
+        listed = {one.id for one in self._state.shown.values()}
+        return not offer.cards and all(hit.id in listed for hit in offer.hits)
 
     def _cost(self, new: Mapping[str, ShownTool]) -> int:
         return sum(one.tokens for one in (*self._state.shown.values(), *new.values()))

@@ -152,6 +152,9 @@ class OfferBuilder:
     def cost_of_tool(self, tool: JsonObject) -> int:
         return self._counter.count(msgspec.json.encode(tool).decode())
 
+    def cost_of_text(self, text: str) -> int:
+        return self._counter.count(text)
+
     def cost_of_one(self, capability: Capability) -> int:
         return self.cost_of_everything([capability])
 

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from prowess.sources.python.events import event_handler
     from prowess.sources.python.functions import tool
     from prowess.sources.source import Source
+    from prowess.tool_ranker import ToolRanker, rank
     from prowess.types import (
         CallResult,
         Capability,
@@ -115,10 +116,12 @@ __all__ = [
     "TokenCounts",
     "ToolCall",
     "ToolFormat",
+    "ToolRanker",
     "Trace",
     "Turn",
     "event_handler",
     "open",
+    "rank",
     "tool",
     "tool_format",
 ]
@@ -140,6 +143,7 @@ HOMES = {
     "prowess.sources.python.events": ("event_handler",),
     "prowess.sources.python.functions": ("tool",),
     "prowess.sources.source": ("Source",),
+    "prowess.tool_ranker": ("ToolRanker", "rank"),
 }  # fmt: skip
 """Module -> the names that live there; every other one lives in `prowess.types`."""
 

@@ -4,6 +4,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
+from anyio import to_thread
 from mcp import Client
 
 from prowess.config import LearningConfig
@@ -72,13 +73,13 @@ async def test_a_promoted_lesson_makes_the_next_search_better(tmp_path: Path) ->
             for request in WORDINGS:
                 await found(client, request)
                 await call(client, "tool:office/ledger", with_effects=True)
-        await learned(here)
+        await to_thread.run_sync(learned, here)
         after = await found(ada, "settle what the plumber wants for the roof")
         assert after[:1] == ["tool:office/ledger"]
 
 
-async def learned(here: World) -> None:
-    """A person runs the gates and promotes what passed."""
+def learned(here: World) -> None:
+    """A person runs the gates and promotes what passed; in a thread, since a sync needs the event loop."""
     learning = here.engine.learning
     learning.learn()
     ids = [one.id for one in learning.lessons() if one.method == "tool:office/ledger"]

@@ -2,13 +2,15 @@
 
 import asyncio
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
 import prowess
-from prowess import ApprovalAnswer, CallFailed, Denied, InvalidArguments, NotFound, ToolCall
+from prowess import ApprovalAnswer, CallFailed, ConfigError, Denied, InvalidArguments, NotFound, ToolCall
 from prowess.sources.files.skills import SkillFolders
+from prowess.store.opening import open_database
 from prowess.tool_names import tool_name
 from tests.calling.programs import POLICY, Workshop, kinds, program
 
@@ -218,6 +220,30 @@ def test_a_model_that_searches_finds_names_it_can_call_and_the_call_answers_its_
         trace = [entry.type for entry in engine.trace(search.data["search"]).entries]
         assert trace == ["search", "call", "outcome"]
         assert engine.call("discover_capabilities", {}).ending == "misfit"
+
+
+def test_a_call_is_refused_cleanly_while_another_process_holds_the_store(
+    store_url: str, tmp_path: Path
+) -> None:
+    made = Workshop()
+    with program(tmp_path, store_url, workshop=made, patience=0.3) as engine:
+        assert engine.call("send_mail", {"to": "ann"}).ending == "ok"
+        other = open_database(store_url, tmp_path)
+        with other.writing() as transaction:
+            transaction.run("UPDATE journal_head SET hash = hash WHERE workspace = :workspace")
+            held = engine.call("send_mail", {"to": "bob"})
+        other.close()
+        assert held.ending == "unavailable" and "this call was not made" in held.text
+        until = time.monotonic() + 20
+        while (again := engine.call("send_mail", {"to": "eve"})).ending != "ok":
+            assert time.monotonic() < until, again.text
+        engine.journal.verify()
+    assert made.done == ["mail ann", "mail eve"]
+
+
+def test_a_misspelt_option_of_a_call_is_named(tmp_path: Path) -> None:
+    with program(tmp_path) as engine, pytest.raises(ConfigError, match="did you mean 'key'"):
+        engine.call("add", {"a": 1}, keys="x")  # type: ignore[call-arg]
 
 
 def test_what_policy_would_say_is_recorded_nowhere(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from prowess.calling.keys import Keys
 from prowess.calling.records import CallRecords, Observe
 from prowess.engine.namespaces.approvals import Approvals
 from prowess.engine.turn_log import refuse_of_another
+from prowess.errors import ConfigError, nearest
 from prowess.options import CallOptions
 from prowess.types import Capability, Json, JsonObject, Offer, Outcome
 
@@ -45,6 +46,10 @@ def call_request(
     name: str, arguments: Json, agent: str, offer: Offer | str, options: CallOptions
 ) -> tuple[CallRequest, Caller]:
     """What a program wants called, and for whom."""
+    for key in options.keys() - CallOptions.__annotations__.keys():
+        close = nearest(key, CallOptions.__annotations__)
+        remedy = f"did you mean {close!r}?" if close else f"known: {', '.join(CallOptions.__annotations__)}"
+        raise ConfigError("arguments", f"a call has no option {key!r}", remedy)
     id = offer if isinstance(offer, str) else offer.id
     refuse_of_another(Outcome(offer=id, capability=name, ok=False, agent=agent))
     request = CallRequest(

@@ -153,8 +153,7 @@ class Conversation:
             if self._state.format in DEFERRING and self._state.turns == 1 and not self._state.whole:
                 self._state.at_once = list(new)
                 self._defer_the_rest()
-            text = "" if self._state.whole and self._says_nothing_more(offer) else offer.text
-            self._last = ConversationTurn(offer=offer, text=text, new=new, new_epoch=new_epoch)
+            self._last = ConversationTurn(offer=offer, text=self._text(offer), new=new, new_epoch=new_epoch)
             return self._last
 
     # --- what the model does ---------------------------------------------------------------------
@@ -271,10 +270,14 @@ class Conversation:
         self._state.whole = is_small and not (self._state.budget and sum(costs) > self._state.budget)
         self._state.instructions = "" if self._state.whole else instructions
 
-    def _says_nothing_more(self, offer: Offer) -> bool:
-        """Whether all that was found is in the list of tools anyway, and no card came."""
-        listed = {one.id for one in self._state.shown.values()}
-        return not offer.cards and all(hit.id in listed for hit in offer.hits)
+    def _text(self, offer: Offer) -> str:
+        """What the list of tools does not say: where all that was found is in it, only which they are."""
+        deferred = set(self._deferred())
+        listed = {one.id: name for name, one in self._state.shown.items() if name not in deferred}
+        if offer.cards or any(hit.id not in listed for hit in offer.hits):
+            return offer.text
+        fitting = ", ".join(listed[hit.id] for hit in offer.hits)
+        return f"Tools that fit: {fitting}." if fitting and not self._state.whole else ""
 
     def _cost(self, new: Mapping[str, ShownTool]) -> int:
         return sum(one.tokens for one in (*self._state.shown.values(), *new.values()))

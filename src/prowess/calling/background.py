@@ -8,6 +8,7 @@ the engine, and with the program: the thread holds nothing up.
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
@@ -16,6 +17,7 @@ from anyio.from_thread import BlockingPortal
 
 from prowess.calling.client import Client
 from prowess.calling.results import Answer
+from prowess.calling.routing import Routes
 from prowess.config import CallsConfig
 from prowess.errors import MissingExtra
 from prowess.sources.source import Source
@@ -43,7 +45,12 @@ class CallLoop:
 
     def run(self, work: Callable[..., Awaitable[Returned]], *arguments: object) -> Returned:
         """Do this in the loop, and wait for it."""
-        return self._started().call(work, *arguments)
+        future = self._started().start_task_soon(work, *arguments)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
 
     async def join(self, work: Callable[..., Awaitable[Returned]], *arguments: object) -> Returned:
         """Do this in the loop, and wait for it in another one; whoever stops waiting stops it."""
@@ -84,6 +91,18 @@ class CallLoop:
             ready.set()
             await portal.sleep_until_stopped()
             tasks.cancel_scope.cancel()
+
+
+@dataclass(frozen=True, slots=True)
+class InLoop:
+    """Routes whose every call is made in the loop, while the thread that asks waits."""
+
+    routes: Routes
+    loop: CallLoop
+
+    async def go(self, capability: Capability, arguments: Arguments, client: Client) -> Answer:
+        """Carry out a call that was allowed."""
+        return self.loop.run(self.routes.go, capability, arguments, client)
 
 
 class BackgroundServers:

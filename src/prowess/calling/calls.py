@@ -13,9 +13,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-import anyio
-from anyio import to_thread
-
 from prowess.calling.call_end import (
     CallEnd,
     CallRequest,
@@ -33,7 +30,6 @@ from prowess.calling.keys import Keys, KeyTaken, remembered
 from prowess.calling.projection import projected
 from prowess.calling.records import MAX_DETAIL_CHARACTERS, CallRecords
 from prowess.calling.results import VALUE, Answer, Remainders, failed, first_text, neutral, shortened, warned
-from prowess.calling.routing import Routes
 from prowess.calling.search_history import SearchHistory
 from prowess.calling.use import UseCheck
 from prowess.calling.wording import BUSY, unknown, waits
@@ -64,9 +60,23 @@ Execute = Callable[[Capability, Mapping[str, Any]], Awaitable[Answer]]
 
 
 class Worker(Protocol):
-    """Where work that waits for the store is done, so that the event loop does not."""
+    """Where work is done that an event loop must not wait for."""
 
-    async def do(self, work: Callable[..., Returned], *arguments: object) -> Returned: ...
+    async def do(self, work: Callable[..., Returned], *arguments: object) -> Returned:
+        """What waits for the store."""
+
+    async def finish(self, work: Callable[..., Returned], *arguments: object) -> Returned:
+        """The same, also when whoever waits for it is cancelled."""
+
+    async def aside(self, work: Callable[..., Returned], *arguments: object) -> Returned:
+        """What takes its time, and needs no store."""
+
+
+class Route(Protocol):
+    """The way to what is called."""
+
+    async def go(self, capability: Capability, arguments: Mapping[str, Any], client: Client) -> Answer:
+        """Carry out a call that was allowed. Raises `SourceError` or `CallFailed` when it cannot be done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,12 +102,15 @@ class CallParts:
 
 
 class Calls:
-    def __init__(self, parts: CallParts, routes: Routes, remainders: Remainders, worker: Worker) -> None:
+    def __init__(
+        self, parts: CallParts, routes: Route, remainders: Remainders, worker: Worker,
+        searches: SearchHistory | None = None,
+    ) -> None:  # fmt: skip
         self._parts = parts
         self._routes = routes
         self._remainders = remainders
         self._worker = worker
-        self.searches = SearchHistory()
+        self.searches = SearchHistory() if searches is None else searches
 
     async def call(self, request: CallRequest, client: Client, do: Execute | None = None) -> Answer:
         """The answer as it goes over the wire; by the route that the capability has, or as `do` does it."""
@@ -126,8 +139,7 @@ class Calls:
             milliseconds = (time.perf_counter() - started) * 1000
             begun = ready if isinstance(ready, PreparedCall) else None
             # Also what was cancelled was called, and must be in the journal.
-            with anyio.CancelScope(shield=True):
-                await self._worker.do(self._remember, request, client, ended, begun, call, milliseconds)
+            await self._worker.finish(self._remember, request, client, ended, begun, call, milliseconds)
 
     def _routed(self, client: Client) -> Execute:
         async def do(capability: Capability, arguments: Mapping[str, Any]) -> Answer:
@@ -175,7 +187,7 @@ class Calls:
         """The result as the model may see it: past the guard, only what was asked for, not too long."""
         config = self._parts.config
         if config.neutralise_results:
-            answer = await to_thread.run_sync(neutral, answer)
+            answer = await self._worker.aside(neutral, answer)
         elif config.check_results and not self._parts.sources.trusts(capability.source):
             answer = await self._noted(answer)
         if request.fields:
@@ -188,7 +200,7 @@ class Calls:
 
         if warned(answer, lambda text: bool(pointed_at(text))) is answer:
             return answer
-        return await to_thread.run_sync(warned, answer, self._parts.speaks_to_the_model)
+        return await self._worker.aside(warned, answer, self._parts.speaks_to_the_model)
 
     # --- before: in a worker thread --------------------------------------------------------------
 

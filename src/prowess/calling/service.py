@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import anyio
 
-from prowess.calling.background import BackgroundServers, CallLoop
+from prowess.calling.background import BackgroundServers, CallLoop, InLoop
 from prowess.calling.call_end import CallRequest
 from prowess.calling.caller import Caller
 from prowess.calling.calls import CallParts, Calls
 from prowess.calling.client import Client
 from prowess.calling.results import Remainders, ResultPiece
 from prowess.calling.routing import Routes
-from prowess.calling.worker import ThreadWorker
+from prowess.calling.worker import InlineWorker, ThreadWorker, driven
 from prowess.types import CallResult
 
 OwnTool = Callable[[CallRequest, Caller], CallResult]
@@ -35,6 +35,8 @@ class CallService:
             parts.sources, parts.finder.details, lambda: self._servers, environment, parts.config.timeout
         )
         self._calls = Calls(parts, routes, self._remainders, self._worker)
+        inline = InLoop(routes, self._loop)
+        self._waited_for = Calls(parts, inline, self._remainders, InlineWorker(), self._calls.searches)
 
     async def acall(self, request: CallRequest, caller: Caller) -> CallResult:
         if own := self._own.get(request.name):
@@ -42,7 +44,10 @@ class CallService:
         return await self._calls.result(request, Client(caller))
 
     def call(self, request: CallRequest, caller: Caller) -> CallResult:
-        return self._loop.run(self.acall, request, caller)
+        """The same, in the thread that waits for it; only what is called goes on in the loop."""
+        if own := self._own.get(request.name):
+            return own(request, caller)
+        return driven(self._waited_for.result(request, Client(caller)))
 
     async def acall_many(self, requests: Sequence[CallRequest], caller: Caller) -> tuple[CallResult, ...]:
         """All of them at once; the results in the order of the requests."""

@@ -16,6 +16,9 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any, TypeVar
 
+import anyio
+from anyio import to_thread
+
 Returned = TypeVar("Returned")
 
 SECONDS_TO_FINISH = 1.0
@@ -74,6 +77,16 @@ class EngineWorker:
         future: asyncio.Future[Returned] = self._loop.create_future()
         self._jobs.put(_Job(work, arguments, copy_context(), future))
         return await future
+
+    async def finish(self, work: Callable[..., Returned], *arguments: object) -> Returned:
+        """The same, also when whoever waits for it is cancelled."""
+        with anyio.CancelScope(shield=True):
+            done = await self.do(work, *arguments)
+        return done
+
+    async def aside(self, work: Callable[..., Returned], *arguments: object) -> Returned:
+        """Do this in any other thread: those who wait for the store need not wait for it, too."""
+        return await to_thread.run_sync(work, *arguments)
 
     # --- in the threads --------------------------------------------------------------------------
 

@@ -125,6 +125,14 @@ class Conversation:
         return self._state.instructions
 
     @property
+    def last(self) -> ConversationTurn | None:
+        """The turn that goes on; after it was resumed, as far as what was shown is still kept."""
+        if self._last is None and self._state.offer:
+            offer = self._engine.trace(self._state.offer).offer
+            self._last = ConversationTurn(offer=offer, text=offer.text) if offer else None
+        return self._last
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The tools in the list, in its order."""
         return (DISCOVER, *self._listed())
@@ -148,7 +156,7 @@ class Conversation:
         """
         messages = (Message("user", said),) if isinstance(said, str) else tuple(said)
         with self._lock:
-            if key and key == self._state.key and (repeated := self._repeated()):
+            if key and key == self._state.key and (repeated := self.last):
                 return repeated
             settings: SearchOptions = {"tier0_token_budget": 0, **options}
             offer = self._engine.offer(Turn(messages=messages, agent=self.agent), **settings)
@@ -164,12 +172,6 @@ class Conversation:
                 self._defer_the_rest()
             self._last = ConversationTurn(offer=offer, text=offer.text, new=new, new_epoch=new_epoch)
             return self._last
-
-    def _repeated(self) -> ConversationTurn | None:
-        """The last turn once more; after it was resumed, as far as what was shown is still kept."""
-        if self._last is None and (offer := self._engine.trace(self._state.offer).offer):
-            self._last = ConversationTurn(offer=offer, text=offer.text)
-        return self._last
 
     # --- what the model does ---------------------------------------------------------------------
 

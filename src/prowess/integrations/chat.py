@@ -39,7 +39,8 @@ def entered(talk: Conversation, format: str, messages: Sequence[Any]) -> str:
     content = last["content"]
     parts = [content] if isinstance(content, str) else [part.get("text", "") for part in content]
     said = "\n".join(filter(None, parts))
-    return talk.turn(said).text if said else ""
+    is_known = talk.last is not None and parts[-1:] == [talk.last.text]
+    return talk.turn(said).text if said and not is_known else ""
 
 
 def called(talk: Conversation, call: ToolCall, approve: Approve | None) -> CallResult:

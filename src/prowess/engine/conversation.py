@@ -21,6 +21,7 @@ from prowess.calling.finding import named
 from prowess.calling.results import said
 from prowess.errors import CallFailed, ConfigError
 from prowess.options import CallOptions, SearchOptions
+from prowess.policy.arguments import digest_of
 from prowess.prompt.formats.format import ToolFormat
 from prowess.prompt.formats.known import tool_format
 from prowess.prompt.render import CALLABLE, DISCOVER_TOOL
@@ -60,11 +61,17 @@ class ConversationState(msgspec.Struct, forbid_unknown_fields=True):
     turns: int = 0
     epoch: int = 1
     instructions: str = ""
+    defers: bool = False
+    """Whether everything that is allowed is in the list, most of it deferred."""
     at_once: list[str] = []
-    """The tools that are not deferred, where the format can defer."""
+    """The tools that are not deferred, where it defers."""
     shown: dict[str, ShownTool] = {}
     key: str = ""
     """What the last turn was named by its caller."""
+    offer: str = ""
+    """The id of its offer."""
+    id: str = ""
+    """Names the conversation, wherever it goes on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +94,7 @@ class Conversation:
     def __init__(self, engine: "Engine", state: ConversationState) -> None:
         self._engine = engine
         self._state = state
+        self._state.id = state.id or engine.internals.options.ids()
         self._format = tool_format(state.format) if state.format else None
         self._lock = threading.RLock()
         self._last: ConversationTurn | None = None
@@ -94,9 +102,19 @@ class Conversation:
     # --- what the model sees ---------------------------------------------------------------------
 
     @property
+    def engine(self) -> "Engine":
+        """The engine it was made by."""
+        return self._engine
+
+    @property
     def agent(self) -> str:
         """Whose conversation it is."""
         return self._state.agent
+
+    @property
+    def format(self) -> str:
+        """The provider's format, such as "openai"; empty where it has none."""
+        return self._state.format
 
     @property
     def epoch(self) -> int:
@@ -114,12 +132,22 @@ class Conversation:
         return (DISCOVER, *self._listed())
 
     @property
+    def defers(self) -> bool:
+        """Whether everything that is allowed is in the list, most of it to be searched for."""
+        return self._state.defers
+
+    @property
+    def deferred(self) -> Collection[str]:
+        """The tools in the list that the model learns of by searching alone."""
+        return [name for name in self._listed() if name not in self._state.at_once] if self.defers else ()
+
+    @property
     def tools(self) -> list[Json]:
         """The list of tools for a request, in the conversation's format; only ever appended to."""
         made = [DISCOVER_TOOL, *(self._state.shown[name].definition for name in self._listed())]
         if self._format is None:
             return [*made]
-        return self._format.tools(made, defer=self._deferred())
+        return self._format.tools(made, defer=self.deferred)
 
     def turn(
         self, said: str | Iterable[Message], *, key: str = "", **options: Unpack[SearchOptions]
@@ -132,22 +160,28 @@ class Conversation:
         """
         messages = (Message("user", said),) if isinstance(said, str) else tuple(said)
         with self._lock:
-            if key and key == self._state.key and self._last is not None:
-                return self._last
+            if key and key == self._state.key and (repeated := self._repeated()):
+                return repeated
             settings: SearchOptions = {"tier0_token_budget": 0, **options}
             offer = self._engine.offer(Turn(messages=messages, agent=self.agent), **settings)
             self._state.turns += 1
-            self._state.key = key
+            self._state.key, self._state.offer = key, offer.id
             if not self._state.instructions:
                 self._state.instructions = self._map()
             ids = dict(offer.tool_ids)
             definitions = [tool for tool in offer.tools if tool["name"] in ids]
             new, new_epoch = self._add(definitions, ids, offer.id)
-            if self._state.format in DEFERRING and self._state.turns == 1:
+            if self._state.defers and self._state.turns == 1:
                 self._state.at_once = list(new)
                 self._defer_the_rest()
             self._last = ConversationTurn(offer=offer, text=offer.text, new=new, new_epoch=new_epoch)
             return self._last
+
+    def _repeated(self) -> ConversationTurn | None:
+        """The last turn once more; after it was resumed, as far as what was shown is still kept."""
+        if self._last is None and (offer := self._engine.trace(self._state.offer).offer):
+            self._last = ConversationTurn(offer=offer, text=offer.text)
+        return self._last
 
     # --- what the model does ---------------------------------------------------------------------
 
@@ -210,10 +244,26 @@ class Conversation:
         result: what came of it.
         """
         written = self._written()
-        if call.name != DISCOVER or result.is_error or self._state.format not in DEFERRING:
+        if call.name != DISCOVER or result.is_error or not self._state.defers:
             return written.result(call, result)
-        found = [one for one in map(_name_of, _found(result)) if one in self._state.shown]
-        return written.found(call, [self._state.shown[name].definition for name in found])
+        return written.found(call, [self._state.shown[name].definition for name in self.found(result)])
+
+    def found(self, result: CallResult) -> tuple[str, ...]:
+        """The tools in the list that a call of `discover_capabilities` found, best first.
+
+        result: what came of it.
+        """
+        return tuple(one for one in map(_name_of, _found(result)) if one in self._state.shown)
+
+    def key_of(self, call: ToolCall) -> str:
+        """A key for a call, so that a host that repeats it does not do it twice; none where it has no id.
+
+        It is one for each turn, id and arguments, since some providers count the ids of their calls from 0.
+
+        call: as `calls` read it, with the id that the model gave it.
+        """
+        what = digest_of({"name": call.name, "arguments": call.arguments})
+        return f"{self._state.id}/{self._state.turns}/{call.id}/{what[:16]}" if call.id else ""
 
     # --- elsewhere -------------------------------------------------------------------------------
 
@@ -228,11 +278,6 @@ class Conversation:
         """The names in the list now: what is held back leaves it at once."""
         held = self._engine.internals.world(self.agent).view.quarantined
         return [name for name, one in self._state.shown.items() if one.id not in held]
-
-    def _deferred(self) -> Collection[str]:
-        if self._state.format not in DEFERRING:
-            return ()
-        return [name for name in self._state.shown if name not in self._state.at_once]
 
     def _add(
         self, definitions: Iterable[JsonObject], ids: Mapping[str, str], offer: str
@@ -337,6 +382,12 @@ def _found(result: CallResult) -> list[JsonObject]:
 
 def _name_of(found: JsonObject) -> str:
     return str(found["name"])
+
+
+def begun(agent: str, format: str, budget: int, defer: bool | None) -> ConversationState:
+    """A conversation in which nothing was said yet."""
+    defers = format in DEFERRING if defer is None else defer
+    return ConversationState(agent=agent, format=format, budget=budget, defers=defers)
 
 
 def resumed(text: str) -> ConversationState:

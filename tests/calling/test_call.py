@@ -4,12 +4,15 @@ import asyncio
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import prowess
 from prowess import ApprovalAnswer, CallFailed, ConfigError, Denied, InvalidArguments, NotFound, ToolCall
 from prowess.sources.files.skills import SkillFolders
+from prowess.sources.python.events import Events
+from prowess.sources.python.functions import Functions
 from prowess.store.opening import open_database
 from prowess.tool_names import tool_name
 from tests.calling.programs import POLICY, Workshop, kinds, program
@@ -61,6 +64,29 @@ def test_a_program_that_calls_nothing_starts_no_thread(tmp_path: Path) -> None:
         engine.call("add", {"a": 1})
         assert "prowess-calls" in {thread.name for thread in threading.enumerate()}
     assert "prowess-calls" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_functions_that_one_function_made_are_told_apart_by_their_names(tmp_path: Path) -> None:
+    def made(name: str) -> Any:
+        def work(thing: str) -> str:
+            return f"{name} {thing}"
+
+        work.__name__ = name
+        return prowess.tool(name=f"{name}_it", side_effects=False)(work) if name == "lock" else work
+
+    def heard(event: str) -> Any:
+        @prowess.event_handler(event)
+        def handle(payload: dict[str, Any]) -> str:
+            return event
+
+        return handle
+
+    functions = Functions(name="made", functions=tuple(made(name) for name in ("open", "close", "lock")))
+    events = Events(name="heard", handlers=(heard("door:open"), heard("door:close")))
+    with program(tmp_path, sources=[functions, events]) as engine:
+        assert engine.call("tool:close", {"thing": "door"}).text == "close door"
+        assert engine.call("tool:lock_it", {"thing": "door"}).text == "lock door"
+        assert engine.call("event:door:close", {}).text == "door:close"
 
 
 def test_events_are_handled_with_their_payload_or_by_named_parameters(tmp_path: Path) -> None:

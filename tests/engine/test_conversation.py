@@ -101,6 +101,21 @@ def test_where_tools_can_be_deferred_the_list_never_changes(tmp_path: Path, form
         assert talk.call("add", {"a": 1}).value == 3
 
 
+def test_a_framework_that_defers_tools_itself_gets_all_that_is_allowed_in_a_list_that_stays(
+    tmp_path: Path,
+) -> None:
+    with large(tmp_path) as engine:
+        talk = engine.conversation(defer=True)
+        talk.turn("send a mail to Ann", tier1_top_k=1)
+        first, deferred = talk.tools, talk.deferred
+        assert "send_mail" not in deferred and {"add", "later"} <= set(deferred)
+        talk.turn("add two numbers")
+        assert (talk.tools, talk.deferred) == (first, deferred)
+        resumed = engine.conversation(resume=talk.dump())
+        assert (resumed.tools, resumed.deferred) == (first, deferred)
+        assert engine.conversation().deferred == ()
+
+
 def test_what_was_withdrawn_stays_listed_and_says_that_it_is_gone(tmp_path: Path) -> None:
     made = Workshop()
     with large(tmp_path, workshop=made) as engine:

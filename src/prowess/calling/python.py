@@ -16,8 +16,8 @@ from anyio.lowlevel import RunVar
 
 from prowess.calling.results import STRUCTURED, VALUE, Answer, said
 from prowess.errors import CallFailed, SourceError
-from prowess.sources.python.events import Events
-from prowess.sources.python.functions import Functions
+from prowess.sources.python.events import Events, declarations
+from prowess.sources.python.functions import Functions, is_tool
 from prowess.sources.python.modules import entry_of, load_module, place_of
 from prowess.sources.python.signatures import takes_payload
 from prowess.types import Capability
@@ -75,10 +75,22 @@ def _function(source: Functions | Events, capability: Capability) -> Function:
     ref = capability.source_ref
     given = source.functions if isinstance(source, Functions) else source.handlers
     found: Iterable[object] = [*given, *(vars(load_module(source.module)).values() if source.module else ())]
-    for one in found:
-        if callable(one) and entry_of(one) == ref.entry and place_of(one, source.name) == ref.place:
-            return one
+    there = {
+        id(one): one
+        for one in found
+        if callable(one) and entry_of(one) == ref.entry and place_of(one, source.name) == ref.place
+    }
+    meant = [one for one in there.values() if _is_meant(source, one, capability.name)]
+    if meant or len(there) == 1:
+        return meant[0] if meant else next(iter(there.values()))
     raise SourceError(ref.place, f"{ref.entry} is not there any more", "sync again")
+
+
+def _is_meant(source: Functions | Events, function: Function, name: str) -> bool:
+    """Functions that one function makes have the same place; only their names tell them apart."""
+    if isinstance(source, Functions):
+        return is_tool(function, name)
+    return any(mark.event == name for mark in declarations(function))
 
 
 def _by_name(function: Function, arguments: Mapping[str, Any]) -> Callable[[], object]:

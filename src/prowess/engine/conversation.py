@@ -13,12 +13,13 @@ whatever is called is looked up, validated and decided on anew: a conversation h
 import threading
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import msgspec
 
 from prowess.calling.finding import named
 from prowess.calling.results import said
+from prowess.engine.conversation_state import ConversationState, ShownTool
 from prowess.errors import CallFailed, ConfigError
 from prowess.options import CallOptions, SearchOptions
 from prowess.policy.arguments import digest_of
@@ -31,8 +32,6 @@ from prowess.types import DISCOVER, CallResult, Json, JsonObject, Message, Offer
 if TYPE_CHECKING:
     from prowess.engine.engine import Engine
 
-DEFERRING = ("anthropic", "responses")
-"""Formats in which a tool can be in the request and not in the prompt."""
 MAX_SHOWN_WHOLE = 50
 """Beyond so many tools, showing all of them is never cheaper than a search, and need not be counted."""
 KEPT_SHARE = 0.5
@@ -40,40 +39,6 @@ KEPT_SHARE = 0.5
 GONE = "{0} is gone: it was here earlier in this conversation and is not any more. " + (
     f"{DISCOVER} finds what there is."
 )
-
-
-class ShownTool(msgspec.Struct):
-    """A tool that this conversation has shown, word for word, so that it stays the same text."""
-
-    id: str
-    definition: dict[str, Any]
-    offer: str = ""
-    """The last offer or search that showed it."""
-    tokens: int = 0
-    used: int = 0
-    """The turn of its last call; 0 where there was none."""
-
-
-class ConversationState(msgspec.Struct, forbid_unknown_fields=True):
-    """Everything a conversation is, as one value: what `Conversation.dump` writes."""
-
-    agent: str
-    format: str = ""
-    budget: int = 0
-    turns: int = 0
-    epoch: int = 1
-    instructions: str = ""
-    at_once: list[str] = []
-    """The tools that are not deferred, where the format can defer."""
-    shown: dict[str, ShownTool] = {}
-    whole: bool = False
-    """Whether everything is shown, because that costs less than searching."""
-    key: str = ""
-    """What the last turn was named by its caller."""
-    offer: str = ""
-    """The id of its offer."""
-    id: str = ""
-    """Names the conversation, wherever it goes on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,13 +107,23 @@ class Conversation:
         return (*(() if self._state.whole else (DISCOVER,)), *self._listed())
 
     @property
+    def defers(self) -> bool:
+        """Whether everything that is allowed is in the list, most of it to be searched for."""
+        return self._state.defers and not self._state.whole
+
+    @property
+    def deferred(self) -> Collection[str]:
+        """The tools in the list that the model learns of by searching alone."""
+        return [name for name in self._listed() if name not in self._state.at_once] if self.defers else ()
+
+    @property
     def tools(self) -> list[Json]:
         """The list of tools for a request, in the conversation's format; only ever appended to."""
         listed = [self._state.shown[name].definition for name in self._listed()]
         made = listed if self._state.whole else [DISCOVER_TOOL, *listed]
         if self._format is None:
             return [*made]
-        return self._format.tools(made, defer=self._deferred())
+        return self._format.tools(made, defer=self.deferred)
 
     def turn(
         self, said: str | Iterable[Message], *, key: str = "", **options: Unpack[SearchOptions]
@@ -174,7 +149,7 @@ class Conversation:
             if self._state.whole:  # what came meanwhile, too: nobody could search for it
                 definitions, ids = list(self._engine.definitions(self.agent)), self._ids()
             new, new_epoch = self._add(definitions, ids, offer.id)
-            if self._state.format in DEFERRING and self._state.turns == 1 and not self._state.whole:
+            if self._state.defers and self._state.turns == 1 and not self._state.whole:
                 self._state.at_once = list(new)
                 self._defer_the_rest()
             self._last = ConversationTurn(offer=offer, text=self._text(offer), new=new, new_epoch=new_epoch)
@@ -241,10 +216,16 @@ class Conversation:
         result: what came of it.
         """
         written = self._written()
-        if call.name != DISCOVER or result.is_error or self._state.format not in DEFERRING:
+        if call.name != DISCOVER or result.is_error or not self.defers:
             return written.result(call, result)
-        found = [one for one in map(_name_of, _found(result)) if one in self._state.shown]
-        return written.found(call, [self._state.shown[name].definition for name in found])
+        return written.found(call, [self._state.shown[name].definition for name in self.found(result)])
+
+    def found(self, result: CallResult) -> tuple[str, ...]:
+        """The tools in the list that a call of `discover_capabilities` found, best first.
+
+        result: what came of it.
+        """
+        return tuple(one for one in map(_name_of, _found(result)) if one in self._state.shown)
 
     def key_of(self, call: ToolCall) -> str:
         """A key for a call, so that a host that repeats it does not do it twice; none where it has no id.
@@ -269,11 +250,6 @@ class Conversation:
         """The names in the list now: what is held back leaves it at once."""
         held = self._engine.internals.world(self.agent).view.quarantined
         return [name for name, one in self._state.shown.items() if one.id not in held]
-
-    def _deferred(self) -> Collection[str]:
-        if self._state.whole or self._state.format not in DEFERRING:
-            return ()
-        return [name for name in self._state.shown if name not in self._state.at_once]
 
     def _add(
         self, definitions: Iterable[JsonObject], ids: Mapping[str, str], offer: str
@@ -306,7 +282,7 @@ class Conversation:
 
     def _text(self, offer: Offer) -> str:
         """What the list of tools does not say: where all that was found is in it, only which they are."""
-        deferred = set(self._deferred())
+        deferred = set(self.deferred)
         listed = {one.id: name for name, one in self._state.shown.items() if name not in deferred}
         if offer.cards or any(hit.id not in listed for hit in offer.hits):
             return offer.text
@@ -397,12 +373,3 @@ def _found(result: CallResult) -> list[JsonObject]:
 
 def _name_of(found: JsonObject) -> str:
     return str(found["name"])
-
-
-def resumed(text: str) -> ConversationState:
-    """What `Conversation.dump` wrote, on whatever machine."""
-    try:
-        return msgspec.json.decode(text, type=ConversationState)
-    except (msgspec.DecodeError, msgspec.ValidationError) as failure:
-        remedy = "give what Conversation.dump() returned"
-        raise ConfigError("conversation", f"cannot be resumed: {failure}", remedy) from None

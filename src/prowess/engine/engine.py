@@ -199,20 +199,21 @@ class Engine:
         return in_format(definitions(self.internals, agent, names, authenticated), format, strict, defer)
 
     def conversation(
-        self, agent: str = DEFAULT_AGENT, *, format: str = "", budget: int = 20_000, resume: str = ""
-    ) -> "Conversation":
+        self, agent: str = DEFAULT_AGENT, *, format: str = "", budget: int = 20_000, resume: str = "",
+        defer: bool | None = None,
+    ) -> "Conversation":  # fmt: skip
         """A chat over many turns, whose list of tools only grows.
 
         agent: whose chat it is.
         format: the provider's: "openai", "responses", "anthropic", "gemini" or "mcp".
         budget: the most tokens of its list of tools; when it is full, a new list begins. 0: no limit.
         resume: what `Conversation.dump` returned, to go on with it; it says the rest, too.
+        defer: list all that is allowed, most of it to be searched for; None: where the format can say so.
         """
-        from prowess.engine.conversation import Conversation, ConversationState, resumed
+        from prowess.engine.conversation import Conversation
+        from prowess.engine.conversation_state import begun, resumed
 
-        if resume:
-            return Conversation(self, resumed(resume))
-        return Conversation(self, ConversationState(agent=agent, format=format, budget=budget))
+        return Conversation(self, resumed(resume) if resume else begun(agent, format, budget, defer))
 
     # --- a call ------------------------------------------------------------------------------
 

@@ -173,6 +173,12 @@ def describe(function: Callable[..., object], origin: Origin) -> Described:
     )
 
 
+def is_tool(function: Callable[..., object], name: str) -> bool:
+    """Whether this callable is the tool of that name: what one function makes shares all but its name."""
+    mark: ToolMark = getattr(function, "__dict__", {}).get(_MARK) or ToolMark()
+    return name == (mark.name or getattr(function, "__name__", ""))
+
+
 def _callable_name(function: Callable[..., object], mark: ToolMark, place: str) -> str:
     name = mark.name or getattr(function, "__name__", "") or type(function).__name__
     if not isinstance(name, str) or name.startswith("<"):

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test quick check train-check pins clean
+.PHONY: demo test quick check integrations train-check pins clean
 
 # The project itself, with the parts a user of everything installs, at pinned versions. Its build fetches the
 # dashboard's scripts with npm; where there is none, with the one that a pinned Node from PyPI brings.
@@ -41,6 +41,10 @@ check: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Each integration with the framework it is for. Not among the tests: each has an environment of its own.
+integrations:
+	PYTHON="$(PYTHON)" sh scripts/integrations
+
 # Every step of making the encoder, tiny, on a CPU. Not among the tests: its own environment has torch, 5 GB of it.
 train-check:
 	sh train/check.sh build/train
@@ -50,4 +54,4 @@ pins: $(VENV)/.dev
 	sh scripts/pins
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) .venv-integrations

@@ -17,6 +17,7 @@ from prowess.store.database import migrations
 from tests.support.places import ROOT
 
 PACKAGE = ROOT / "src" / "prowess"
+INTEGRATIONS = PACKAGE / "integrations"
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 DOCS = "".join(path.read_text() for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))])
 
@@ -123,12 +124,18 @@ def test_every_import_is_declared_as_a_dependency() -> None:
         for module in _imported(path)
         if module not in sys.stdlib_module_names and module not in {"prowess", *BROUGHT_BY_USERS}
         if not _distributions(module) & _declared_for(str(path.relative_to(PACKAGE)))
+        and not _is_elsewhere(path, module)
     }
     assert undeclared == set()
 
 
 def test_no_private_member_of_another_module_is_used() -> None:
     assert [use for path in SOURCES for use in _private_uses(path)] == []
+
+
+def _is_elsewhere(path: Path, module: str) -> bool:
+    """Whether it is the framework of an integration, which is installed in an environment of its own."""
+    return path.parent == INTEGRATIONS and not _distributions(module) and bool(_extra_of(path.stem))
 
 
 def _imported(path: Path) -> set[str]:
@@ -158,7 +165,15 @@ def _declared_for(file: str) -> set[str]:
     for extra, places in EXTRAS.items():
         if file.startswith(places):
             stated += _project()["optional-dependencies"][extra]
+    if file.startswith("integrations/"):
+        stated += _extra_of(Path(file).stem)
     return {_normal(re.split(r"[\[<>=! ]", one)[0]) for one in stated}
+
+
+def _extra_of(integration: str) -> list[str]:
+    """What the extra of an integration brings; it is called like the framework."""
+    found: list[str] = _project()["optional-dependencies"].get(_normal(integration), [])
+    return found
 
 
 def _normal(name: str) -> str:

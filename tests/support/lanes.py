@@ -3,6 +3,8 @@
 A test is in the quick lane unless it asks for PostgreSQL or a browser, or is marked `slow`. Slow is what
 takes seconds and what starts programs: in the quick lane a test that does so fails and asks for the mark. A
 file that is slow as a whole (`pytestmark`) is not even imported, so what it imports need not be there.
+
+Beside them `make integrations` (`pytest --integrations`) runs tests/integrations, with one framework at a time.
 """
 
 import re
@@ -23,6 +25,7 @@ STARTED = pytest.StashKey[list[str]]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--quick", action="store_true", help="only what needs no database, browser or program")
+    parser.addoption("--integrations", action="store_true", help="also tests/integrations")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -75,8 +75,8 @@ def office(folder: Path, **options: Any) -> Iterator[prowess.Engine]:
     """An engine over all of it; what it remembers lies in `folder`."""
     (folder / "policy.yaml").write_text(POLICY)
     (folder / "prowess.toml").write_text(CONFIG)
-    tools = (find_invoices, send_email, print_report, *other_tools())[:300]
-    sources = [Functions(name="office", functions=tools)]
+    tools: tuple[Callable[..., object], ...] = (find_invoices, send_email, print_report, *other_tools())
+    sources = [Functions(name="office", functions=tools[:300])]
     with prowess.open(config=str(folder / "prowess.toml"), sources=sources, **options) as engine:
         engine.sync(vectors=False)
         yield engine

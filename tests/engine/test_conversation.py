@@ -131,6 +131,38 @@ def test_a_turn_that_a_host_repeats_makes_one_offer(tmp_path: Path) -> None:
         assert len(engine.journal.latest(10, type="offer")) == 2
 
 
+def test_a_turn_that_a_host_repeats_in_another_process_makes_one_offer(
+    store_url: str, tmp_path: Path
+) -> None:
+    with program(tmp_path, store_url) as engine:
+        talk = engine.conversation()
+        first = talk.turn("send a mail to Ann", key="message-1")
+        kept = talk.dump()
+    with program(tmp_path, store_url) as engine:
+        talk = engine.conversation(resume=kept)
+        again = talk.turn("send a mail to Ann", key="message-1")
+        assert (again.offer.id, again.text) == (first.offer.id, first.text)
+        assert len(engine.journal.latest(10, type="offer")) == 1
+
+
+def test_a_call_that_a_host_repeats_is_made_once_and_the_same_call_of_another_turn_anew(
+    tmp_path: Path,
+) -> None:
+    made = Workshop()
+    with program(tmp_path, workshop=made) as engine:
+        talk = engine.conversation(format="openai")
+        talk.turn("send a mail to Ann", key="message-1")
+        call = ToolCall(name="send_mail", arguments={"to": "ann"}, id="call_0")
+        first = talk.call(call.name, call.arguments, key=talk.key_of(call))
+        resumed = engine.conversation(resume=talk.dump())
+        assert resumed.call(call.name, call.arguments, key=resumed.key_of(call)).text == first.text
+        assert made.done == ["mail ann"]
+        talk.turn("once more")
+        talk.call(call.name, call.arguments, key=talk.key_of(call))
+        assert made.done == ["mail ann"] * 2
+        assert talk.key_of(ToolCall(name="add")) == ""
+
+
 def test_a_conversation_goes_on_in_another_process(store_url: str, tmp_path: Path) -> None:
     with program(tmp_path, store_url) as engine:
         talk = engine.conversation("default", format="openai")

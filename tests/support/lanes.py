@@ -4,7 +4,7 @@ A test is in the quick lane unless it asks for PostgreSQL or a browser, or is ma
 takes seconds and what starts programs: in the quick lane a test that does so fails and asks for the mark. A
 file that is slow as a whole (`pytestmark`) is not even imported, so what it imports need not be there.
 
-Beside them `make integrations` (`pytest --integrations`) runs tests/integrations, with one framework at a time.
+Beside them `make integrations` (`pytest --integrations`) runs tests/integrations, one framework at a time.
 """
 
 import re

@@ -21,6 +21,7 @@ from prowess.calling.finding import named
 from prowess.calling.results import said
 from prowess.errors import CallFailed, ConfigError
 from prowess.options import CallOptions, SearchOptions
+from prowess.policy.arguments import digest_of
 from prowess.prompt.formats.format import ToolFormat
 from prowess.prompt.formats.known import tool_format
 from prowess.prompt.render import CALLABLE, DISCOVER_TOOL
@@ -65,6 +66,10 @@ class ConversationState(msgspec.Struct, forbid_unknown_fields=True):
     shown: dict[str, ShownTool] = {}
     key: str = ""
     """What the last turn was named by its caller."""
+    offer: str = ""
+    """The id of its offer."""
+    id: str = ""
+    """Names the conversation, wherever it goes on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +92,7 @@ class Conversation:
     def __init__(self, engine: "Engine", state: ConversationState) -> None:
         self._engine = engine
         self._state = state
+        self._state.id = state.id or engine.internals.options.ids()
         self._format = tool_format(state.format) if state.format else None
         self._lock = threading.RLock()
         self._last: ConversationTurn | None = None
@@ -94,9 +100,19 @@ class Conversation:
     # --- what the model sees ---------------------------------------------------------------------
 
     @property
+    def engine(self) -> "Engine":
+        """The engine it was made by."""
+        return self._engine
+
+    @property
     def agent(self) -> str:
         """Whose conversation it is."""
         return self._state.agent
+
+    @property
+    def format(self) -> str:
+        """The provider's format, such as "openai"; empty where it has none."""
+        return self._state.format
 
     @property
     def epoch(self) -> int:
@@ -132,12 +148,12 @@ class Conversation:
         """
         messages = (Message("user", said),) if isinstance(said, str) else tuple(said)
         with self._lock:
-            if key and key == self._state.key and self._last is not None:
-                return self._last
+            if key and key == self._state.key and (repeated := self._repeated()):
+                return repeated
             settings: SearchOptions = {"tier0_token_budget": 0, **options}
             offer = self._engine.offer(Turn(messages=messages, agent=self.agent), **settings)
             self._state.turns += 1
-            self._state.key = key
+            self._state.key, self._state.offer = key, offer.id
             if not self._state.instructions:
                 self._state.instructions = self._map()
             ids = dict(offer.tool_ids)
@@ -148,6 +164,12 @@ class Conversation:
                 self._defer_the_rest()
             self._last = ConversationTurn(offer=offer, text=offer.text, new=new, new_epoch=new_epoch)
             return self._last
+
+    def _repeated(self) -> ConversationTurn | None:
+        """The last turn once more; after it was resumed, as far as what was shown is still kept."""
+        if self._last is None and (offer := self._engine.trace(self._state.offer).offer):
+            self._last = ConversationTurn(offer=offer, text=offer.text)
+        return self._last
 
     # --- what the model does ---------------------------------------------------------------------
 
@@ -214,6 +236,16 @@ class Conversation:
             return written.result(call, result)
         found = [one for one in map(_name_of, _found(result)) if one in self._state.shown]
         return written.found(call, [self._state.shown[name].definition for name in found])
+
+    def key_of(self, call: ToolCall) -> str:
+        """A key for a call, so that a host that repeats it does not do it twice; none where it has no id.
+
+        It is one for each turn, id and arguments, since some providers count the ids of their calls from 0.
+
+        call: as `calls` read it, with the id that the model gave it.
+        """
+        what = digest_of({"name": call.name, "arguments": call.arguments})
+        return f"{self._state.id}/{self._state.turns}/{call.id}/{what[:16]}" if call.id else ""
 
     # --- elsewhere -------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""prowess in the frameworks that agents are written with: one file for each, over the call and the conversation.
+"""prowess in the frameworks that agents are written with: a file for each, over call and conversation.
 
 Above: user code. Below: the engine. Each needs the extra of its framework, and nothing else imports it.
 """

@@ -1,7 +1,9 @@
 """Neutralising: nothing that could pass for another voice gets through, and honest text stays as it is."""
 
 import base64
+import copy
 import json
+import pickle
 import time
 
 import pytest
@@ -318,6 +320,12 @@ def test_only_the_door_makes_prompt_text() -> None:
     with pytest.raises(TypeError, match="admit"):
         Prompt("anything")
     assert isinstance(admit("anything"), Prompt)
+
+
+def test_a_host_that_copies_prompt_text_gets_plain_text() -> None:
+    admitted = {"description": admit("anything")}
+    for copied in (copy.deepcopy(admitted), pickle.loads(pickle.dumps(admitted))):
+        assert copied == admitted and type(copied["description"]) is str
 
 
 @pytest.mark.slow

@@ -80,6 +80,10 @@ class Prompt(str):
             raise TypeError("a Prompt is made by prowess.guard.sanitise.admit, from any text")
         return super().__new__(cls, text)
 
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        """A copy, in this process or another, is just text: hosts copy the definitions they are given."""
+        return str, (str(self),)
+
 
 _SEAL = object()
 

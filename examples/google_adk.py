@@ -12,7 +12,7 @@ from google.genai.types import Content, FunctionResponse, Part
 
 import prowess
 from examples.office import LAST, REQUEST, STEPS, journal, office
-from prowess.integrations.google_adk import ProwessToolset
+from prowess.integrations.google_adk import AdkToolset
 
 
 class Scripted(BaseLlm):
@@ -24,7 +24,7 @@ class Scripted(BaseLlm):
 
 async def run(engine: prowess.Engine) -> str | None:
     """What a user writes."""
-    tools = ProwessToolset(engine, "ada")
+    tools = AdkToolset(engine, "ada")
     agent = LlmAgent(name="ada", model=Scripted(model="x"), tools=[tools], before_agent_callback=tools.enter)
     runner = InMemoryRunner(agent=agent)
     events = await runner.run_debug(REQUEST, user_id="boss", session_id="1", quiet=True)

@@ -19,7 +19,7 @@ from pydantic import Field
 from examples import google_adk as example
 from examples.office import EXPECTED, LAST, POLICY, REQUEST, STEPS, journal, office
 from prowess import ConfigError, Engine
-from prowess.integrations.google_adk import ProwessToolset
+from prowess.integrations.google_adk import AdkToolset
 from tests.calling.programs import Workshop, program
 
 Step = tuple[str, dict[str, Any]]
@@ -58,7 +58,7 @@ class Chat:
         sessions: BaseSessionService | None = None,
         agent: str = "ada",
     ) -> None:
-        tools = ProwessToolset(engine, agent)
+        tools = AdkToolset(engine, agent)
         ada = LlmAgent(name="ada", model=model, tools=[tools], before_agent_callback=tools.enter)
         self.runner = InMemoryRunner(agent=ada)
         if sessions is not None:
@@ -198,5 +198,5 @@ def test_an_agent_that_does_not_say_when_a_turn_begins_is_told(tmp_path: Path) -
 
 def test_without_a_session_the_toolset_lists_what_is_allowed(tmp_path: Path) -> None:
     with office(tmp_path) as engine:
-        listed = asyncio.run(ProwessToolset(engine, "ada").get_tools())
+        listed = asyncio.run(AdkToolset(engine, "ada").get_tools())
         assert {tool.name for tool in listed} == {tool["name"] for tool in engine.definitions("ada")}

@@ -1,6 +1,6 @@
 """prowess in an agent of Google's ADK: a toolset whose tools grow while the agent runs.
 
-    tools = ProwessToolset(engine, "ada")
+    tools = AdkToolset(engine, "ada")
     agent = LlmAgent(name="ada", model="gemini-3-pro", tools=[tools], before_agent_callback=tools.enter)
 
 The conversation is kept in the session's state, so it goes on wherever the session does. Where policy asks a
@@ -32,7 +32,7 @@ STATE = "prowess_{0}"
 """Where a session's state keeps the conversation of an agent; what is asked of people is kept beside it."""
 
 
-class ProwessToolset(BaseToolset):  # type: ignore[misc, unused-ignore]
+class AdkToolset(BaseToolset):  # type: ignore[misc, unused-ignore]
     """What an agent can do, as a toolset of ADK.
 
     engine: the engine, opened; its owner closes it.

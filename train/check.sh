@@ -33,5 +33,5 @@ for model in base mean student-0; do
     run train.report --model "$work/$model" --bench "$work/bench" --sets one,two --out "$work/report-$model"
 done
 run train.guard_stretches --every 800 --out "$work/cut"
-run train.guard_teach --cut "$work/cut" --drawn 8 --batch 4 --out "$work/taught"
-run train.guard_reader --stretches "$work/cut" --readers 1 --epochs 1 --passes 1 --out "$work/reader.npz"
+run train.guard_teach --cut "$work/cut" --drawn 96 --jobs plain-0 --out "$work/taught"
+run train.guard_teach --cut "$work/cut" --drawn 96 --jobs student-0 --by "$work/taught/opinions" --out "$work/one"

@@ -1,18 +1,18 @@
-"""From which sums of opinions on the guard rejects, by channel: `python -m train.guard_limits --help`.
+"""From which sum of opinions on the guard rejects, by channel: `python -m train.guard_limits --help`.
 
-All opinions are by networks and heads that have not seen the author of a text (`guard_teach`, `guard`; the
-turned encoder learnt from none of these authors). Two sums are made of them, one led by each network, and one
-over its limit is enough. Limits are set so that of the ordinary honest texts of many authors 1 in 100 is
-touched at most and of the hard ones 5 in 100, what rules and neutralising touch counted in. Within that, as
-many attacks are stopped as can be: of all, of each author, and of the texts that the turned encoder was not
-taught with. An honest text has a price, and each channel takes the limits that gain most at that price.
+All opinions are by networks and heads that have not seen the author of a text (`guard_teach`, `guard`).
+Limits are set so that of the ordinary and of the hard honest texts of many authors no more is touched than
+asked, what rules and neutralising touch counted in; our own honest texts, half of which are hard, set none.
+Within that, as many attacks are stopped as can be: of all, of each author, and of our own. An honest text has
+a price, and each channel takes the limit that gains most at that price. The last line says what is touched of
+authors that set no limits either, a quarter of them at a time.
 """
 
 import argparse
-import gzip
-import hashlib
 import json
-from dataclasses import dataclass
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -21,46 +21,46 @@ import numpy as np
 import numpy.typing as npt
 
 from prowess.guard.classifier import CHANNELS, GREATEST, LEAST, SHIPPED, SUMS
-
-Numbers = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
+from prowess.guard.sanitise import BEYOND_DOUBT
+from train.guard_cut import FOLDS, NOT_LABELLED, Flags, Numbers, Texts, folds_of
 
 ORDINARY, HARD = 0.01, 0.05
 """What the shipped limits may touch. At 0.3% and 3% too much of what is subtle passes: see the report."""
-COUNTS = (
-    {"taught": 1.0, "turned": 0.25, "words": 0.4, "rules": 1.0},
-    {"taught": 0.3, "turned": 1.0, "words": 0.4, "rules": 0.0},
-)
-PRICES = (2, 5, 10, 20, 30, 45, 60, 80, 120, 160, 250)
-PRICES_OF_HARD = (0, 0.5, 1, 2, 3, 4, 6, 8, 12, 16, 25)
+COUNTS = {"network": 1.0, "words": 0.2, "rules": 0.7}
+PRICES = (1, 2, 4, 8, 15, 30, 50, 80, 120, 180, 300)
+PRICES_OF_HARD = (0, 0.5, 1, 2, 4, 8, 14, 25)
+STEPS = 200
 FEWEST = 5
 """Authors with fewer attacks say nothing by themselves."""
 NEVER = 99.0
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
-    """What is known about each text, and its two sums."""
+class Opinions:
+    """What is known about each text, and the sum of opinions on it."""
 
     attack: Flags
     hard: Flags
-    kept: Flags
-    """Texts of our own that the turned encoder was not taught with; their honest ones set no limits."""
+    own: Flags
     author: npt.NDArray[Any]
     channel: npt.NDArray[Any]
     stopped: Flags
     touched: Flags
     """What is rejected or neutralised whatever it reads like."""
-    sums: tuple[Numbers, Numbers]
+    sum: Numbers
 
-    @property
-    def honest(self) -> Flags:
-        return np.asarray(~self.attack & ~self.kept)
+    def only(self, chosen: Flags) -> "Opinions":
+        return Opinions(*(getattr(self, each.name)[chosen] for each in fields(self)))
+
+    def honest(self) -> tuple[Flags, Flags, Flags]:
+        """Ordinary and hard ones of many authors, and our own."""
+        honest = ~self.attack
+        return honest & ~self.own & ~self.hard, honest & ~self.own & self.hard, honest & self.own
 
     def worth(self) -> Numbers:
-        """What it is worth to stop each attack: a share of all, and one of those of its author."""
+        """What it is worth to stop each attack: a share of all, and one of its author's or of our own."""
         worth = np.zeros(len(self.attack))
-        many, own = self.attack & ~self.kept, self.attack & self.kept
+        many, own = self.attack & ~self.own, self.attack & self.own
         _, number, count = np.unique(self.author[many], return_inverse=True, return_counts=True)
         large = count >= FEWEST
         worth[many] = 1 / many.sum() + large[number] / (count[number] * large.sum())
@@ -70,130 +70,151 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """For one channel and each pair of limits: the honest texts touched, and what is gained."""
+    """For one channel and each limit: the shares of honest texts touched, and what is gained."""
 
-    limits: tuple[Numbers, Numbers]
-    ordinary: Numbers
-    hard: Numbers
+    limits: Numbers
+    spent: Numbers
     gained: Numbers
 
 
-def choice_of(texts: Texts, channel: str) -> Choice:
-    inside = texts.channel == channel
-    honest, attacks = texts.honest & inside & ~texts.touched, texts.attack & inside & ~texts.stopped
-    limits = tuple(
-        np.append(np.quantile(each[honest], np.linspace(low, 0.999, 24)), NEVER)
-        for each, low in zip(texts.sums, (0.93, 0.94), strict=True)
-    )
-    over = _over(texts, honest, limits)
-    hard = texts.hard[honest][:, None, None]
-    gained = np.einsum("i,ijk->jk", texts.worth()[attacks], _over(texts, attacks, limits).astype(float))
-    count = texts.honest & texts.hard, texts.honest & ~texts.hard
-    return Choice(
-        (limits[0], limits[1]),
-        (over & ~hard).sum(0) / count[1].sum(),
-        (over & hard).sum(0) / count[0].sum(),
-        gained,
-    )
-
-
-def _over(texts: Texts, chosen: Flags, limits: tuple[Numbers, ...]) -> Flags:
-    first, second = (each[chosen][:, None] >= limit for each, limit in zip(texts.sums, limits, strict=True))
-    return np.asarray(first[:, :, None] | second[:, None, :])
-
-
-def limits_of(texts: Texts, ordinary: float, hard: float) -> dict[str, tuple[float, float]]:
-    """For each channel the two limits that stop most, with no more honest texts touched."""
-    choices = {channel: choice_of(texts, channel) for channel in CHANNELS}
-    before = [float(texts.touched[texts.honest & kind].mean()) for kind in (~texts.hard, texts.hard)]
-    best: tuple[float, dict[str, tuple[float, float]]] = (-1.0, {})
-    for price, price_of_hard in product(PRICES, PRICES_OF_HARD):
-        spent, gained, picked = list(before), 0.0, {}
-        for channel, each in choices.items():
-            value = each.gained - price * each.ordinary - price_of_hard * each.hard
-            at = np.unravel_index(int(np.argmax(value)), value.shape)
-            spent = [spent[0] + float(each.ordinary[at]), spent[1] + float(each.hard[at])]
-            gained += float(each.gained[at])
-            picked[channel] = (float(each.limits[0][at[0]]), float(each.limits[1][at[1]]))
-        if spent[0] <= ordinary and spent[1] <= hard and gained > best[0]:
-            best = gained, picked
-    return best[1]
-
-
-def report(texts: Texts, limits: dict[str, tuple[float, float]]) -> str:
-    first, second = (np.array([limits[name][n] for name in texts.channel]) for n in range(2))
-    over = (texts.sums[0] >= first) | (texts.sums[1] >= second)
-    stopped, touched = over | texts.stopped, over | texts.touched
-    many = texts.attack & ~texts.kept
-    names, number, count = np.unique(texts.author[many], return_inverse=True, return_counts=True)
-    shares = np.bincount(number, stopped[many]) / count
-    lines = [
-        f"stopped {stopped[many].mean():.1%}, mean over authors {shares[count >= FEWEST].mean():.1%},",
-        f"of our own {stopped[texts.attack & texts.kept].mean():.1%},",
-        f"ordinary {touched[texts.honest & ~texts.hard].mean():.2%},",
-        f"hard {touched[texts.honest & texts.hard].mean():.2%}",
-        *(
-            f"| {name} | {share:.0%} | {size} |"
-            for name, share, size in zip(names, shares, count, strict=True)
-        ),
+def choice_of(seen: Opinions, channel: str) -> Choice:
+    inside = seen.channel == channel
+    attacks = seen.attack & inside & ~seen.stopped
+    highest = seen.sum[~seen.attack & inside & ~seen.touched]
+    limits = np.append(np.quantile(highest, np.linspace(0.88, 1.0, STEPS)) + 1e-6, NEVER)
+    spent = [
+        (seen.sum[kind & inside & ~seen.touched][:, None] >= limits).sum(0) / kind.sum()
+        for kind in seen.honest()[:2]
     ]
-    return "\n".join(lines)
+    gained = seen.worth()[attacks] @ (seen.sum[attacks][:, None] >= limits)
+    return Choice(limits, np.array(spent), gained)
 
 
-def worst(scores: npt.NDArray[Any]) -> Numbers:
-    """The highest of what was read of each text, openly or hidden."""
-    return np.asarray(np.nan_to_num(scores.astype(float), nan=-20.0, neginf=-20.0).max(axis=1))
+def limits_of(seen: Opinions, most: tuple[float, float]) -> dict[str, float]:
+    """For each channel the limit that stops most, with no more honest texts touched than asked."""
+    choices = {channel: choice_of(seen, channel) for channel in CHANNELS}
+    before = np.array([seen.touched[kind].mean() for kind in seen.honest()[:2]])
+    best: tuple[float, dict[str, float]] = (-1.0, dict.fromkeys(CHANNELS, NEVER))
+    for prices in product(PRICES, PRICES_OF_HARD):
+        at = {name: int(np.argmax(each.gained - prices @ each.spent)) for name, each in choices.items()}
+        spent = before + sum(choices[name].spent[:, place] for name, place in at.items())
+        gained = sum(float(choices[name].gained[place]) for name, place in at.items())
+        if (spent <= most).all() and gained > best[0]:
+            best = gained, {name: float(choices[name].limits[place]) for name, place in at.items()}
+    return spent_whole(best[1], choices, before, most)
 
 
-def texts_of(rows: list[dict[str, Any]], taught: Numbers, turned: Numbers, odd: Numbers) -> Texts:
+def spent_whole(
+    limits: dict[str, float],
+    choices: dict[str, Choice],
+    before: Numbers,
+    most: tuple[float, float],
+) -> dict[str, float]:
+    """The limits after what is left of both shares was spent, each time where it gains most."""
+    at = {name: int(np.searchsorted(each.limits, limits[name])) for name, each in choices.items()}
+    while True:
+        spent = before + sum(choices[name].spent[:, place] for name, place in at.items())
+        steps = [
+            (float(each.gained[place] - each.gained[at[name]]), name, place)
+            for name, each in choices.items()
+            for place in range(at[name])
+            if (spent + each.spent[:, place] - each.spent[:, at[name]] <= most).all()
+        ]
+        gain, name, place = max(steps, default=(0.0, "", 0))
+        if gain <= 0:
+            return {name: float(choices[name].limits[place]) for name, place in at.items()}
+        at[name] = place
+
+
+def report(seen: Opinions, limits: dict[str, float]) -> Iterator[str]:
+    over = seen.sum >= np.array([limits[name] for name in seen.channel])
+    stopped, touched = over | seen.stopped, over | seen.touched
+    many = seen.attack & ~seen.own
+    names, number, count = np.unique(seen.author[many], return_inverse=True, return_counts=True)
+    shares = np.bincount(number, stopped[many]) / count
+    ordinary, hard, own = (touched[kind].mean() for kind in seen.honest())
+    yield f"stopped {stopped[many].mean():.1%}, mean over authors {shares[count >= FEWEST].mean():.1%},"
+    yield f"of our own {stopped[seen.attack & seen.own].mean():.1%},"
+    yield f"touched ordinary {ordinary:.2%}, hard {hard:.2%}, our own {own:.2%}"
+    for name in CHANNELS:
+        inside = seen.channel == name
+        rates = [touched[kind & inside].mean() for kind in seen.honest()]
+        caught = stopped[many & inside].mean(), stopped[seen.attack & seen.own & inside].mean()
+        yield f"| {name} | {limits[name]:.2f} | {' | '.join(f'{r:.1%}' for r in (*caught, *rates))} |"
+    yield from (f"| {name} | {size} | {share:.0%} |"
+                for name, share, size in zip(names, shares, count, strict=True))  # fmt: skip
+
+
+def foreseen(seen: Opinions, most: tuple[float, float]) -> str:
+    """What limits do with authors that did not set them."""
+    quarter = np.array([zlib.crc32(name.encode()) % 4 for name in seen.author.tolist()])
+    over = np.zeros(len(quarter), bool)
+    for part in range(4):
+        limits = limits_of(seen.only(quarter != part), most)
+        over |= (quarter == part) & (seen.sum >= np.array([limits[name] for name in seen.channel]))
+    stopped, touched = over | seen.stopped, over | seen.touched
+    ordinary, hard, own = (touched[kind].mean() for kind in seen.honest())
+    caught = stopped[seen.attack & ~seen.own].mean(), stopped[seen.attack & seen.own].mean()
+    return (
+        f"by limits of others: stopped {caught[0]:.1%}, of our own {caught[1]:.1%},"
+        f" touched {ordinary:.2%}, {hard:.2%}, {own:.2%}"
+    )
+
+
+def read_of(texts: Texts, folder: Path, name: str) -> Numbers:
+    """The highest score of each text by the network that left its author out; none where there is none."""
+    folds, found = folds_of(texts), np.full(len(texts.about), np.nan)
+    for fold in range(FOLDS):
+        file = folder / f"{name}-{fold}.npy"
+        if file.exists():
+            said = np.append(np.load(file).astype(float), -np.inf)
+            found[folds == fold] = np.maximum.reduceat(said, texts.first[:-1])[folds == fold]
+    return found
+
+
+def opinions_of(texts: Texts, network: Numbers, odd: Numbers) -> Opinions:
+    """Of all labelled texts that a network has read which left their author out."""
+
     def of(name: str) -> npt.NDArray[Any]:
-        return np.array([row[name] for row in rows])
+        return texts.column(name)[chosen]
 
+    chosen = np.flatnonzero(
+        ~np.isnan(network)
+        & (texts.column("part") == "train")
+        & ~np.isin(texts.column("source"), NOT_LABELLED)
+        & ~texts.column("doubt").astype(bool)
+    )
     found = np.minimum(of("open"), 6.0) + 3.0 * (of("odd") >= 3) + 3.0 * (of("hidden") >= 3)
-    opinions = {"taught": taught, "turned": turned, "words": np.clip(odd, LEAST, GREATEST), "rules": found}
-    first, second = (np.sum([count[name] * opinions[name] for name in count], axis=0) for count in COUNTS)
-    firmly = (of("open") >= 4) | (of("hidden") >= 3)
-    kept = of("source") != "more"
-    told = (of("attack"), of("hard"), kept, of("by"), of("channel"))
-    return Texts(*told, of("changed") | firmly, of("touched") | firmly, (first, second))
-
-
-def kept_back(row: dict[str, Any]) -> bool:
-    """Whether the turned encoder was not taught with a text of our own."""
-    return row["source"] == "more" or hashlib.md5(row["id"].encode()).digest()[0] % 5 == 4
+    words = np.clip(odd[chosen], LEAST, GREATEST)
+    total = COUNTS["network"] * network[chosen] + COUNTS["words"] * words + COUNTS["rules"] * found
+    firmly = (of("open") >= BEYOND_DOUBT) | (of("hidden") >= 3)
+    told = (of("attack").astype(bool), of("hard").astype(bool), of("source") != "more", of("by"))
+    changed, touched = of("changed").astype(bool), of("touched").astype(bool)
+    return Opinions(*told, of("channel"), changed | firmly, touched | firmly, total)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Set the limits of the guard's classifier.")
     parser.add_argument("--cut", type=Path, required=True, help="the folder of train.guard_stretches")
-    parser.add_argument("--taught", type=Path, required=True, help="scores.npz of train.guard_teach")
-    parser.add_argument(
-        "--turned", type=Path, required=True, help="scores of the turned encoder, a row a text"
-    )
+    parser.add_argument("--taught", type=Path, required=True, help="the opinions of train.guard_teach")
     parser.add_argument("--head", type=Path, required=True, help="scores of train.guard")
-    parser.add_argument(
-        "--ordinary", type=float, default=ORDINARY, help="the share of them that may be touched"
-    )
+    parser.add_argument("--network", default="student", help="whose opinions")
+    parser.add_argument("--ordinary", type=float, default=ORDINARY, help="the share that may be touched")
     parser.add_argument("--hard", type=float, default=HARD)
     given = parser.parse_args()
-    with gzip.open(given.cut / "texts.jsonl.gz", "rt", encoding="utf-8") as lines:
-        about = [json.loads(line) for line in lines]
+    texts = Texts.open(given.cut)
     with np.load(given.head) as held:
         known = dict(zip(held["ids"].tolist(), held["odd"].tolist(), strict=True))
-    taught, turned = np.load(given.taught)["taught"], np.load(given.turned)
-    read = ~np.isnan(turned).all(axis=1) & ~np.isnan(taught).all(axis=1)
-    chosen = [n for n in np.flatnonzero(read).tolist() if not about[n]["doubt"] and kept_back(about[n])]
-    rows = [about[n] for n in chosen]
-    odd = np.array([known[f"{row['source']}/{row['id']}"] for row in rows])
-    texts = texts_of(rows, worst(taught[chosen]), worst(turned[chosen]), odd)
-    for ordinary, hard in ((0.003, 0.03), (0.01, 0.05), (0.03, 0.1), (given.ordinary, given.hard)):
-        limits = limits_of(texts, ordinary, hard)
-        print(f"\nat {ordinary:.1%} and {hard:.0%}:\n{report(texts, limits)}")
-    sums = [
-        {**counts, "limits": {name: round(limits[name][n], 3) for name in CHANNELS}}
-        for n, counts in enumerate(COUNTS)
-    ]
-    SHIPPED.with_name(SUMS).write_text(json.dumps({"sums": sums}, indent=2) + "\n", encoding="utf-8")
+    odd = np.array([known.get(f"{row['source']}/{row['id']}", 0.0) for row in texts.about])
+    seen = opinions_of(texts, read_of(texts, given.taught, given.network), odd)
+    shares = ((0.003, 0.03), (0.01, 0.05), (0.03, 0.1), (given.ordinary, given.hard))
+    for most in dict.fromkeys(shares):
+        limits = limits_of(seen, most)
+        print(f"\nat {most[0]:.1%} and {most[1]:.0%}:", *report(seen, limits), foreseen(seen, most), sep="\n")
+    limits = limits_of(seen, (given.ordinary, given.hard))
+    rounded = {name: round(limit, 3) for name, limit in limits.items()}
+    said = json.dumps({**COUNTS, "limits": rounded}, indent=2)
+    SHIPPED.with_name(SUMS).write_text(f"{said}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

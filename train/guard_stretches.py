@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
 
-from prowess.guard.networks import ENCODER, TOKENS, asked, folded, stretches
+from prowess.guard.networks import ENCODER, LETTERS, SHIPPED, asked, folded, opened_tokenizer, stretches
 from prowess.guard.quotations import QuotedSpans, without_frontmatter
 from prowess.guard.sanitise import (
     DOCUMENTS,
@@ -47,7 +47,7 @@ from train.guard_texts import (
 
 SHORT, SHORTER = 900, 300
 """Longer attacks are not set into other texts, and not disguised."""
-TIMES = 2
+TIMES = 3
 """How often an attack is set into honest texts."""
 DISGUISED = 0.35
 MOST = 40
@@ -178,7 +178,8 @@ def parts(packages: Path | None) -> Iterator[tuple[str, Example]]:
     yield from (("train", one) for one in seen)
     yield from (("test", one) for one in of_many_authors("test"))
     yield from ((folder.name, one) for folder in UNSEEN for one in corpus(folder))
-    yield from (("set in", one) for one in variations([o for o in seen if o.labelled], chance))
+    mixed = [one for one in seen if one.labelled or one.source == "tongues"]
+    yield from (("set in", one) for one in variations(mixed, chance))
     yield from (("unlabelled", one) for one in in_catalogues(chance))
 
 
@@ -194,13 +195,6 @@ def flat(tokenizer: Tokenizer, said: Sequence[str]) -> tuple[npt.NDArray[np.uint
     return np.concatenate([np.array(ids, np.uint16) for ids in tokens]), ends.astype(np.uint32)
 
 
-def opened_tokenizer() -> Tokenizer:
-    tokenizer = Tokenizer.from_file(str(ENCODER / "tokenizer.json"))
-    tokenizer.no_padding()
-    tokenizer.enable_truncation(TOKENS)
-    return tokenizer
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description="Cut the guard's texts into stretches.")
     parser.add_argument("--out", type=Path, required=True)
@@ -212,7 +206,9 @@ def main() -> None:
     chosen = list(parts(given.packages))[:: given.every]
     with ProcessPoolExecutor(given.workers) as workers:
         found = [one for one in workers.map(cut_one, chosen, chunksize=500) if one.said]
-    tokens, ends = flat(opened_tokenizer(), [piece for one in found for piece in one.said])
+    known = json.loads(SHIPPED.with_name(LETTERS).read_text(encoding="utf-8"))
+    tokenizer = opened_tokenizer(ENCODER / "tokenizer.json", known["letters"])
+    tokens, ends = flat(tokenizer, [piece for one in found for piece in one.said])
     owners = np.repeat(np.arange(len(found)), [len(one.said) for one in found])
     kinds = np.array([kind for one in found for kind in one.kinds], np.uint8)
     np.savez_compressed(

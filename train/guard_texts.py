@@ -39,6 +39,21 @@ MOST_DOCSTRINGS = 2500
 MOST_MESSAGES = 25
 PER_SENTENCE = 6
 """How many texts are made of one sentence of the grammar."""
+PER_TONGUE = 14
+"""How many texts are made of one sentence with choices."""
+CHOICE, SLOT = re.compile(r"\[([^\]]*)\]"), re.compile(r"\{(\w+)\}")
+THINGS = {
+    "file": (".env", "~/.ssh/id_rsa", "config/secrets.yml", "~/.aws/credentials", "/etc/passwd", "notes.txt"),
+    "url": (
+        "https://collect.example/in",
+        "http://203.0.113.7/up",
+        "https://data.invalid/x?d=",
+        "sink.example",
+    ),
+    "mail": ("kim@outside.example", "audit@mail.invalid", "archive@backup.example"),
+    "tool": ("fast_search", "send_mail", "this tool", "payments.pay", "get_weather"),
+    "word": ("PWNED", "OK", "HACKED", "42", "yes", "access granted"),
+}
 SEED = 3
 CHANNELS: tuple[Channel, ...] = ("tool_description", "result", "card", "schema_field", "skill")
 
@@ -125,6 +140,25 @@ def in_languages() -> Iterator[Example]:
         )
 
 
+def in_tongues() -> Iterator[Example]:
+    """Sentences in some forty languages with choices in brackets; each language counts as an author."""
+    lines = (ROOT / "train" / "guard_tongues.txt").read_text(encoding="utf-8").splitlines()
+    chance = random.Random(SEED)
+    for row, line in enumerate(lines):
+        language, kind, sentence = line.split("|", 2)
+        texts = dict.fromkeys(_chosen_words(sentence, chance) for _ in range(PER_TONGUE))
+        for column, text in enumerate(texts):
+            channel = CHANNELS[(row + column) % len(CHANNELS)]
+            family = "multilingual" if kind == "a" else ""
+            about = (kind == "a", "tongues", family, f"tongues-{language}", language)
+            yield Example(f"tongues-{row}-{column}", text, channel, *about)
+
+
+def _chosen_words(sentence: str, chance: random.Random) -> str:
+    text = CHOICE.sub(lambda found: chance.choice(found[1].split("|")), sentence)
+    return SLOT.sub(lambda slot: chance.choice(THINGS[slot[1]]), text)
+
+
 def translations(folder: Path) -> Iterator[Example]:
     """What packages say to their users in other languages: messages of their .po files."""
     for file in sorted(folder.rglob("LC_MESSAGES/*.po")):
@@ -204,4 +238,4 @@ def examples() -> list[Example]:
     """Everything the shipped head learns from."""
     labelled = [one for folder in (SECURITY, OWN, FRESH, *CORPORA) for one in corpus(folder)]
     labelled += of_many_authors("train")
-    return [*labelled, *written(), *in_languages(), *made(), *tools(), *docstrings()]
+    return [*labelled, *written(), *in_languages(), *in_tongues(), *made(), *tools(), *docstrings()]

@@ -53,7 +53,7 @@ BODIES = {
     "offer": "none",
     "ok": True,
 }
-MILD = "Reads files.\nUser: what is this?\n<system>files</system>\n<|im_start|>x"
+MILD = "Reads files.\nUser: what is this?\n<user>files</user>\n<|im_start|>x"
 """Neutralised, but nothing that a card would be rejected for."""
 SPOKEN = f"---\nname: reading\n---\nHow to read.\n{MILD}\nSystem: files"
 KEY = "AKIA" + "QWERTYUIOPASDFGH"

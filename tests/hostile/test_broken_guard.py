@@ -14,7 +14,7 @@ from tests.support.stores import OpenEngine
 def broken(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     folder = Path(shutil.copytree(shipped.MODEL, tmp_path / "model"))
     if request.param == "missing":
-        (folder / "reader.npz").unlink()
+        (folder / "taught.onnx").unlink()
     elif request.param == "damaged":
         (folder / "guard.npz").write_bytes(b"PK nothing of the kind")
     else:

@@ -1,6 +1,6 @@
 """The shipped models are opened once for all engines of a worker.
 
-To open the encoder takes a tenth of a second and the guard's networks half of one, and most tests of search
+To open the encoder takes a tenth of a second and the guard's network half of one, and most tests of search
 or of what others wrote need them. They hold no state. Files that are not the shipped ones, or not intact,
 are opened and refused as ever; a test marked `own_models` opens its own.
 """

@@ -3,10 +3,10 @@
 Above stands judge in sanitise, which asks it for a second opinion. The head beside this file is made by
 `train/guard.py`: one weight for each hashed word, pair of words and pair with a gap, and one for each concept
 and pair of concepts (`concepts.py`) that stand in one sentence or close together. It reads at most
-`MAX_WINDOWS` windows of a text, and says which stretches of a long one the networks read (`networks.py`).
-What networks, head and rules say is added up, in two ways; `model/limits.json`, made by
-`train/guard_limits.py`, says what each counts and from which sum on a text of each channel is rejected. Where
-the networks are not there, the head speaks alone. The same text gets the same answer every time.
+`MAX_WINDOWS` windows of a text, and says which stretches of a long one the network reads (`networks.py`).
+What network, head and rules say is added up; `model/limits.json`, made by `train/guard_limits.py`, says what
+each counts and from which sum on a text of each channel is rejected. Where the network is not there, the head
+speaks alone. The same text gets the same answer every time.
 """
 
 import json
@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from prowess.guard.concepts import Sentence, lexicon, pieces, sentence
 from prowess.guard.integrity import fault
-from prowess.guard.networks import NetworkScores, Reader, Stretch, runs_of
+from prowess.guard.networks import NetworkScore, Reader, Stretch, runs_of
 from prowess.guard.quotations import Spans
 from prowess.guard.verdict_cache import Verdict, VerdictCache
 from prowess.text.characters import fold
@@ -87,24 +87,21 @@ class ScoreLimits:
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """What each opinion counts in one sum, and from which sum on a text of a channel is rejected."""
+    """What each opinion counts, and from which sum on a text of a channel is rejected."""
 
-    taught: float
-    turned: float
+    network: float
     words: float
     rules: float
     limits: dict[str, float]
 
-    def over(self, seen: NetworkScores, unusual: float, rules: float, channel: str) -> float:
+    @classmethod
+    def open(cls, file: Path) -> Self:
+        return cls(**json.loads(file.read_text(encoding="utf-8")))
+
+    def over(self, seen: NetworkScore, unusual: float, rules: float, channel: str) -> float:
         """By how much it is over its limit, or under."""
         words = self.words * min(max(unusual, LEAST), GREATEST)
-        total = self.taught * seen.taught + self.turned * seen.turned + words + self.rules * rules
-        return total - self.limits[channel]
-
-
-def sums_in(file: Path) -> tuple[Sum, ...]:
-    held = json.loads(file.read_text(encoding="utf-8"))
-    return tuple(Sum(**each) for each in held["sums"])
+        return self.network * seen.log_odds + words + self.rules * rules - self.limits[channel]
 
 
 def no_reader() -> None:
@@ -120,10 +117,10 @@ class Classifier:
     alone: ScoreLimits
     usual: dict[str, tuple[float, float]]
     """The middle and the spread of the head's scores of honest texts, by channel."""
-    sums: tuple[Sum, ...]
-    """Of all opinions, the head's measured by what is usual; one over its limit is enough."""
+    total: Sum
+    """Of all opinions, the head's measured by what is usual."""
     harmless: float
-    """What the head finds no more unusual than this, and rules find nothing in, the networks do not read."""
+    """What the head finds no more unusual than this, and rules find nothing in, the network does not read."""
     reader: Callable[[], Reader | None]
     """Opened when there is something for it to read."""
     verdicts: VerdictCache[Any] = field(default_factory=VerdictCache, compare=False, repr=False)
@@ -140,9 +137,9 @@ class Classifier:
             harmless = float(kept["harmless"])
         starts, alone, middle, spread = rows[0], ScoreLimits(rows[1], rows[2]), rows[3], rows[4]
         usual = {channel: (middle[channel], spread[channel]) for channel in CHANNELS}
-        sums = sums_in(file.with_name(SUMS))
+        total = Sum.open(file.with_name(SUMS))
         network = cache(Reader.open) if reader else no_reader
-        return cls(words, concepts, starts, alone, usual, sums, harmless, network)
+        return cls(words, concepts, starts, alone, usual, total, harmless, network)
 
     def read(
         self,
@@ -168,14 +165,14 @@ class Classifier:
         if reader is None:
             return self.alone.reading(score, place, channel)
         seen = reader.read(text, channel, [*places, *(at for _, at in said)], hidden)
-        over = max(each.over(seen, unusual, rules, channel) for each in self.sums)
+        over = self.total.over(seen, unusual, rules, channel)
         if over < 0:
             return ClassifierScore(over, seen.place, end=seen.end)
         place, end = reader.worst_sentence(text, channel, seen)
         return ClassifierScore(over, place, rejects=True, harmless=False, end=end)
 
     def remembered(self, text: str, about: Hashable, judge: Callable[[], Verdict]) -> Verdict:
-        """The verdict on a text that was judged before; one without the networks is another."""
+        """The verdict on a text that was judged before; one without the network is another."""
         found: Verdict = self.verdicts.of(text, (about, self.reader is no_reader), judge)
         return found
 

@@ -37,7 +37,7 @@ ROUNDS = 5
 
 ENOUGH = 3
 """The weight at which signals near one another reject a text."""
-BEYOND_DOUBT = 4
+BEYOND_DOUBT = 5
 """The weight from which on the classifier is no longer asked whether the rules are mistaken."""
 SHOWN_ENOUGH = 10
 """The same for what stands in code or quotation marks: a whole forged conversation, not an example."""
@@ -48,7 +48,7 @@ MOST_HIDDEN = 4000
 HIDDEN_READ = 6
 """How many hidden stretches the classifier reads, besides the text itself."""
 MOST_COUNTED = 6
-"""How much of the weight of the rules' signals counts beside the networks' log-odds."""
+"""How much of the weight of the rules' signals counts beside the network's log-odds."""
 MOST_SHOWN = 120
 """How much of a sentence a finding repeats."""
 FEWEST_WORDS, FEWEST_CHARACTERS = 8, 80

@@ -123,7 +123,7 @@ def test_what_was_found_for_the_turn_stands_behind_what_the_user_says(tmp_path: 
     with office(tmp_path) as engine:
         Chat(engine, model).say(Part(text=REQUEST))
     for text in model.texts:
-        assert text.index(REQUEST) < text.index("Relevant capabilities")
+        assert text.index(REQUEST) < text.index("Tools that fit")
 
 
 def test_what_is_denied_between_offer_and_call_reads_as_unknown(tmp_path: Path) -> None:

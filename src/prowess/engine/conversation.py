@@ -26,7 +26,7 @@ from prowess.prompt.formats.format import ToolFormat
 from prowess.prompt.formats.known import tool_format
 from prowess.prompt.render import CALLABLE, DISCOVER_TOOL
 from prowess.tool_names import tool_name
-from prowess.types import DISCOVER, CallResult, Json, JsonObject, Message, Offer, ToolCall, Turn
+from prowess.types import DISCOVER, CallResult, Decision, Json, JsonObject, Message, Offer, ToolCall, Turn
 
 if TYPE_CHECKING:
     from prowess.engine.engine import Engine
@@ -77,7 +77,7 @@ class ConversationTurn:
     """One turn of a conversation."""
 
     offer: Offer  # what was found for it
-    text: str  # for the prompt, behind the history: it changes every turn
+    text: str  # for the prompt, behind the history: it changes every turn; plain, so that hosts may copy it
     new: tuple[str, ...] = ()  # names of the tools that were not in the list before
     new_epoch: bool = False  # whether the list was begun anew, which costs the prompt cache once
 
@@ -129,7 +129,7 @@ class Conversation:
         """The turn that goes on; after it was resumed, as far as what was shown is still kept."""
         if self._last is None and self._state.offer:
             offer = self._engine.trace(self._state.offer).offer
-            self._last = ConversationTurn(offer=offer, text=offer.text) if offer else None
+            self._last = ConversationTurn(offer=offer, text=str(offer.text)) if offer else None
         return self._last
 
     @property
@@ -170,7 +170,7 @@ class Conversation:
             if self._state.format in DEFERRING and self._state.turns == 1:
                 self._state.at_once = list(new)
                 self._defer_the_rest()
-            self._last = ConversationTurn(offer=offer, text=offer.text, new=new, new_epoch=new_epoch)
+            self._last = ConversationTurn(offer=offer, text=str(offer.text), new=new, new_epoch=new_epoch)
             return self._last
 
     # --- what the model does ---------------------------------------------------------------------
@@ -238,6 +238,14 @@ class Conversation:
             return written.result(call, result)
         found = [one for one in map(_name_of, _found(result)) if one in self._state.shown]
         return written.found(call, [self._state.shown[name].definition for name in found])
+
+    def decide(self, name: str) -> Decision:
+        """What policy would say about a call, such as "ask"; recorded nowhere.
+
+        name: as the model calls it.
+        """
+        shown = self._state.shown.get(name)
+        return self._engine.decide(self.agent, shown.id if shown else name)
 
     def key_of(self, call: ToolCall) -> str:
         """A key for a call, so that a host that repeats it does not do it twice; none where it has no id.

@@ -1,5 +1,6 @@
 """A chat over many turns: a list of tools that only grows, and calls that answer what was shown."""
 
+import copy
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -71,6 +72,7 @@ def test_the_instructions_stay_and_what_changes_per_turn_has_no_map(tmp_path: Pa
         assert before == talk.instructions and "Available capability categories" in before
         assert "Available capability categories" not in first.text + second.text
         assert "send_mail" in first.text
+        assert copy.deepcopy(first.text) == first.text, "frameworks copy what they send"
 
 
 def test_what_a_search_finds_is_callable_at_once_and_its_call_answers_the_search(tmp_path: Path) -> None:
@@ -186,6 +188,17 @@ def test_a_turn_that_a_host_repeats_in_another_process_makes_one_offer(
         again = talk.turn("send a mail to Ann", key="message-1")
         assert (again.offer.id, again.text) == (first.offer.id, first.text)
         assert len(engine.journal.latest(10, type="offer")) == 1
+
+
+def test_what_policy_would_say_about_a_call_is_known_by_the_name_it_has(tmp_path: Path) -> None:
+    with program(tmp_path) as engine:
+        talk = engine.conversation()
+        talk.turn("send a mail to Ann")
+        assert talk.decide("send_mail").verdict == "allow"
+        asks = POLICY.replace('["*"]', '["*"], ask: ["tool:send_mail"]')
+        (tmp_path / "policy.yaml").write_text(asks)
+        assert talk.decide("send_mail").verdict == "ask"
+        assert engine.journal.latest(10, "default", "decision") == ()
 
 
 def test_a_call_that_a_host_repeats_is_made_once_and_the_same_call_of_another_turn_anew(

@@ -27,7 +27,7 @@ from prowess.prompt.formats.format import ToolFormat
 from prowess.prompt.formats.known import tool_format
 from prowess.prompt.render import CALLABLE, DISCOVER_TOOL
 from prowess.tool_names import tool_name
-from prowess.types import DISCOVER, CallResult, Json, JsonObject, Message, Offer, ToolCall, Turn
+from prowess.types import DISCOVER, CallResult, Decision, Json, JsonObject, Message, Offer, ToolCall, Turn
 
 if TYPE_CHECKING:
     from prowess.engine.engine import Engine
@@ -46,7 +46,7 @@ class ConversationTurn:
     """One turn of a conversation."""
 
     offer: Offer  # what was found for it
-    text: str  # for the prompt, behind the history: it changes every turn
+    text: str  # for the prompt, behind the history: it changes every turn; plain, so that hosts may copy it
     new: tuple[str, ...] = ()  # names of the tools that were not in the list before
     new_epoch: bool = False  # whether the list was begun anew, which costs the prompt cache once
 
@@ -227,6 +227,14 @@ class Conversation:
         """
         return tuple(one for one in map(_name_of, _found(result)) if one in self._state.shown)
 
+    def decide(self, name: str) -> Decision:
+        """What policy would say about a call, such as "ask"; recorded nowhere.
+
+        name: as the model calls it.
+        """
+        shown = self._state.shown.get(name)
+        return self._engine.decide(self.agent, shown.id if shown else name)
+
     def key_of(self, call: ToolCall) -> str:
         """A key for a call, so that a host that repeats it does not do it twice; none where it has no id.
 
@@ -285,7 +293,7 @@ class Conversation:
         deferred = set(self.deferred)
         listed = {one.id: name for name, one in self._state.shown.items() if name not in deferred}
         if offer.cards or any(hit.id not in listed for hit in offer.hits):
-            return offer.text
+            return str(offer.text)
         fitting = ", ".join(listed[hit.id] for hit in offer.hits)
         return f"Tools that fit: {fitting}." if fitting and not self._state.whole else ""
 

@@ -1,0 +1,42 @@
+"""prowess in a server of FastMCP: a search transform that ranks any server's tools.
+
+    app = FastMCP("office", transforms=[ProwessSearchTransform(max_results=3)])
+
+Clients see a search and a call, as with FastMCP's own transforms; what fits is found by meaning and by words.
+FastMCP calls the tools: policy, approvals and the journal are those of prowess's own gateway.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from prowess.discovery.tool_ranking import ToolRanker
+from prowess.errors import MissingExtra
+
+try:
+    from fastmcp.server.transforms.search import BM25SearchTransform
+    from fastmcp.tools.base import Tool
+except ImportError as missing:
+    raise MissingExtra("the search transform for FastMCP", "fastmcp") from missing
+
+
+class ProwessSearchTransform(BM25SearchTransform):
+    """A search transform of FastMCP, with prowess for its ranking.
+
+    options: what a search transform takes, such as max_results or always_visible.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._ranker = ToolRanker()
+
+    async def _search(self, tools: Sequence[Tool], query: str) -> Sequence[Tool]:
+        return await asyncio.to_thread(self._found, tools, query)
+
+    def _found(self, tools: Sequence[Tool], query: str) -> Sequence[Tool]:
+        by_name = {tool.name: tool for tool in tools}
+        shown = [
+            {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+            for tool in tools
+        ]
+        return [by_name[name] for name in self._ranker.rank(shown, query, self._max_results)]

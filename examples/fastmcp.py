@@ -12,7 +12,8 @@ from prowess.integrations.fastmcp import ProwessSearchTransform
 def served() -> FastMCP[Any]:
     """What a user writes: any server, and one transform."""
     app: FastMCP[Any] = FastMCP("office", transforms=[ProwessSearchTransform(max_results=3)])
-    for function in (find_invoices, send_email, print_report, *other_tools()):
+    tools: tuple[Any, ...] = (find_invoices, send_email, print_report, *other_tools())
+    for function in tools:
         app.tool(function)
     return app
 

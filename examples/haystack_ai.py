@@ -11,7 +11,7 @@ from haystack.hooks.human_in_the_loop.types import ConfirmationUI
 
 import prowess
 from examples.office import LAST, REQUEST, STEPS, journal, office
-from prowess.integrations.haystack_ai import ProwessToolset
+from prowess.integrations.haystack_ai import HaystackToolset
 
 
 @component
@@ -30,7 +30,7 @@ class Boss(ConfirmationUI):
 
 def run(engine: prowess.Engine) -> str | None:
     """What a user writes."""
-    tools = ProwessToolset(engine.conversation("ada"), ui=Boss(), by="the boss")
+    tools = HaystackToolset(engine.conversation("ada"), ui=Boss(), by="the boss")
     agent = Agent(chat_generator=Scripted(), tools=tools, hooks=tools.hooks)
     return agent.run(messages=[ChatMessage.from_user(REQUEST)])["last_message"].text
 

@@ -16,7 +16,7 @@ from haystack.tools import Tool
 
 from examples import haystack_ai as example
 from examples.office import EXPECTED, LAST, POLICY, REQUEST, STEPS, journal, office
-from prowess.integrations.haystack_ai import ProwessToolset
+from prowess.integrations.haystack_ai import HaystackToolset
 from tests.calling.programs import Workshop, program
 
 
@@ -60,7 +60,7 @@ class Person(ConfirmationUI):
         return self.says.pop()
 
 
-def agent_of(tools: ProwessToolset, model: ScriptedGenerator) -> Agent:
+def agent_of(tools: HaystackToolset, model: ScriptedGenerator) -> Agent:
     return Agent(chat_generator=model, tools=tools, hooks=tools.hooks)
 
 
@@ -86,7 +86,7 @@ def test_the_example_leaves_what_every_example_leaves(tmp_path: Path) -> None:
 def test_every_request_begins_like_the_one_before(tmp_path: Path) -> None:
     model = ScriptedGenerator(*STEPS[:2])
     with office(tmp_path) as engine:
-        agent = agent_of(ProwessToolset(engine.conversation("ada")), model)
+        agent = agent_of(HaystackToolset(engine.conversation("ada")), model)
         messages = agent.run(messages=said())["messages"]
         agent.run(messages=[*messages, *said("Which suppliers do we have? Count them.")])
     assert len(model.requests) == 4 and len(model.requests[-1]) > len(model.requests[0])
@@ -97,7 +97,7 @@ def test_every_request_begins_like_the_one_before(tmp_path: Path) -> None:
 def test_what_a_search_finds_is_there_in_the_same_run(tmp_path: Path) -> None:
     model = ScriptedGenerator(STEPS[1])
     with office(tmp_path) as engine:
-        agent_of(ProwessToolset(engine.conversation("ada")), model).run(messages=said("Hello!"))
+        agent_of(HaystackToolset(engine.conversation("ada")), model).run(messages=said("Hello!"))
     assert "send_email" not in model.names[0] and "send_email" in model.names[1]
 
 
@@ -107,7 +107,7 @@ def test_what_is_denied_between_offer_and_call_reads_as_unknown(tmp_path: Path) 
 
     model = ScriptedGenerator(STEPS[0], before=deny)
     with office(tmp_path) as engine:
-        result = agent_of(ProwessToolset(engine.conversation("ada")), model).run(messages=said())
+        result = agent_of(HaystackToolset(engine.conversation("ada")), model).run(messages=said())
         (answer,) = answers(result["messages"])
         unknown = engine.call("find_receipts", {"customer": "ACME"}, agent="ada").text
         assert answer.endswith(unknown.replace("receipts", "invoices"))
@@ -116,7 +116,7 @@ def test_what_is_denied_between_offer_and_call_reads_as_unknown(tmp_path: Path) 
 def test_what_raises_is_an_error_that_the_model_reads(tmp_path: Path) -> None:
     model = ScriptedGenerator(STEPS[3])
     with office(tmp_path) as engine:
-        result = agent_of(ProwessToolset(engine.conversation("ada")), model).run(messages=said())
+        result = agent_of(HaystackToolset(engine.conversation("ada")), model).run(messages=said())
     (answer,) = [one.tool_call_result for one in result["messages"] if one.is_from(ChatRole.TOOL)]
     assert answer.error and "the printer is on fire" in answer.result
     assert result["last_message"].text == LAST
@@ -125,7 +125,7 @@ def test_what_raises_is_an_error_that_the_model_reads(tmp_path: Path) -> None:
 def test_a_no_is_recorded_and_nothing_is_called(tmp_path: Path) -> None:
     model, person = ScriptedGenerator(*STEPS[1:3]), Person([ConfirmationUIResult("reject", "not today")])
     with office(tmp_path) as engine:
-        agent_of(ProwessToolset(engine.conversation("ada"), ui=person), model).run(messages=said())
+        agent_of(HaystackToolset(engine.conversation("ada"), ui=person), model).run(messages=said())
         (question,) = engine.approvals.list(every=True)
         assert (question.state, question.note) == ("refused", "not today")
         assert ("tool:send_email", "ok") not in journal(engine)
@@ -137,14 +137,14 @@ def test_what_a_person_changes_is_what_is_sent(tmp_path: Path) -> None:
     model = ScriptedGenerator(*STEPS[1:3])
     person = Person([ConfirmationUIResult("modify", new_tool_params=better)])
     with office(tmp_path) as engine:
-        result = agent_of(ProwessToolset(engine.conversation("ada"), ui=person), model).run(messages=said())
+        result = agent_of(HaystackToolset(engine.conversation("ada"), ui=person), model).run(messages=said())
         assert answers(result["messages"])[-1] == "sent to bob@example.com"
 
 
 def test_without_somebody_to_ask_the_question_waits_and_the_model_is_told(tmp_path: Path) -> None:
     model = ScriptedGenerator(*STEPS[1:3])
     with office(tmp_path) as engine:
-        result = agent_of(ProwessToolset(engine.conversation("ada")), model).run(messages=said())
+        result = agent_of(HaystackToolset(engine.conversation("ada")), model).run(messages=said())
         assert [question.state for question in engine.approvals.list()] == ["pending"]
         assert "person" in answers(result["messages"])[-1]
 
@@ -153,11 +153,11 @@ def test_another_process_goes_on_with_the_conversation(tmp_path: Path) -> None:
     first, second = ScriptedGenerator(STEPS[1]), ScriptedGenerator(STEPS[2])
     with office(tmp_path) as engine:
         talk = engine.conversation("ada")
-        messages = agent_of(ProwessToolset(talk), first).run(messages=said())["messages"]
+        messages = agent_of(HaystackToolset(talk), first).run(messages=said())["messages"]
         kept, written = talk.dump(), [message.to_dict() for message in messages]
     person = Person([ConfirmationUIResult("confirm")])
     with office(tmp_path) as engine:
-        tools = ProwessToolset(engine.conversation(resume=kept), ui=person)
+        tools = HaystackToolset(engine.conversation(resume=kept), ui=person)
         history = [ChatMessage.from_dict(one) for one in json.loads(json.dumps(written))]
         agent_of(tools, second).run(messages=[*history, *said("Send it, please.")])
         assert journal(engine) == EXPECTED[1:3]
@@ -167,7 +167,7 @@ def test_another_process_goes_on_with_the_conversation(tmp_path: Path) -> None:
 def test_a_run_that_comes_again_makes_no_second_offer_and_no_second_call(tmp_path: Path) -> None:
     made = Workshop()
     with program(tmp_path, workshop=made) as engine:
-        tools = ProwessToolset(engine.conversation())
+        tools = HaystackToolset(engine.conversation())
         for _ in range(2):  # as a pipeline does that tries its component again
             agent_of(tools, ScriptedGenerator(("send_mail", {"to": "ann"}))).run(messages=said("mail to Ann"))
         assert made.done == ["mail ann"]

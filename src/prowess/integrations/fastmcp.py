@@ -10,8 +10,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from prowess.discovery.tool_ranking import ToolRanker
 from prowess.errors import MissingExtra
+from prowess.tool_ranker import ToolRanker
 
 try:
     from fastmcp.server.transforms.search import BM25SearchTransform
@@ -28,15 +28,14 @@ class ProwessSearchTransform(BM25SearchTransform):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self._ranker = ToolRanker()
+        self._shown: tuple[tuple[str, str], ...] = ()
+        self._ranker: ToolRanker[Tool] = ToolRanker(())
 
     async def _search(self, tools: Sequence[Tool], query: str) -> Sequence[Tool]:
         return await asyncio.to_thread(self._found, tools, query)
 
     def _found(self, tools: Sequence[Tool], query: str) -> Sequence[Tool]:
-        by_name = {tool.name: tool for tool in tools}
-        shown = [
-            {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
-            for tool in tools
-        ]
-        return [by_name[name] for name in self._ranker.rank(shown, query, self._max_results)]
+        shown = tuple((tool.name, tool.description or "") for tool in tools)
+        if shown != self._shown:  # making tools ready costs far more than ranking them
+            self._ranker, self._shown = ToolRanker(tools), shown
+        return self._ranker.rank(query, self._max_results)

@@ -1,6 +1,6 @@
 """prowess in an agent of Haystack: a toolset whose tools grow while the agent runs.
 
-    tools = ProwessToolset(engine.conversation("ada"), ui=SimpleConsoleUI())
+    tools = HaystackToolset(engine.conversation("ada"), ui=SimpleConsoleUI())
     agent = Agent(chat_generator=OpenAIChatGenerator(), tools=tools, hooks=tools.hooks)
     result = agent.run(messages=[ChatMessage.from_user("Which invoices of ACME are open?")])
 
@@ -28,7 +28,7 @@ except ImportError as missing:
     raise MissingExtra("the toolset for Haystack", "haystack-ai") from missing
 
 
-class ProwessToolset(Toolset):  # type: ignore[misc, unused-ignore]
+class HaystackToolset(Toolset):  # type: ignore[misc, unused-ignore]
     """What an agent can do in one conversation, as a toolset of Haystack.
 
     talk: the conversation; keep `talk.dump()` beside the messages to go on elsewhere.

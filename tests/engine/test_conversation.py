@@ -190,6 +190,17 @@ def test_a_turn_that_a_host_repeats_in_another_process_makes_one_offer(
         assert len(engine.journal.latest(10, type="offer")) == 1
 
 
+def test_a_conversation_that_goes_on_over_another_store_makes_its_next_offer_there(tmp_path: Path) -> None:
+    with program(tmp_path) as engine:
+        talk = engine.conversation()
+        talk.turn("send a mail to Ann", key="message-1")
+        kept = talk.dump()
+    with program(tmp_path) as engine:
+        talk = engine.conversation(resume=kept)
+        assert talk.last is None
+        assert "send_mail" in talk.turn("send a mail to Ann", key="message-1").text
+
+
 def test_what_policy_would_say_about_a_call_is_known_by_the_name_it_has(tmp_path: Path) -> None:
     with program(tmp_path) as engine:
         talk = engine.conversation()

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,25 @@ def test_without_an_answer_the_model_is_told_that_a_person_was_asked(tmp_path: P
         complete(api.client, engine.conversation("ada", format="openai"), messages, model="gpt-5")
         assert "waits for a person" in outputs(messages)[0]
         assert [question.state for question in engine.approvals.list()] == ["pending"]
+
+
+@both
+@pytest.mark.parametrize("is_async", [False, True])
+def test_what_somebody_answers_elsewhere_meanwhile_holds(tmp_path: Path, format: str, is_async: bool) -> None:
+    api = ScriptedAPI(STEPS[2:3])
+    with office(tmp_path) as engine:
+
+        def slow(question: Any) -> ApprovalAnswer:
+            engine.approvals.answer(question.id, ApprovalAnswer(yes=False, by="kim"))
+            return yes(question)
+
+        talk = engine.conversation("ada", format=format)
+        if is_async:
+            anyio.run(partial(LOOPS[format][1], api.async_client, talk, asked(), model="m", approve=slow))
+        else:
+            LOOPS[format][0](api.client, talk, asked(), model="m", approve=slow)
+        assert [one.answered_by for one in engine.approvals.list(every=True)] == ["kim"]
+        assert ("tool:send_email", "ok") not in journal(engine)
 
 
 def test_a_no_is_recorded_and_nothing_is_called(tmp_path: Path) -> None:

@@ -131,6 +131,18 @@ def test_what_a_person_has_approved_elsewhere_is_done_without_an_interruption(tm
     assert made.done == ["mail ann"]
 
 
+def test_an_approval_for_the_whole_run_answers_its_further_questions(tmp_path: Path) -> None:
+    made, model = Workshop(), scripted(SEND, ("send_mail", {"to": "bob"}))
+    with program(tmp_path, workshop=made, policy=ASKS) as engine:
+        agent = an_agent(engine, model, "default")
+        result = run(agent, "send a mail to Ann")
+        state = result.to_state()
+        state.approve(result.interruptions[0], always_approve=True)
+        assert run(agent, state).final_output == "Done."
+        assert [one.state for one in engine.approvals.list(every=True)] == ["used", "used"]
+    assert made.done == ["mail ann", "mail bob"]
+
+
 def test_what_waits_for_a_person_goes_on_in_another_process_and_is_done_once(tmp_path: Path) -> None:
     store, made = f"sqlite:{tmp_path / 'store.db'}", Workshop()
     with program(tmp_path, store, workshop=made, policy=ASKS) as engine:

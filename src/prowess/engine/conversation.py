@@ -12,6 +12,7 @@ whatever is called is looked up, validated and decided on anew: a conversation h
 
 import threading
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Unpack
 
@@ -20,7 +21,7 @@ import msgspec
 from prowess.calling.finding import named
 from prowess.calling.results import said
 from prowess.engine.conversation_state import ConversationState, ShownTool
-from prowess.errors import CallFailed, ConfigError
+from prowess.errors import CallFailed, ConfigError, NotFound
 from prowess.options import CallOptions, SearchOptions
 from prowess.policy.arguments import digest_of
 from prowess.prompt.formats.format import ToolFormat
@@ -97,8 +98,9 @@ class Conversation:
     def last(self) -> ConversationTurn | None:
         """The turn that goes on; after it was resumed, as far as what was shown is still kept."""
         if self._last is None and self._state.offer:
-            offer = self._engine.trace(self._state.offer).offer
-            self._last = ConversationTurn(offer=offer, text=self._text(offer)) if offer else None
+            with suppress(NotFound):
+                offer = self._engine.trace(self._state.offer).offer
+                self._last = ConversationTurn(offer=offer, text=self._text(offer)) if offer else None
         return self._last
 
     @property

@@ -6,12 +6,13 @@ Without an answer the model is told that the call waits for a person, and goes o
 
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from anyio import to_thread
 
 from prowess.engine.conversation import Conversation
-from prowess.errors import ConfigError
+from prowess.errors import ConfigError, NotFound, PolicyError
 from prowess.policy.approvals import Approval, ApprovalAnswer
 from prowess.prompt.formats.content import plain
 from prowess.types import CallResult, ToolCall
@@ -55,7 +56,7 @@ def called(talk: Conversation, call: ToolCall, approve: Approve | None) -> CallR
     said = approve(_question(talk, result)) if result.approval and approve else None
     if said is None:
         return result
-    talk.engine.approvals.answer(result.approval, said)
+    _answer(talk, result.approval, said)
     return talk.call(call.name, call.arguments, key=key)
 
 
@@ -75,10 +76,15 @@ async def acalled(talk: Conversation, call: ToolCall, approve: AsyncApprove | No
         said = await said
     if said is None:
         return result
-    await to_thread.run_sync(talk.engine.approvals.answer, result.approval, said)
+    await to_thread.run_sync(_answer, talk, result.approval, said)
     return await talk.acall(call.name, call.arguments, key=key)
 
 
 def _question(talk: Conversation, result: CallResult) -> Approval:
-    """The question as it stands: somebody may have answered it elsewhere meanwhile."""
+    """The question with what it is about, as a person is shown it."""
     return next(one for one in talk.engine.approvals.list(every=True) if one.id == result.approval)
+
+
+def _answer(talk: Conversation, approval: str, said: ApprovalAnswer) -> None:
+    with suppress(PolicyError, NotFound):  # somebody has answered elsewhere meanwhile: then that holds
+        talk.engine.approvals.answer(approval, said)

@@ -213,6 +213,21 @@ def test_a_person_is_asked_and_their_yes_is_for_this_call_alone(store_url: str, 
     assert made.done == ["mail bob"]
 
 
+def test_a_call_that_is_begun_anew_finds_the_question_it_waits_for(store_url: str, tmp_path: Path) -> None:
+    policy = POLICY.replace('additional_tools: ["*"]', 'additional_tools: ["*"], ask: ["tool:send_mail"]')
+    with program(tmp_path, store_url, policy=policy) as engine:
+        asked = engine.call("send_mail", {"to": "ann"}).approval
+        found = [
+            engine.approvals.waiting("default", name, {"to": "ann"})
+            for name in ("send_mail", "tool:send_mail")
+        ]
+        assert [one.id for one in found if one] == [asked, asked]
+        assert engine.approvals.waiting("default", "send_mail", {"to": "bob"}) is None
+        assert engine.approvals.waiting("ada", "send_mail", {"to": "ann"}) is None
+        engine.approvals.answer(asked, ApprovalAnswer(yes=True, by="kim"))
+        assert engine.approvals.waiting("default", "send_mail", {"to": "ann"}) is None
+
+
 def test_what_is_withdrawn_between_offer_and_call_is_not_called(store_url: str, tmp_path: Path) -> None:
     made = Workshop()
     with program(tmp_path, store_url, workshop=made) as engine:

@@ -34,7 +34,7 @@ preview providers quarantine rank record sources store sync tokens trace watch
 """
 MEMBERS = {
     "agents": "bind list retire spawn",
-    "approvals": "answer give_back list",
+    "approvals": "answer give_back list waiting",
     "calls": "open settle",
     "cards": """baseline drop fit keep list list_capabilities read_reference recent report resume review
         rollout""",

@@ -6,9 +6,11 @@ from prowess.calling.use import UseCheck
 from prowess.journal import Journal
 from prowess.journal.entries import ApprovalAnswered, ApprovalExpired
 from prowess.policy.approvals import Approval, ApprovalAnswer
+from prowess.policy.arguments import digest_of
 from prowess.policy.policy import Policy
 from prowess.store.database import Database
-from prowess.types import Decision
+from prowess.tool_names import tool_name
+from prowess.types import Decision, JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,22 @@ class Approvals:
                 entry = ApprovalExpired(approval=old.id, capability=old.capability)
                 self._journal.append(transaction, entry, old.agent)
         return self._policy.approvals(every)
+
+    def waiting(self, agent: str, name: str, arguments: JsonObject) -> Approval | None:
+        """The question that a call waits for: a host that begins a call anew need not ask again.
+
+        agent: who calls.
+        name: the id of a capability, or its name as a tool.
+        arguments: what it is called with.
+        """
+        asked = (agent, digest_of(arguments))
+        for one in self._policy.approvals(False):
+            if (one.agent, one.arguments_digest) == asked and name in (
+                one.capability,
+                tool_name(one.capability),
+            ):
+                return one
+        return None
 
     def answer(self, approval: str, said: ApprovalAnswer) -> Approval:
         """A person answers a question.

@@ -292,5 +292,6 @@ def test_what_policy_would_say_is_recorded_nowhere(tmp_path: Path) -> None:
     with program(tmp_path) as engine:
         assert engine.decide("default", "tool:send_mail").verdict == "allow"
         assert engine.decide("ada", "tool:send_mail").verdict == "deny"
+        assert engine.decide("default", "send_mail").verdict == "allow"  # its name as a tool
         assert engine.decide("default", "tool:nowhere").verdict == "deny"
         assert kinds(engine) == kinds(engine, "ada") == []

@@ -14,6 +14,7 @@ from prowess.policy.policy import UseArguments as Given
 from prowess.policy.snapshot import as_id
 from prowess.store.database import Database, Transaction
 from prowess.text.secrets import without_secrets
+from prowess.tool_names import tool_id
 from prowess.types import Decision, JsonObject
 from prowess.world import World, Worlds
 
@@ -63,6 +64,8 @@ class UseCheck:
 
     def foretold(self, world: World, agent: str, id: str, authenticated: bool = True) -> Decision:
         """What `check` would say about a capability, recorded nowhere and without what people answered."""
+        known = world.view.capabilities
+        id = id if id in known else tool_id(id, known) or id
         if shut := _shut(world, agent, id):
             return Decision(verdict="deny", reason=shut, revision=world.policy.revision)
         said = world.policy.use(agent, id, authenticated)

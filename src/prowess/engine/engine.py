@@ -176,7 +176,7 @@ class Engine:
         """What policy would say about a use: allow, ask or deny, with the reason; recorded nowhere.
 
         agent: who would use it.
-        id: the capability, such as "tool:send_email".
+        id: the capability, such as "tool:send_email", or its name as a tool.
         authenticated: whether it is certain who the agent is.
         """
         return self.internals.use.foretold(self.internals.world(agent), agent, id, authenticated)

@@ -118,6 +118,15 @@ def test_a_framework_that_defers_tools_itself_gets_all_that_is_allowed_in_a_list
         assert engine.conversation().deferred == ()
 
 
+def test_a_search_that_finds_no_tool_but_a_skill_names_the_skill(tmp_path: Path) -> None:
+    wool = StaticSource(name="wool", capabilities=[capability("skill:knitting", "How to knit a scarf.")])
+    with large(tmp_path, sources=[wool]) as engine:
+        talk = engine.conversation(format="anthropic")
+        talk.turn("hello")
+        search = ToolCall(name=DISCOVER, arguments={"query": "knit a scarf", "kind": "skill"}, id="1")
+        assert "skill:knitting" in json.dumps(talk.respond(search))
+
+
 def test_what_was_withdrawn_stays_listed_and_says_that_it_is_gone(tmp_path: Path) -> None:
     made = Workshop()
     with large(tmp_path, workshop=made) as engine:

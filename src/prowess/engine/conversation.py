@@ -218,9 +218,10 @@ class Conversation:
         result: what came of it.
         """
         written = self._written()
-        if call.name != DISCOVER or result.is_error or not self.defers:
+        found = self.found(result) if call.name == DISCOVER and self.defers else ()
+        if result.is_error or not found:  # what was found may also be no tool, and be named in the text
             return written.result(call, result)
-        return written.found(call, [self._state.shown[name].definition for name in self.found(result)])
+        return written.found(call, [self._state.shown[name].definition for name in found])
 
     def found(self, result: CallResult) -> tuple[str, ...]:
         """The tools in the list that a call of `discover_capabilities` found, best first.

@@ -23,17 +23,12 @@ def _object(required: tuple[str, ...] = (), **properties: Schema) -> Schema:
     return {"type": "object", "properties": properties, "required": list(required)}
 
 
-CALL = _object(
-    ("id",),
-    id={"type": "string", "description": "As discover_capabilities gave it."},
-    arguments={"type": "object", "description": "Fitting the capability's own schema."},
-    fields={
-        "type": "array",
-        "items": TEXT,
-        "description": 'Only these parts of the result, such as ["items.title"].',
-    },
-    key={"type": "string", "description": "Names this call: repeated with the same key it is made once."},
-)
+CALL: Schema = {
+    "id": {"type": "string", "description": "As discover_capabilities gave it."},
+    "arguments": {"type": "object", "description": "Fitting the capability's own schema."},
+    "fields": {"type": "array", "items": TEXT, "description": "Only these parts, as in items.title."},
+}
+ONCE: Schema = {"key": {"type": "string", "description": "Repeated with the same key, it is made once."}}
 
 META = (
     Tool(
@@ -57,13 +52,13 @@ META = (
     Tool(
         name="call_read_only",
         description="Call a capability that changes nothing, or read a skill. One with effects is refused.",
-        input_schema=CALL,
+        input_schema=_object(("id",), **CALL),
         annotations=ToolAnnotations(read_only_hint=True, open_world_hint=True),
     ),
     Tool(
         name="call_with_effects",
         description="Call a capability that may change something, or cost something.",
-        input_schema=CALL,
+        input_schema=_object(("id",), **CALL, **ONCE),
         annotations=ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=True),
     ),
     Tool(

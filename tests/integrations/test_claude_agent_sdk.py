@@ -87,7 +87,7 @@ def test_the_tools_never_change_and_what_was_found_stands_behind_the_prompt(tmp_
     ]
     assert len(ours[0]) == 2 and all(after == before for before, after in pairwise(ours))
     said = json.dumps(session.requests[0]["messages"])
-    assert said.index("Relevant capabilities") > 0 and "find_invoices" in said
+    assert said.index("Tools that fit") > 0 and "find_invoices" in said
 
 
 def test_what_is_denied_between_offer_and_call_reads_as_unknown(tmp_path: Path) -> None:

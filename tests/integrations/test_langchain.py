@@ -127,7 +127,7 @@ def test_what_searches_find_is_appended_and_called_at_once_and_the_prompt_only_g
     assert all(after[: len(before)] == before for before, after in pairwise(model.seen))
     written = [[(one.type, one.content) for one in messages] for messages in model.given]
     assert all(after[: len(before)] == before for before, after in pairwise(written))
-    assert "Relevant capabilities" in str(written[0][-1]) and "categories" in str(written[0][0])
+    assert "Tools that fit" in str(written[0][-1]) and "categories" in str(written[0][0])
 
 
 def test_each_thread_has_a_conversation_of_its_own(tmp_path: Path) -> None:

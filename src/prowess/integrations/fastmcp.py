@@ -19,6 +19,9 @@ try:
 except ImportError as missing:
     raise MissingExtra("the search transform for FastMCP", "fastmcp") from missing
 
+MIN_RELEVANCE = 0.3
+"""What fits less is left out, as in offers: a search for what is not there finds nothing."""
+
 
 class ProwessSearchTransform(BM25SearchTransform):
     """A search transform of FastMCP, with prowess for its ranking.
@@ -38,4 +41,4 @@ class ProwessSearchTransform(BM25SearchTransform):
         shown = tuple((tool.name, tool.description or "") for tool in tools)
         if shown != self._shown:  # making tools ready costs far more than ranking them
             self._ranker, self._shown = ToolRanker(tools), shown
-        return self._ranker.rank(query, self._max_results)
+        return self._ranker.rank(query, self._max_results, min_relevance=MIN_RELEVANCE)

@@ -105,6 +105,14 @@ class ResultPiece:
         return self.offset + len(self.text) < self.total
 
 
+def read_on(piece: ResultPiece, neutralise: bool) -> Answer:
+    """A piece of a long result, and where the next one begins."""
+    end = piece.offset + len(piece.text)
+    more = f"\n[{end} of {piece.total} characters; go on at offset {end}]" if piece.rest else ""
+    # What stood inside a line may be the beginning of one here.
+    return said((clean(piece.text) if neutralise else piece.text) + more)
+
+
 class Remainders:
     """Whole texts whose beginning was sent."""
 

@@ -9,21 +9,17 @@ from typing import TYPE_CHECKING, Any
 from prowess.calling.arguments import as_arguments
 from prowess.calling.call_end import CallRequest
 from prowess.calling.caller import Caller
-from prowess.calling.results import REFERENCE, data, said
+from prowess.calling.results import REFERENCE, data, read_on, said
 from prowess.calling.service import OwnTool
 from prowess.engine.search import options
+from prowess.engine.turn_log import record_search
 from prowess.errors import CallFailed
-from prowess.journal import canonical
-from prowess.journal.entries import Searched
-from prowess.journal.payloads import Payload
 from prowess.prompt.render import discovered
-from prowess.text.values import redacted_values
 from prowess.types import DISCOVER, CallResult, JsonObject
 
 if TYPE_CHECKING:
     from prowess.engine.internals import Internals
 
-MAX_QUERY_CHARACTERS = 1000
 READ_REFERENCE = "read_reference"
 
 
@@ -56,7 +52,9 @@ def own_tools(inner: "Internals") -> dict[str, OwnTool]:
             inner, query, _text(given, "kind") or "any", _text(given, "category"), caller.agent,
             caller.authenticated,
         )  # fmt: skip
-        search = _remember(inner, query, found, caller.agent)
+        hits = [str(one["id"]) for one in found["capabilities"]]
+        search = record_search(inner, query, hits, found, caller.agent)
+        inner.calling.showed(search, caller.agent, hits)
         content = tuple(data(found)["content"])
         return CallResult(capability=DISCOVER, ending="ok", content=content, structured=found, offer=search)
 
@@ -69,33 +67,10 @@ def own_tools(inner: "Internals") -> dict[str, OwnTool]:
         )
         if piece is None:
             return _answered(request, f"There is no reference {reference[:80]!r} to read here.", "failed")
-        end = piece.offset + len(piece.text)
-        more = f"\n[{end} of {piece.total} characters; go on at offset {end}]" if piece.rest else ""
-        return CallResult(
-            capability=READ_REFERENCE, ending="ok", content=tuple(said(piece.text + more)["content"])
-        )
+        text = read_on(piece, inner.options.calls.neutralise_results)
+        return CallResult(capability=READ_REFERENCE, ending="ok", content=tuple(text["content"]))
 
     return {DISCOVER: discover, READ_REFERENCE: read_reference}
-
-
-def _remember(inner: "Internals", query: str, found: JsonObject, agent: str) -> str:
-    """Record a search; returns its id, which what it showed is called with."""
-    search = inner.options.ids()
-    hits = [str(one["id"]) for one in found["capabilities"]]
-    kept = [_payload(inner, found)] if inner.payloads.on else []
-    entry = Searched(
-        query=inner.use.hidden(query[:MAX_QUERY_CHARACTERS]),
-        hits=hits,
-        search=search,
-        shown=kept[0].digest if kept else "",
-    )
-    inner.payloads.record(inner.journal, [entry], agent, kept)
-    inner.calling.showed(search, agent, hits)
-    return search
-
-
-def _payload(inner: "Internals", found: JsonObject) -> Payload:
-    return Payload.of(canonical(redacted_values(found, inner.use.hiding())))
 
 
 def _answered(request: CallRequest, why: str, ending: Any) -> CallResult:

@@ -7,7 +7,7 @@ the letter, but for credentials, which are taken out before anything is kept.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ import msgspec
 from prowess.calling.use import UseCheck
 from prowess.errors import NotFound
 from prowess.journal import Journal, canonical
-from prowess.journal.entries import Offered, OfferedHit, OutcomeRecorded
+from prowess.journal.entries import Offered, OfferedHit, OutcomeRecorded, Searched
 from prowess.journal.payloads import Payload, Payloads
 from prowess.store.database import Database
 from prowess.text.values import redacted_values
@@ -26,9 +26,11 @@ from prowess.world import World
 
 if TYPE_CHECKING:
     from prowess.engine.cards import CardService
+    from prowess.engine.internals import Internals
     from prowess.engine.turn import MadeOffer
 
 LONGEST_REQUEST = 4000
+MAX_QUERY_CHARACTERS = 1000
 LOOKED_THROUGH = 10_000
 """How many of the latest offers are searched for one that was recorded before requests could be traced."""
 DIGESTS = ("shown", "arguments", "result")
@@ -97,6 +99,18 @@ def offer_entry(turn: Turn, offer: Offer, shown: str = "") -> Offered:
         mode=offer.mode,
         shown=shown,
     )
+
+
+def record_search(inner: "Internals", query: str, hits: Sequence[str], answer: JsonObject, agent: str) -> str:
+    """Record what a model searched for and was shown; returns the id that a call of it refers to."""
+    search = inner.options.ids()
+    body = canonical(redacted_values(answer, inner.use.hiding())) if inner.payloads.on else ""
+    kept = [Payload.of(body)] if body else []
+    asked = inner.use.hidden(query[:MAX_QUERY_CHARACTERS])
+    shown = kept[0].digest if kept else ""
+    entry = Searched(query=asked, hits=hits, search=search, shown=shown)
+    inner.payloads.record(inner.journal, [entry], agent, kept)
+    return search
 
 
 def shortened(request: str) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from typing import Any
-from uuid import uuid4
 
 from anyio import to_thread
 from mcp_types import CallToolRequestParams
@@ -12,20 +11,17 @@ from prowess.calling.caller import Caller
 from prowess.calling.calls import Execute
 from prowess.calling.client import Client
 from prowess.calling.finding import named
-from prowess.calling.results import REFERENCE, Answer, data, failed, first_text, said
-from prowess.calling.wording import EFFECTS, NO_SUCH, READ, REJECTED, TEXT_KINDS, Way, clean, unknown
+from prowess.calling.results import REFERENCE, Answer, data, failed, first_text, read_on, said
+from prowess.calling.wording import EFFECTS, NO_SUCH, READ, REJECTED, TEXT_KINDS, Way, unknown
 from prowess.catalogue.view import View
 from prowess.engine.engine import Engine
+from prowess.engine.turn_log import record_search
 from prowess.errors import NotFound, ProwessError, SourceError
 from prowess.gateway.descriptions import HITS, described, found, is_rejected, listed
 from prowess.gateway.gateway import Gateway
 from prowess.gateway.resources import MARKDOWN, prompt_names, resource_named
 from prowess.gateway.tools import META_NAMES
-from prowess.journal import canonical
-from prowess.journal.entries import Searched
-from prowess.journal.payloads import Payload
-from prowess.text.values import redacted_values
-from prowess.types import Capability, JsonObject
+from prowess.types import Capability
 
 MOST_HITS = 20
 TEXTS = tuple(f"{kind}:" for kind in TEXT_KINDS)
@@ -87,19 +83,9 @@ class MetaTools:
         wanted = limit if isinstance(limit, int) and 1 <= limit <= MOST_HITS else HITS
         answer = found(self._engine, caller, query, _text(given, "kind"), wanted)
         hits = [one["id"] for one in answer["capabilities"]]
-        asked = self._engine.internals.use.hidden(query[:1000])
-        search = uuid4().hex
-        kept = self._kept(answer)
-        shown = kept[0].digest if kept else ""
-        entry = Searched(query=asked, hits=hits, search=search, shown=shown)
-        self._engine.internals.payloads.record(self._engine.internals.journal, [entry], caller.agent, kept)
+        search = record_search(self._engine.internals, query, hits, answer, caller.agent)
         self._gateway.calls.searches.showed(search, caller.agent, hits)
         return data(answer)
-
-    def _kept(self, answer: JsonObject) -> list[Payload]:
-        if not self._engine.internals.payloads.on:
-            return []
-        return [Payload.of(canonical(redacted_values(answer, self._engine.internals.use.hiding())))]
 
     def _reference(self, reference: str, offset: object, caller: Caller) -> Answer:
         start = offset if isinstance(offset, int) else 0
@@ -108,11 +94,7 @@ class MetaTools:
             piece = self._gateway.remainders.read(caller.agent, reference, start, most)
             if piece is None:
                 return failed(f"There is no {reference[:80]!r} any more; call again.")
-            end = piece.offset + len(piece.text)
-            more = f"\n[{end} of {piece.total} characters; go on at offset {end}]" if piece.rest else ""
-            # What stood inside a line may be the beginning of one here.
-            text = clean(piece.text) if self._gateway.limits.neutralise_results else piece.text
-            return said(text + more)
+            return read_on(piece, self._gateway.limits.neutralise_results)
         return self._document(reference)
 
     def _document(self, path: str) -> Answer:

@@ -17,6 +17,7 @@ from prowess.options import DiscoveryOptions
 from prowess.sources.configured import configured_sources, definitions, owner
 from prowess.sources.source import Source
 from prowess.store.opening import open_database
+from prowess.tracing import Tracer
 
 if TYPE_CHECKING:
     from prowess.discovery.embedders import Given
@@ -34,6 +35,7 @@ def open(
     environment: Mapping[str, str] | None = None,
     clock: Clock = now,
     embedder: "Given | None" = None,
+    tracer: Tracer | None = None,
     **discovery: Unpack[DiscoveryOptions],
 ) -> Engine:
     """Open the store and everything around it.
@@ -44,6 +46,7 @@ def open(
     environment: where secrets and PROWESS_... are looked up; without it, os.environ.
     clock: gives the time, with its zone.
     embedder: turns texts into rows of numbers; kept under `embedding_model_id`, or the function's name.
+    tracer: opens a span around each offer, search and call; see `prowess.otel.SpanTracer`.
     discovery: keys of [discovery], such as tier1_top_k=3; they win over prowess.toml.
     """
     environment = os.environ if environment is None else environment
@@ -51,6 +54,7 @@ def open(
     settings = configuration.load(file, Path.cwd())
     url = store or environment.get("PROWESS_STORE") or settings.config.store
     options = options_of(settings, environment, discovery, embedder)
+    options = replace(options, tracer=tracer) if tracer else options
     if sources is None:
         sources = configured_sources(settings, {**environment, "PROWESS_STORE": url})
         options = owned(options, settings, sources)

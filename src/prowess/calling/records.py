@@ -3,7 +3,7 @@
 Above: the calls. Below: the call log, which writes also when the store is busy at that moment.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,21 +17,17 @@ from prowess.calling.use import UseCheck
 from prowess.catalogue.uris import LONGEST_URI
 from prowess.config import JournalConfig
 from prowess.errors import StoreError
-from prowess.journal import Entry, canonical, plain
+from prowess.journal import Entry, canonical
 from prowess.journal.entries import Called, OutcomeRecorded
 from prowess.journal.payloads import AlongWith, Payload
 from prowess.policy.arguments import shown
 from prowess.text.values import redacted_values
-from prowess.types import JsonObject
 from prowess.world import Worlds
 
 MAX_DETAIL_CHARACTERS = 300
 MAX_ID_CHARACTERS = 200
 MADE = ("ok", "failed")
 """Endings of a call that was made and has an outcome."""
-
-Observe = Callable[[JsonObject, str], None]
-"""Told of each call as the journal has it, and of the agent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +36,6 @@ class CallRecords:
     use: UseCheck
     worlds: Worlds
     keeps: JournalConfig
-    observe: Observe
 
     def end(
         self, request: CallRequest, client: Client, ended: CallEnd, call: str, milliseconds: float,
@@ -66,7 +61,6 @@ class CallRecords:
             call=call,
             offer=request.offer,
         )
-        self.observe(plain(entry), agent)
         entries: list[Entry] = [entry]
         if ended.ending in MADE and not ended.repeated:
             entries.append(

@@ -10,19 +10,19 @@ from prowess.calling.caller import Caller
 from prowess.calling.calls import CallParts
 from prowess.calling.finding import Finder
 from prowess.calling.keys import Keys
-from prowess.calling.records import CallRecords, Observe
+from prowess.calling.records import CallRecords
 from prowess.engine.namespaces.approvals import Approvals
 from prowess.engine.turn_log import refuse_of_another
 from prowess.errors import ConfigError, nearest
 from prowess.options import CallOptions
-from prowess.types import Capability, Json, JsonObject, Offer, Outcome
+from prowess.types import Capability, Json, Offer, Outcome
 
 if TYPE_CHECKING:
     from prowess.engine.internals import Internals
 
 
-def call_parts(inner: "Internals", observe: Observe | None = None) -> CallParts:
-    """What a call works with; `observe` is told of each as the journal has it."""
+def call_parts(inner: "Internals") -> CallParts:
+    """What a call works with."""
     answers = Approvals(inner.database, inner.journal, inner.policy, inner.use)
     log = CallLog(inner.journal, inner.payloads)
     return CallParts(
@@ -31,7 +31,7 @@ def call_parts(inner: "Internals", observe: Observe | None = None) -> CallParts:
         sources=inner.sources,
         journal=inner.journal,
         finder=Finder(DetailCache(inner.catalogue.details), Schemas(), partial(_rejects, inner), inner.use),
-        records=CallRecords(log, inner.use, inner.worlds, inner.options.journal, observe or _nobody),
+        records=CallRecords(log, inner.use, inner.worlds, inner.options.journal),
         intents=inner.intents,
         keys=Keys(inner.database, inner.intents),
         config=inner.options.calls,
@@ -39,6 +39,7 @@ def call_parts(inner: "Internals", observe: Observe | None = None) -> CallParts:
         approvals=inner.policy.approvals,
         answer=answers.answer,
         speaks_to_the_model=inner.guard.speaks_to_the_model,
+        tracer=inner.options.tracer,
     )
 
 
@@ -64,7 +65,3 @@ def call_request(
 
 def _rejects(inner: "Internals", capability: Capability) -> bool:
     return bool(inner.parts.cards.rejected(capability))
-
-
-def _nobody(call: JsonObject, agent: str) -> None:
-    """Nobody is told."""

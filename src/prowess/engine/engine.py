@@ -1,8 +1,7 @@
 """The engine: what a library user holds, and what every face calls.
 
-Above: the faces and user code. Below: the stages, held by `Internals`; each is given what it needs and knows
-no engine. Here are the verbs of a turn and of an engine's life; what people decide and look up between turns
-is in `namespaces/`, one noun each. What happens in a turn is in `turn.py`.
+Above: the faces and user code. Below: the stages, held by `Internals`. Here are the verbs of a turn and of an
+engine's life; what people decide between turns is in `namespaces/`, and what happens in a turn in `turn.py`.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -34,6 +33,7 @@ from prowess.sources.files.watch import watch
 from prowess.sources.read_all import SyncProgress, no_progress
 from prowess.sources.source import Source
 from prowess.store.database import Database
+from prowess.tracing import facts_of
 from prowess.types import (
     DEFAULT_AGENT,
     CallResult,
@@ -141,9 +141,11 @@ class Engine:
 
         asked, inner = turns.as_turn(turn), self.internals
         chosen = turns.TurnOptions.of(inner.discovery, inner.options.ids, options, on_failure, asked.agent)
-        world = inner.worlds.now(asked.agent)
-        made = turns.offer(asked, world, inner.parts, chosen)
-        inner.log.record(asked, world, made, inner.parts.cards)
+        with inner.options.tracer.span("offer", asked.agent) as span:
+            world = inner.worlds.now(asked.agent)
+            made = turns.offer(asked, world, inner.parts, chosen)
+            inner.log.record(asked, world, made, inner.parts.cards)
+            span.add(**facts_of(made.offer))
         return made.offer
 
     def preview(self, agent: str = DEFAULT_AGENT, profile: str = "") -> "Preview":
@@ -262,8 +264,8 @@ class Engine:
         """
         from prowess.engine.call_parts import call_request
 
-        made = [call_request(one.name, one.arguments, agent, offer, {}) for one in calls]
-        return self.internals.calling.call_many([request for request, _ in made], Caller(agent))
+        requests = [call_request(one.name, one.arguments, agent, offer, {})[0] for one in calls]
+        return self.internals.calling.call_many(requests, Caller(agent))
 
     async def acall_many(
         self, calls: Sequence[ToolCall], *, agent: str = DEFAULT_AGENT, offer: Offer | str = ""
@@ -276,8 +278,8 @@ class Engine:
         """
         from prowess.engine.call_parts import call_request
 
-        made = [call_request(one.name, one.arguments, agent, offer, {}) for one in calls]
-        return await self.internals.calling.acall_many([request for request, _ in made], Caller(agent))
+        requests = [call_request(one.name, one.arguments, agent, offer, {})[0] for one in calls]
+        return await self.internals.calling.acall_many(requests, Caller(agent))
 
     def record(self, outcome: Outcome) -> None:
         """Remember what was done with an offer, and whether it worked.
@@ -391,8 +393,7 @@ class Engine:
         stop: ends it when it is set; without it, it goes on for ever.
         debounce: seconds of quiet that are waited for before a sync.
         """
-        paths = [path for source in self.sources for path in getattr(source, "paths", ())]
-        watch(paths, lambda: changed(self.sync()), stop or Event(), debounce)
+        watch(self.internals.sources.paths, lambda: changed(self.sync()), stop or Event(), debounce)
 
     def diagnose(self) -> tuple[Problem, ...]:
         """Everything that is wrong with this installation, for `prowess doctor`."""

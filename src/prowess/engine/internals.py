@@ -31,7 +31,6 @@ from prowess.world import SourceSet, World, Worlds
 
 if TYPE_CHECKING:
     from prowess.calling.calls import CallParts
-    from prowess.calling.records import Observe
     from prowess.calling.service import CallService
     from prowess.discovery.search import Search
     from prowess.engine.turn import TurnParts
@@ -112,11 +111,11 @@ class Internals:
 
         return CallService(self.call_parts(), self.environment, own_tools(self))
 
-    def call_parts(self, observe: "Observe | None" = None) -> "CallParts":
-        """What a call works with; `observe` is told of each as the journal has it."""
+    def call_parts(self) -> "CallParts":
+        """What a call works with."""
         from prowess.engine.call_parts import call_parts  # the validation of arguments, at the first call
 
-        return call_parts(self, observe)
+        return call_parts(self)
 
     def trials(self) -> WorldReplays:
         """What gates are measured in."""

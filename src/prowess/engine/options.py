@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
 
 from prowess.config import CallsConfig, CardsConfig, DiscoveryConfig, JournalConfig, LearningConfig
+from prowess.tracing import NoTracer, Tracer
 from prowess.types import Trust
 
 if TYPE_CHECKING:
@@ -42,3 +43,5 @@ class EngineOptions:
     journal: JournalConfig = field(default_factory=JournalConfig)
     learning: LearningConfig = field(default_factory=LearningConfig)
     root: Path = field(default_factory=Path)
+    tracer: Tracer = field(default_factory=NoTracer)
+    """Opens a span around each offer, search and call."""

@@ -48,12 +48,14 @@ def own_tools(inner: "Internals") -> dict[str, OwnTool]:
         if not query.strip():
             why = 'query is missing: say in plain words what should be done, {"query": "..."}'
             return _answered(request, why, "misfit")
-        found = discovery(
-            inner, query, _text(given, "kind") or "any", _text(given, "category"), caller.agent,
-            caller.authenticated,
-        )  # fmt: skip
-        hits = [str(one["id"]) for one in found["capabilities"]]
-        search = record_search(inner, query, hits, found, caller.agent)
+        with inner.options.tracer.span("search", caller.agent) as span:
+            found = discovery(
+                inner, query, _text(given, "kind") or "any", _text(given, "category"), caller.agent,
+                caller.authenticated,
+            )  # fmt: skip
+            hits = [str(one["id"]) for one in found["capabilities"]]
+            search = record_search(inner, query, hits, found, caller.agent)
+            span.add(offer=search, hits=hits)
         inner.calling.showed(search, caller.agent, hits)
         content = tuple(data(found)["content"])
         return CallResult(capability=DISCOVER, ending="ok", content=content, structured=found, offer=search)

@@ -5,6 +5,7 @@ Above: `server`, which speaks the protocol with clients. Below: the engine, call
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, closing
+from dataclasses import replace
 
 from anyio import to_thread
 
@@ -21,7 +22,7 @@ from prowess.gateway.config_reload import Reloading
 from prowess.gateway.engine_worker import EngineWorker
 from prowess.gateway.listeners import Listeners
 from prowess.gateway.refresh import Following
-from prowess.gateway.telemetry import note_call
+from prowess.otel.tracer import SpanTracer
 
 FIRST_SYNC = 8.0
 """Seconds a first client waits for sources that were never read."""
@@ -39,7 +40,8 @@ class Gateway:
         self.remainders = Remainders()
         self.parking = Parking()
         self.servers = McpServerCalls(upstreams, Dialogue(self.parking))
-        self._parts = engine.internals.call_parts(note_call)
+        self.tracer = SpanTracer(joins_calls=True)
+        self._parts = replace(engine.internals.call_parts(), tracer=self.tracer)
         details = self._parts.finder.details
         self.routes = Routes(
             engine.internals.sources, details, lambda: self.servers, environment, self.limits.timeout

@@ -81,9 +81,11 @@ class MetaTools:
             return failed('query is missing: say in plain words what should be done, {"query": "..."}')
         limit = given.get("limit")
         wanted = limit if isinstance(limit, int) and 1 <= limit <= MOST_HITS else HITS
-        answer = found(self._engine, caller, query, _text(given, "kind"), wanted)
-        hits = [one["id"] for one in answer["capabilities"]]
-        search = record_search(self._engine.internals, query, hits, answer, caller.agent)
+        with self._gateway.tracer.span("search", caller.agent) as span:
+            answer = found(self._engine, caller, query, _text(given, "kind"), wanted)
+            hits = [one["id"] for one in answer["capabilities"]]
+            search = record_search(self._engine.internals, query, hits, answer, caller.agent)
+            span.add(offer=search, hits=hits)
         self._gateway.calls.searches.showed(search, caller.agent, hits)
         return data(answer)
 

@@ -1,4 +1,8 @@
-"""`prowess serve`"""
+"""`prowess serve`
+
+A client that starts `prowess serve mcp` waits for its first answer, so what is slow to import is imported
+where it is used.
+"""
 
 import getpass
 import logging
@@ -9,13 +13,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prowess import config as configuration
-from prowess.cli.ending import ending_in_time
-from prowess.cli.session import config_file, opened, say, until_interrupted
-from prowess.engine.engine import Engine
 from prowess.errors import ConfigError, MissingExtra
-from prowess.listen import Bind, parse_bind
-from prowess.sources.mcp.self_check import CHAINED, VARIABLE
+from prowess.gateway.first_answers import FirstAnswers, claimed, servable
 from prowess.types import DEFAULT_AGENT
 
 if TYPE_CHECKING:
@@ -23,6 +22,11 @@ if TYPE_CHECKING:
 
     from starlette.applications import Starlette
 
+    from prowess.engine.engine import Engine
+    from prowess.listen import Bind
+
+GATEWAY = "PROWESS_GATEWAY"
+"""Set where a gateway started this process, which is refused below: it is answered nothing."""
 CLIENTS = ("claude-code", "claude-desktop", "codex", "cursor", "gemini", "vscode")
 
 
@@ -45,6 +49,9 @@ def command(ctx: click.Context, host: str, port: int, agent: str) -> None:
     Without a command: the gateway, the dashboard and the API in one process.
     """
     if ctx.invoked_subcommand is None:
+        from prowess.cli.ending import ending_in_time
+        from prowess.listen import Bind
+
         with ending_in_time():
             _serve_all(Bind(host, port), agent)
 
@@ -59,12 +66,17 @@ def mcp(bind: str | None, agent: str, client: str | None, write: bool) -> None:
     if client:
         _install(client, agent, write)
         return
+    first = None
+    if not bind and servable() and not os.environ.get(GATEWAY):
+        first = FirstAnswers(claimed()).start()
     # Clients show a server's standard error to the person who looks for what is wrong.
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
     # Each call passes between the event loop and a worker thread; neither should wait long for the other.
     sys.setswitchinterval(0.001)
+    from prowess.cli.ending import ending_in_time
+
     with ending_in_time():
-        _serve(bind, agent)
+        _serve(bind, agent, first)
     # Everything is closed; waiting for idle threads would only keep the client waiting.
     sys.stderr.flush()
     os._exit(0)
@@ -75,10 +87,14 @@ def mcp(bind: str | None, agent: str, client: str | None, write: bool) -> None:
 @port_option
 def web(host: str, port: int) -> None:
     """The dashboard and the API."""
+    from prowess.cli.ending import ending_in_time
+    from prowess.cli.session import opened
+    from prowess.listen import Bind
+
     try:
         import anyio
 
-        from prowess.web.serving import serving  # the optional part `web`, and slow to import
+        from prowess.web.serving import serving  # the optional part `web`
     except ImportError as error:
         raise MissingExtra("the dashboard", "web") from error
     bind = Bind(host, port)
@@ -87,8 +103,11 @@ def web(host: str, port: int) -> None:
         anyio.run(serving, app, door)
 
 
-def _web(engine: Engine, bind: Bind) -> "tuple[Starlette, socket.socket]":
+def _web(engine: "Engine", bind: "Bind") -> "tuple[Starlette, socket.socket]":
     """The dashboard, and the socket it is on; says where it is and how to get in."""
+    from prowess import config as configuration
+    from prowess.cli.session import config_file, say
+    from prowess.listen import Bind
     from prowess.web.app import create_app
     from prowess.web.serving import limits_of, listening, login_link, refuse_strangers
 
@@ -105,7 +124,9 @@ def _web(engine: Engine, bind: Bind) -> "tuple[Starlette, socket.socket]":
     return app, door
 
 
-def _serve_all(bind: Bind, agent: str) -> None:
+def _serve_all(bind: "Bind", agent: str) -> None:
+    from prowess.cli.session import config_file, say
+
     try:
         import anyio
 
@@ -128,9 +149,13 @@ def _serve_all(bind: Bind, agent: str) -> None:
         anyio.run(both)
 
 
-def _serve(bind: str | None, agent: str) -> None:
+def _serve(bind: str | None, agent: str, first: FirstAnswers | None) -> None:
+    from prowess.cli.session import config_file, say, until_interrupted
+    from prowess.listen import parse_bind
+    from prowess.sources.mcp.self_check import CHAINED, VARIABLE
+
     try:
-        # The SDK is the optional part `gateway`, and slow to import.
+        # The SDK is the optional part `gateway`.
         from prowess.gateway.http import serve_http
         from prowess.gateway.opening import opened as opened_gateway
         from prowess.gateway.stdio import serve_stdio
@@ -146,7 +171,7 @@ def _serve(bind: str | None, agent: str) -> None:
     chosen = click.get_current_context().find_root().obj or {}
     with opened_gateway(file, chosen.get("store"), os.environ) as gateway:
         if where is None:
-            serve_stdio(gateway, agent)
+            serve_stdio(gateway, agent, first)
             return
         with until_interrupted():
             say(f"serving MCP on http://{where.host}:{where.port}/mcp; stop with Ctrl-C")
@@ -156,6 +181,7 @@ def _serve(bind: str | None, agent: str) -> None:
 
 
 def _install(client: str, agent: str, write: bool) -> None:
+    from prowess.cli.session import config_file, say
     from prowess.gateway.install import ConfigLocation, ServerEntry, place_of, printed, written
 
     file = config_file()

@@ -7,7 +7,6 @@ engine in a worker thread and answers in the protocol's own shapes.
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, TypeVar
 
 from anyio import to_thread
@@ -37,6 +36,7 @@ from prowess.calling.wording import clean
 from prowess.errors import ProwessError
 from prowess.gateway.approval import ask_person
 from prowess.gateway.gateway import Gateway
+from prowess.gateway.greeting import INSTRUCTIONS, NAME, package_version
 from prowess.gateway.meta_tools import MetaTools
 from prowess.gateway.relayed_client import RelayedClient
 from prowess.gateway.resources import page, prompts, resources, templates
@@ -54,11 +54,6 @@ LISTS: tuple[CacheableMethod, ...] = (
     "prompts/list",
     "resources/list",
     "resources/templates/list",
-)
-
-INSTRUCTIONS = (
-    "One server in front of many. discover_capabilities finds what fits a task and says how to call it;"
-    " call_read_only and call_with_effects call it."
 )
 
 
@@ -90,8 +85,8 @@ class _Face:
 
     def server(self) -> Server[Any]:
         server: Server[Any] = _Telling(
-            "prowess",
-            version=_version(),
+            NAME,
+            version=package_version(),
             instructions=INSTRUCTIONS,
             cache_hints=dict.fromkeys(LISTS, FRESH) | {"resources/read": CacheHint()},
             # No tool of ours wants arguments in headers; the list need not be made at every call.
@@ -204,10 +199,3 @@ def _as_protocol_error() -> Iterator[None]:
 
 async def _in_thread(work: Callable[..., Returned], *arguments: Any) -> Returned:
     return await to_thread.run_sync(work, *arguments)
-
-
-def _version() -> str:
-    try:
-        return version("prowess")
-    except PackageNotFoundError:
-        return "0"

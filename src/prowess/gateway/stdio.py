@@ -10,25 +10,27 @@ import anyio
 from mcp.server.stdio import stdio_server
 
 from prowess.calling.caller import Caller
+from prowess.gateway.first_answers import FirstAnswers
 from prowess.gateway.gateway import Gateway
 from prowess.gateway.server import build
-from prowess.gateway.stdio_transport import pipes, servable
+from prowess.gateway.stdio_transport import connected
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
-def serve_stdio(gateway: Gateway, agent: str) -> None:
-    anyio.run(_serve, gateway, Caller(agent))
+def serve_stdio(gateway: Gateway, agent: str, first: FirstAnswers | None) -> None:
+    """Serve the client of our pipes until it leaves; `first` has been answering it until now."""
+    anyio.run(_serve, gateway, Caller(agent), first)
 
 
-async def _serve(gateway: Gateway, caller: Caller) -> None:
+async def _serve(gateway: Gateway, caller: Caller, first: FirstAnswers | None) -> None:
     # Whoever started this process holds its pipes; whether they are the person to ask, the config says.
     server = build(gateway, lambda context: caller, may_answer=gateway.config.approvals == "client")
     async with gateway.running(), anyio.create_task_group() as tasks:
         with _told_to_leave() as told:
             tasks.start_soon(_leave_when_told, gateway, told)
             # A terminal or a file cannot be waited for by the event loop.
-            async with pipes() if servable() else stdio_server() as (incoming, outgoing):
+            async with connected(first.hand_over()) if first else stdio_server() as (incoming, outgoing):
                 await server.run(incoming, outgoing, server.create_initialization_options())
         tasks.cancel_scope.cancel()
 

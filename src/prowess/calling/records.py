@@ -44,9 +44,12 @@ class CallRecords:
 
     def end(
         self, request: CallRequest, client: Client, ended: CallEnd, call: str, milliseconds: float,
-        search: str, along: AlongWith | None = None,
+        answers: str, along: AlongWith | None = None,
     ) -> None:  # fmt: skip
-        """One transaction: a call and what came of it are remembered together."""
+        """One transaction: a call and what came of it are remembered together.
+
+        answers: the offer or search that showed what was called; empty where none did.
+        """
         agent = client.caller.agent
         detail = self._discreet(request, client, ended)[:MAX_DETAIL_CHARACTERS]
         given, answered = self._kept(request, ended)
@@ -60,7 +63,7 @@ class CallRecords:
             milliseconds=round(milliseconds, 3),
             characters=size(ended.answer),
             uri=self._address(request, ended),
-            search="" if request.offer else search,
+            search="" if request.offer else answers,
             arguments=given.digest if given else "",
             result=answered.digest if answered else "",
             call=call,
@@ -71,7 +74,7 @@ class CallRecords:
         if ended.ending in MADE and not ended.repeated:
             entries.append(
                 OutcomeRecorded(
-                    offer=request.offer or search,
+                    offer=answers,
                     capability=ended.capability,
                     ok=ended.ending == "ok",
                     detail=detail,

@@ -25,7 +25,7 @@ from prowess.engine.namespaces.policy import PolicyLookup
 from prowess.engine.namespaces.providers import Providers
 from prowess.engine.namespaces.quarantine import Quarantine
 from prowess.engine.options import EngineOptions, OnFailure
-from prowess.engine.turn_log import outcome_entry, refuse_of_another
+from prowess.engine.turn_log import record_outcome, refuse_of_another
 from prowess.journal import Clock
 from prowess.learning.learning import Learning, located
 from prowess.options import CallOptions, CardOptions, SearchOptions
@@ -282,10 +282,11 @@ class Engine:
     def record(self, outcome: Outcome) -> None:
         """Remember what was done with an offer, and whether it worked.
 
-        outcome: such as Outcome(offer=offer.id, capability="tool:send_email", ok=True).
+        outcome: such as Outcome(offer=offer.id, capability="tool:send_email", ok=True); one without an offer
+            answers the agent's latest search that showed the capability, if there is one.
         """
         refuse_of_another(outcome)
-        self.internals.journal.record(outcome_entry(outcome), outcome.agent)
+        record_outcome(self.internals, outcome)
 
     def find(
         self, request: str, agent: str = DEFAULT_AGENT, **options: Unpack[SearchOptions]
@@ -305,16 +306,16 @@ class Engine:
     def discover(
         self, query: str, kind: str = "any", category: str = "", agent: str = DEFAULT_AGENT
     ) -> JsonObject:
-        """Answer a model's call of `discover_capabilities`.
+        """Answer a model's call of `discover_capabilities`; recorded, and what is called of it answers it.
 
         query: what the model looks for.
         kind: only this kind, such as "tool"; "any" for all.
         category: only this category.
         agent: who calls.
         """
-        from prowess.engine.own_tools import discovery  # numpy, at the first search
+        from prowess.engine.own_tools import searched  # numpy, at the first search
 
-        return discovery(self.internals, query, kind, category, agent)
+        return searched(self.internals, query, kind, category, Caller(agent)).answer
 
     def rank(
         self, request: str, agent: str = DEFAULT_AGENT, depth: int = 100, split: bool = True

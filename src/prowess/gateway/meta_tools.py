@@ -83,8 +83,7 @@ class MetaTools:
         wanted = limit if isinstance(limit, int) and 1 <= limit <= MOST_HITS else HITS
         answer = found(self._engine, caller, query, _text(given, "kind"), wanted)
         hits = [one["id"] for one in answer["capabilities"]]
-        search = record_search(self._engine.internals, query, hits, answer, caller.agent)
-        self._gateway.calls.searches.showed(search, caller.agent, hits)
+        record_search(self._engine.internals, query, hits, answer, caller)
         return data(answer)
 
     def _reference(self, reference: str, offset: object, caller: Caller) -> Answer:

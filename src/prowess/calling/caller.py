@@ -1,4 +1,4 @@
-"""Who calls: an agent, and whether it proved its name."""
+"""Who calls: an agent, whether it proved its name, and in which conversation."""
 
 from dataclasses import dataclass
 
@@ -7,3 +7,5 @@ from dataclasses import dataclass
 class Caller:
     agent: str
     authenticated: bool = True
+    conversation: str = ""
+    """Tells the clients of one agent apart, where a face can: what one was shown, another did not see."""

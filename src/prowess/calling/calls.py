@@ -92,6 +92,7 @@ class CallParts:
     records: CallRecords
     intents: Intents
     keys: Keys
+    searches: SearchHistory
     config: CallsConfig
     ids: Callable[[], str]
     approvals: Callable[[], tuple[Approval, ...]]
@@ -104,15 +105,11 @@ class CallParts:
 
 
 class Calls:
-    def __init__(
-        self, parts: CallParts, routes: Route, remainders: Remainders, worker: Worker,
-        searches: SearchHistory | None = None,
-    ) -> None:  # fmt: skip
+    def __init__(self, parts: CallParts, routes: Route, remainders: Remainders, worker: Worker) -> None:
         self._parts = parts
         self._routes = routes
         self._remainders = remainders
         self._worker = worker
-        self.searches = SearchHistory() if searches is None else searches
 
     async def call(self, request: CallRequest, client: Client, do: Execute | None = None) -> Answer:
         """The answer as it goes over the wire; by the route that the capability has, or as `do` does it."""
@@ -303,9 +300,12 @@ class Calls:
         self, request: CallRequest, client: Client, ended: CallEnd, begun: PreparedCall | None,
         call: str, milliseconds: float,
     ) -> None:  # fmt: skip
-        search = self.searches.of(client.caller.agent, ended.capability)
+        searches = self._parts.searches
+        answers = request.offer or searches.of(client.caller, ended.capability)
+        if ended.ending == "ok":
+            searches.answered(client.caller, answers)
         along = self._closing(request, client.caller, ended, begun) if begun and begun.is_recorded else None
-        self._parts.records.end(request, client, ended, call, milliseconds, search, along)
+        self._parts.records.end(request, client, ended, call, milliseconds, answers, along)
 
     def _closing(
         self, request: CallRequest, caller: Caller, ended: CallEnd, begun: PreparedCall

@@ -39,9 +39,12 @@ class CallRecords:
 
     def end(
         self, request: CallRequest, client: Client, ended: CallEnd, call: str, milliseconds: float,
-        search: str, along: AlongWith | None = None,
+        answers: str, along: AlongWith | None = None,
     ) -> None:  # fmt: skip
-        """One transaction: a call and what came of it are remembered together."""
+        """One transaction: a call and what came of it are remembered together.
+
+        answers: the offer or search that showed what was called; empty where none did.
+        """
         agent = client.caller.agent
         detail = self._discreet(request, client, ended)[:MAX_DETAIL_CHARACTERS]
         given, answered = self._kept(request, ended)
@@ -55,7 +58,7 @@ class CallRecords:
             milliseconds=round(milliseconds, 3),
             characters=size(ended.answer),
             uri=self._address(request, ended),
-            search="" if request.offer else search,
+            search="" if request.offer else answers,
             arguments=given.digest if given else "",
             result=answered.digest if answered else "",
             call=call,
@@ -63,16 +66,7 @@ class CallRecords:
         )
         entries: list[Entry] = [entry]
         if ended.ending in MADE and not ended.repeated:
-            entries.append(
-                OutcomeRecorded(
-                    offer=request.offer or search,
-                    capability=ended.capability,
-                    ok=ended.ending == "ok",
-                    detail=detail,
-                    milliseconds=round(milliseconds, 3),
-                    key=call,
-                )
-            )
+            entries.append(_outcome(entry, answers))
         kept = [payload for payload in (given, answered) if payload]
         self.log.record(entries, agent, ended.ending in (*MADE, "cancelled"), kept, along)
 
@@ -121,3 +115,15 @@ class CallRecords:
             return f"[{len(uri)} characters]"  # it was not read, and looking it through would take its time
         said = shown({"uri": own or uri or ""}, self.use.hidden)["uri"]
         return said.removeprefix('"').removesuffix('"')
+
+
+def _outcome(call: Called, answers: str) -> OutcomeRecorded:
+    """What came of a call that was made."""
+    return OutcomeRecorded(
+        offer=answers,
+        capability=call.capability,
+        ok=call.outcome == "ok",
+        detail=call.detail,
+        milliseconds=call.milliseconds,
+        key=call.call,
+    )

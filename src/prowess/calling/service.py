@@ -3,7 +3,7 @@
 Above: the engine. Below: `calls`, and the event loop of the engine's own.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import anyio
 
@@ -36,7 +36,7 @@ class CallService:
         )
         self._calls = Calls(parts, routes, self._remainders, self._worker)
         inline = InLoop(routes, self._loop)
-        self._waited_for = Calls(parts, inline, self._remainders, InlineWorker(), self._calls.searches)
+        self._waited_for = Calls(parts, inline, self._remainders, InlineWorker())
 
     async def acall(self, request: CallRequest, caller: Caller) -> CallResult:
         if own := self._own.get(request.name):
@@ -67,10 +67,6 @@ class CallService:
     def read(self, agent: str, reference: str, offset: int) -> ResultPiece | None:
         """The rest of a result that was too long to be given at once."""
         return self._remainders.read(agent, reference, offset, self._parts.config.max_result_characters)
-
-    def showed(self, search: str, agent: str, ids: Iterable[str]) -> None:
-        """A search showed these: what is called of them without an offer answers it."""
-        self._calls.searches.showed(search, agent, ids)
 
     @property
     def is_connected(self) -> bool:

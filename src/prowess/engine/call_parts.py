@@ -34,6 +34,7 @@ def call_parts(inner: "Internals") -> CallParts:
         records=CallRecords(log, inner.use, inner.worlds, inner.options.journal),
         intents=inner.intents,
         keys=Keys(inner.database, inner.intents),
+        searches=inner.searches,
         config=inner.options.calls,
         ids=inner.options.ids,
         approvals=inner.policy.approvals,

@@ -339,6 +339,9 @@ class Conversation:
     # --- calls -----------------------------------------------------------------------------------
 
     def _offer_of(self, name: str) -> str:
+        """What a call answers: whatever showed the tool last; a search answers the turn it is made in."""
+        if name == DISCOVER:
+            return self._state.offer
         shown = self._state.shown.get(name)
         return shown.offer if shown else ""
 

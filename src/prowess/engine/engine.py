@@ -7,7 +7,6 @@ engine's life; what people decide between turns is in `namespaces/`, and what ha
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, partial
 from threading import Event
-from types import TracebackType
 from typing import TYPE_CHECKING, Self, Unpack
 
 from prowess.calling.caller import Caller
@@ -24,7 +23,7 @@ from prowess.engine.namespaces.policy import PolicyLookup
 from prowess.engine.namespaces.providers import Providers
 from prowess.engine.namespaces.quarantine import Quarantine
 from prowess.engine.options import EngineOptions, OnFailure
-from prowess.engine.turn_log import outcome_entry, refuse_of_another
+from prowess.engine.turn_log import record_outcome, refuse_of_another
 from prowess.journal import Clock
 from prowess.learning.learning import Learning, located
 from prowess.options import CallOptions, CardOptions, SearchOptions
@@ -107,9 +106,7 @@ class Engine:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, type: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -284,10 +281,11 @@ class Engine:
     def record(self, outcome: Outcome) -> None:
         """Remember what was done with an offer, and whether it worked.
 
-        outcome: such as Outcome(offer=offer.id, capability="tool:send_email", ok=True).
+        outcome: such as Outcome(offer=offer.id, capability="tool:send_email", ok=True); without an offer it
+            is of the agent's latest search that showed the capability.
         """
         refuse_of_another(outcome)
-        self.internals.journal.record(outcome_entry(outcome), outcome.agent)
+        record_outcome(self.internals, outcome)
 
     def find(
         self, request: str, agent: str = DEFAULT_AGENT, **options: Unpack[SearchOptions]
@@ -307,16 +305,16 @@ class Engine:
     def discover(
         self, query: str, kind: str = "any", category: str = "", agent: str = DEFAULT_AGENT
     ) -> JsonObject:
-        """Answer a model's call of `discover_capabilities`.
+        """Answer a model's call of `discover_capabilities`; recorded, and what is called of it answers it.
 
         query: what the model looks for.
         kind: only this kind, such as "tool"; "any" for all.
         category: only this category.
         agent: who calls.
         """
-        from prowess.engine.own_tools import discovery  # numpy, at the first search
+        from prowess.engine.own_tools import searched  # numpy, at the first search
 
-        return discovery(self.internals, query, kind, category, agent)
+        return searched(self.internals, query, kind, category, Caller(agent)).answer
 
     def rank(
         self, request: str, agent: str = DEFAULT_AGENT, depth: int = 100, split: bool = True

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from prowess.calling.intents import Intents
+from prowess.calling.search_history import SearchHistory
 from prowess.calling.use import UseCheck
 from prowess.catalogue.catalogue import Catalogue
 from prowess.config import DiscoveryConfig, with_arguments
@@ -71,6 +72,8 @@ class Internals:
         calls = options.calls
         kept, longest = timedelta(hours=calls.keep_keys_hours), timedelta(seconds=calls.max_timeout)
         self.intents = Intents(clock, kept, longest)
+        self.searches = SearchHistory()
+        """What searches showed, whichever face they came through: a call names the one it answers."""
         self.generations = Generations()
         self.teaching = Teaching(database)
 

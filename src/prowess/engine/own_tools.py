@@ -4,6 +4,7 @@ Above: the engine, which calls them like everything else. Below: a turn's parts.
 what is called afterwards refers to the search that showed it.
 """
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from prowess.calling.arguments import as_arguments
@@ -23,20 +24,46 @@ if TYPE_CHECKING:
 READ_REFERENCE = "read_reference"
 
 
-def discovery(
-    inner: "Internals", query: str, kind: str, category: str, agent: str, authenticated: bool = True
-) -> JsonObject:
-    """What a model that searches is answered: the nearest of what this agent may use."""
-    world = inner.world(agent)
-    visible = world.visible(agent, authenticated).capabilities
+@dataclass(frozen=True, slots=True)
+class ModelSearch:
+    """What a model that searched was answered, and the id under which that is recorded."""
+
+    hits: tuple[JsonObject, ...]
+    total: int
+    search: str
+
+    @property
+    def answer(self) -> JsonObject:
+        """As the model reads it."""
+        return {"capabilities": list(self.hits), "total_indexed": self.total}
+
+
+def searched(
+    inner: "Internals", query: str, kind: str, category: str, caller: Caller, offer: str = ""
+) -> ModelSearch:
+    """Search for a model: the nearest of what this agent may use; recorded.
+
+    offer: of the turn in which the model searches further, if there is one.
+    """
+    with inner.options.tracer.span("search", caller.agent) as span:
+        found = _found(inner, query, kind, category, caller)
+        ids = [str(hit["id"]) for hit in found.hits]
+        search = record_search(inner, query, ids, found.answer, caller, offer)
+        span.add(offer=search, hits=ids)
+    return replace(found, search=search)
+
+
+def _found(inner: "Internals", query: str, kind: str, category: str, caller: Caller) -> ModelSearch:
+    world = inner.world(caller.agent)
+    visible = world.visible(caller.agent, caller.authenticated).capabilities
     chosen = inner.settings({"kind": kind.lower(), "category": category, "only_available": False})
     hits = [
         hit
         for hit in inner.search(world).hits(query, visible, options(chosen))
         if not (visible[hit.id].kind == "card" and inner.parts.cards.rejected(visible[hit.id]))
     ]
-    found = [discovered(inner.parts.offering.clean(visible[hit.id]), hit) for hit in hits]
-    return {"capabilities": found, "total_indexed": len(visible)}
+    clean = inner.parts.offering.clean
+    return ModelSearch(tuple(discovered(clean(visible[hit.id]), hit) for hit in hits), len(visible), "")
 
 
 def own_tools(inner: "Internals") -> dict[str, OwnTool]:
@@ -48,17 +75,13 @@ def own_tools(inner: "Internals") -> dict[str, OwnTool]:
         if not query.strip():
             why = 'query is missing: say in plain words what should be done, {"query": "..."}'
             return _answered(request, why, "misfit")
-        with inner.options.tracer.span("search", caller.agent) as span:
-            found = discovery(
-                inner, query, _text(given, "kind") or "any", _text(given, "category"), caller.agent,
-                caller.authenticated,
-            )  # fmt: skip
-            hits = [str(one["id"]) for one in found["capabilities"]]
-            search = record_search(inner, query, hits, found, caller.agent)
-            span.add(offer=search, hits=hits)
-        inner.calling.showed(search, caller.agent, hits)
-        content = tuple(data(found)["content"])
-        return CallResult(capability=DISCOVER, ending="ok", content=content, structured=found, offer=search)
+        kind, category = _text(given, "kind") or "any", _text(given, "category")
+        found = searched(inner, query, kind, category, caller, request.offer)
+        answer = found.answer
+        return CallResult(
+            capability=DISCOVER, ending="ok", content=tuple(data(answer)["content"]), structured=answer,
+            offer=found.search,
+        )  # fmt: skip
 
     def read_reference(request: CallRequest, caller: Caller) -> CallResult:
         given = as_arguments(request.arguments) or {}

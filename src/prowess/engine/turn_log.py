@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from prowess.calling.caller import Caller
 from prowess.calling.use import UseCheck
 from prowess.errors import NotFound
 from prowess.journal import Journal, canonical
@@ -101,15 +102,22 @@ def offer_entry(turn: Turn, offer: Offer, shown: str = "") -> Offered:
     )
 
 
-def record_search(inner: "Internals", query: str, hits: Sequence[str], answer: JsonObject, agent: str) -> str:
-    """Record what a model searched for and was shown; returns the id that a call of it refers to."""
+def record_search(
+    inner: "Internals", query: str, hits: Sequence[str], answer: object, caller: Caller, offer: str = ""
+) -> str:
+    """Record what was searched for and shown; returns the id that a call of it refers to.
+
+    offer: of the turn in which the model searched further, if there is one.
+    """
     search = inner.options.ids()
     body = canonical(redacted_values(answer, inner.use.hiding())) if inner.payloads.on else ""
     kept = [Payload.of(body)] if body else []
     asked = inner.use.hidden(query[:MAX_QUERY_CHARACTERS])
     shown = kept[0].digest if kept else ""
-    entry = Searched(query=asked, hits=hits, search=search, shown=shown)
-    inner.payloads.record(inner.journal, [entry], agent, kept)
+    follows = inner.searches.unanswered(caller)
+    entry = Searched(query=asked, hits=hits, search=search, shown=shown, follows=follows, offer=offer)
+    inner.payloads.record(inner.journal, [entry], caller.agent, kept)
+    inner.searches.showed(search, caller, hits)
     return search
 
 
@@ -119,9 +127,18 @@ def shortened(request: str) -> str:
     return kept if len(request) <= LONGEST_REQUEST else f"{kept} [...]"
 
 
-def outcome_entry(outcome: Outcome) -> OutcomeRecorded:
+def record_outcome(inner: "Internals", outcome: Outcome) -> None:
+    """Record what came of a use, for what it answers: the offer that is named, or the latest search."""
+    caller = Caller(outcome.agent)
+    offer = outcome.offer or inner.searches.of(caller, outcome.capability)
+    if outcome.ok:
+        inner.searches.answered(caller, offer)
+    inner.journal.record(_outcome_entry(outcome, offer), outcome.agent)
+
+
+def _outcome_entry(outcome: Outcome, offer: str) -> OutcomeRecorded:
     return OutcomeRecorded(
-        offer=outcome.offer,
+        offer=offer,
         capability=outcome.capability,
         ok=outcome.ok,
         detail=outcome.detail,

@@ -84,9 +84,8 @@ class MetaTools:
         with self._gateway.tracer.span("search", caller.agent) as span:
             answer = found(self._engine, caller, query, _text(given, "kind"), wanted)
             hits = [one["id"] for one in answer["capabilities"]]
-            search = record_search(self._engine.internals, query, hits, answer, caller.agent)
+            search = record_search(self._engine.internals, query, hits, answer, caller)
             span.add(offer=search, hits=hits)
-        self._gateway.calls.searches.showed(search, caller.agent, hits)
         return data(answer)
 
     def _reference(self, reference: str, offset: object, caller: Caller) -> Answer:

@@ -6,6 +6,7 @@ engine in a worker thread and answers in the protocol's own shapes.
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -164,7 +165,7 @@ class _Face:
         caller = self._caller_of(context)
         brought = Brought(params.input_responses, params.request_state or "")
         return Client(
-            caller=caller,
+            caller=replace(caller, conversation=f"{id(self)}/{_session(context)}"),
             ask=partial(ask_person, context, brought) if self._may_answer else ask_nobody,
             progress=context.session.report_progress if asks_for_progress else None,
             meta=meta,

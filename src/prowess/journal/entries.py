@@ -88,7 +88,7 @@ class OutcomeRecorded(Entry, frozen=True, kw_only=True):
 
 
 class Searched(Entry, frozen=True, kw_only=True):
-    """What a client searched for through the gateway, and what it was shown."""
+    """What a model or a client searched for, and what it was shown."""
 
     type = "search"
     traced_by = "search"
@@ -98,6 +98,10 @@ class Searched(Entry, frozen=True, kw_only=True):
     """Names this search, so that calls of what it showed can refer to it."""
     shown: str = ""
     """The digest of the answer, under which it is kept until it expires."""
+    follows: str = ""
+    """The search before it in the conversation, if nothing that one showed had worked."""
+    offer: str = ""
+    """The offer of the turn in which the model searched further."""
 
 
 class CallBegun(Entry, frozen=True, kw_only=True):

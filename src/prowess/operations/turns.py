@@ -11,8 +11,11 @@ from typing import Annotated, Any
 
 import msgspec
 
+from prowess.calling.caller import Caller
 from prowess.cards.injection import Injection
 from prowess.engine.no_results import why_nothing
+from prowess.engine.own_tools import searched
+from prowess.engine.turn_log import record_search
 from prowess.errors import ApprovalNeeded, Denied, EncoderUnavailable, NotFound, Refused
 from prowess.guard.clean import clean_capability, clean_detail
 from prowess.guard.sanitise import admit
@@ -105,7 +108,8 @@ class UseRequest(RequestParams, frozen=True, kw_only=True):
 
 
 class OutcomeAsked(RequestParams, frozen=True, kw_only=True):
-    offer: Name
+    offer: Annotated[str, msgspec.Meta(max_length=200)] = ""
+    """The offer or search it answers; without it, the agent's latest search that showed the capability."""
     capability: Name
     ok: bool
     detail: Note = ""
@@ -122,6 +126,8 @@ class Discovery(RequestParams, frozen=True, kw_only=True):
 class Discovered(msgspec.Struct, frozen=True):
     capabilities: tuple[JsonObject, ...]
     total_indexed: int
+    search: str = ""
+    """Names the search, as the `offer` of a call or an outcome; without one, they refer to the latest."""
 
 
 class Cost(msgspec.Struct, frozen=True):
@@ -196,8 +202,12 @@ def _for_a_prompt(capability: Capability) -> Capability:
 
 @operation("agent.find", "POST /agents/{agent}/find", agents=True, reads=True, errors=(EncoderUnavailable,))
 def find(call: Call[FindRequest]) -> tuple[Hit, ...]:
-    """What fits a request, best first."""
-    return call.engine.find(call.params.request, call.path["agent"], **_options(call.params))
+    """What fits a request, best first; what an agent searches for is recorded."""
+    q, agent = call.params, call.path["agent"]
+    hits = call.engine.find(q.request, agent, **_options(q))
+    if call.is_agent:
+        record_search(call.engine.internals, q.request, [hit.id for hit in hits], hits, Caller(agent))
+    return hits
 
 
 @operation("agent.no_results", "POST /agents/{agent}/no-results", reads=True, slow=True)
@@ -223,10 +233,10 @@ def offer_tools(call: Call[OfferAsked]) -> OfferTools:
 
 @operation("agent.discover", "POST /agents/{agent}/discover", agents=True, reads=True)
 def discover(call: Call[Discovery]) -> Discovered:
-    """Answer a call of discover_capabilities."""
+    """Answer a call of discover_capabilities; recorded."""
     q = call.params
-    found = call.engine.discover(q.query, q.kind, q.category, call.path["agent"])
-    return Discovered(tuple(found["capabilities"]), found["total_indexed"])
+    found = searched(call.engine.internals, q.query, q.kind, q.category, Caller(call.path["agent"]))
+    return Discovered(found.hits, found.total, found.search)
 
 
 @operation("agent.inject", "POST /agents/{agent}/inject", role="operator", agents=True)

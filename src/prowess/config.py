@@ -37,6 +37,7 @@ class SourceConfig(_Section, frozen=True):
     type: str
     name: str = ""
     path: str = ""
+    places: list[Literal["project", "user", "packages"]] = []
     module: str = ""
     command: str = ""
     args: list[str] = []
@@ -48,6 +49,14 @@ class SourceConfig(_Section, frozen=True):
     faculties: list[str] | None = None
     timeout: float = 30.0
     trust: Trust | None = None
+
+
+class SecretsConfig(_Section, frozen=True):
+    """`[secrets]`: where secrets are looked up besides the environment, which wins."""
+
+    env_file: str = ""
+    keep: Literal["auto", "keyring", "file"] = "auto"
+    folder: str = ""
 
 
 class PolicyConfig(_Section, frozen=True):
@@ -168,6 +177,7 @@ class Config(_Section, frozen=True):
     owner: str = ""
     source: list[SourceConfig] = []
     preset: list[PresetConfig] = []
+    secrets: SecretsConfig = SecretsConfig()
     policy: PolicyConfig = PolicyConfig()
     discovery: DiscoveryConfig = DiscoveryConfig()
     cards: CardsConfig = CardsConfig()
@@ -305,6 +315,7 @@ def _section_at(where: str) -> type[_Section]:
     sections: dict[str, type[_Section]] = {
         "source": SourceConfig,
         "preset": PresetConfig,
+        "secrets": SecretsConfig,
         "policy": PolicyConfig,
         "discovery": DiscoveryConfig,
         "cards": CardsConfig,

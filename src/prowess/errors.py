@@ -11,6 +11,7 @@
       SourceError            one source, file or server cannot be read
       JournalBroken          an entry was edited, removed or forged
       PolicyError            a grant or profile cannot be used
+      SecretError            a secret cannot be kept, or its home cannot be read
       Denied                 policy says no
       ApprovalNeeded         policy says: ask a person first
       InvalidArguments       the arguments of a call do not fit
@@ -127,6 +128,14 @@ class JournalBroken(ProwessError):
 
 class PolicyError(ProwessError):
     """A grant or profile cannot be used; `place` says where."""
+
+    def __init__(self, place: str, what: str, remedy: str) -> None:
+        super().__init__(f"{place}: {what}", remedy)
+        self.place = place
+
+
+class SecretError(ProwessError):
+    """A secret cannot be kept, or its home cannot be read; `place` is the name or the file, never a value."""
 
     def __init__(self, place: str, what: str, remedy: str) -> None:
         super().__init__(f"{place}: {what}", remedy)

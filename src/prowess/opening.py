@@ -1,6 +1,7 @@
 """`prowess.open()`: from a URL and a prowess.toml to an engine."""
 
 import os
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ from prowess.engine.engine import Engine
 from prowess.engine.options import EngineOptions
 from prowess.journal import Clock
 from prowess.options import DiscoveryOptions
+from prowess.secrets.environment import with_secrets
 from prowess.sources.configured import configured_sources, definitions, owner
 from prowess.sources.source import Source
 from prowess.store.opening import open_database
@@ -43,20 +45,22 @@ def open(
     store: a path or `postgresql://...`; without it PROWESS_STORE, then prowess.toml, decide.
     config: the path of prowess.toml; without it PROWESS_CONFIG, then the nearest one here or above.
     sources: what is read at a sync, instead of what prowess.toml configures.
-    environment: where secrets and PROWESS_... are looked up; without it, os.environ.
+    environment: where secrets and PROWESS_... are looked up; without it, os.environ, the `.env` that
+        prowess.toml names, and what `prowess secret set` keeps.
     clock: gives the time, with its zone.
     embedder: turns texts into rows of numbers; kept under `embedding_model_id`, or the function's name.
     tracer: opens a span around each offer, search and call; see `prowess.otel.SpanTracer`.
     discovery: keys of [discovery], such as tier1_top_k=3; they win over prowess.toml.
     """
-    environment = os.environ if environment is None else environment
-    file = Path(config) if config else configuration.find(environment, Path.cwd())
+    process = os.environ if environment is None else environment
+    file = Path(config) if config else configuration.find(process, Path.cwd())
     settings = configuration.load(file, Path.cwd())
+    environment = with_secrets(settings, process) if environment is None else environment
     url = store or environment.get("PROWESS_STORE") or settings.config.store
     options = options_of(settings, environment, discovery, embedder)
     options = replace(options, tracer=tracer) if tracer else options
     if sources is None:
-        sources = configured_sources(settings, {**environment, "PROWESS_STORE": url})
+        sources = configured_sources(settings, ChainMap({"PROWESS_STORE": url}, environment))  # type: ignore[arg-type]
         options = owned(options, settings, sources)
     return Engine(open_database(url, settings.root), sources, clock, environment, options)
 

@@ -105,6 +105,7 @@ EXTRAS = {
         "cli/serve.py",
     ),
     "otel": ("otel/",),
+    "secrets": ("secrets/os_keyring.py", "secrets/env_file.py"),
     "web": ("web/", "cli/serve.py"),
     "postgres": ("store/postgres.py",),
     "tokens": ("token_counts.py",),

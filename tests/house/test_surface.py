@@ -23,9 +23,9 @@ EXPORTED = """
 ApprovalAnswer ApprovalNeeded BackupError CallFailed CallOptions CallResult Capability CardOptions
 ConfigError Decision Denied Detail DiscoveryOptions Draft EncoderUnavailable Engine EvolutionError Hit
 InvalidArguments JournalBroken JournalEntry LearningError LeftOut Message MissingExtra NotFound Offer
-Outcome Outdated PolicyError Problem Provider ProwessError Refused RemoteError Scores SearchOptions Source
-SourceEntry SourceError SourceReading StoreBusy StoreError SyncReport TokenCounts ToolCall ToolFormat
-ToolRanker Trace Turn event_handler open rank tool tool_format
+Outcome Outdated PolicyError Problem Provider ProwessError Refused RemoteError Scores SearchOptions
+SecretError Source SourceEntry SourceError SourceReading StoreBusy StoreError SyncReport TokenCounts ToolCall
+ToolFormat ToolRanker Trace Turn event_handler open rank tool tool_format
 """
 ENGINE = """
 acall acall_many agents approvals call call_many calls cards catalogue check close conversation decide

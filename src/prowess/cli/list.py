@@ -1,5 +1,7 @@
 """`prowess list`"""
 
+from collections.abc import Collection
+
 import click
 
 from prowess.cli.session import connected, emit, json_option, say, table
@@ -7,6 +9,7 @@ from prowess.operations.backend import Backend
 from prowess.operations.catalogue import CapabilitiesQuery, ProvidersQuery, list_capabilities, list_providers
 from prowess.operations.operation import NO_PARAMS
 from prowess.operations.quarantine import list_held
+from prowess.operations.secrets import list_secrets
 from prowess.operations.values import CapabilityShown
 from prowess.types import Capability
 
@@ -28,13 +31,25 @@ def command(
     with connected(existing=True) as backend:
         found = tuple(backend.pages(list_capabilities, asked))
         nothing = "" if found or as_json else why_nothing(backend, agent or "")
+        blocked = [] if as_json or agent else missing_secrets(backend, found)
     if as_json:
         emit([as_data(c) for c in found])
     elif found:
         rows = [(c.id, c.provider, "yes" if c.available else c.unavailable[0], c.description) for c in found]
         table(("ID", "PROVIDER", "AVAILABLE", "DESCRIPTION"), rows)
+        for line in blocked:
+            say(line)
     else:
         say(nothing)
+
+
+def missing_secrets(backend: Backend, shown: Collection[CapabilityShown]) -> list[str]:
+    """What is missing, of what is shown, and the command that sets it."""
+    if all(c.available for c in shown):
+        return []
+    needed = {name for c in shown for name in c.required_secrets}
+    statuses = backend.call(list_secrets, NO_PARAMS)
+    return [str(one.problem) for one in statuses if one.is_missing and one.name in needed]
 
 
 def why_nothing(backend: Backend, agent: str) -> str:

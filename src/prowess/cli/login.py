@@ -11,6 +11,7 @@ import click
 from prowess import config as configuration
 from prowess.cli.session import config_file, say
 from prowess.errors import ConfigError, MissingExtra, NotFound
+from prowess.secrets.environment import with_secrets
 from prowess.sources.configured import configured_sources
 from prowess.sources.mcp.source import McpSource
 
@@ -40,7 +41,8 @@ def command(
 
 def _source(name: str) -> McpSource:
     settings = configuration.load(config_file(), Path.cwd())
-    servers = {s.name: s for s in configured_sources(settings, os.environ) if isinstance(s, McpSource)}
+    environment = with_secrets(settings, os.environ)
+    servers = {s.name: s for s in configured_sources(settings, environment) if isinstance(s, McpSource)}
     if name not in servers:
         raise NotFound("MCP server", name, list(servers), "see: prowess sources")
     return servers[name]

@@ -37,6 +37,7 @@ COMMANDS = {
     "serve": "Servers: everything behind one door.",
     "access-token": "What people present to the dashboard and the API.",
     "login": "Log in at an MCP server that wants OAuth.",
+    "secret": "Tokens and keys that servers need, and where they are kept.",
     "provider": "Switch providers on and off.",
     "import": "Take over the MCP servers of another client's configuration.",
     "log": "What happened, and whether the record is intact.",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import click
 
 from prowess.cli.session import emit, json_option, opened, say, table
+from prowess.engine.needed_secrets import secret_statuses
 
 
 @click.command()
@@ -16,6 +17,11 @@ def command(as_json: bool) -> None:
         count = Counter(c.source for c in engine.catalogue.list())
         problems = Counter(p.source for p in engine.catalogue.problems())
         down = {p.source: p.down for p in engine.providers.list() if p.down}
+        secrets = secret_statuses(
+            engine.catalogue.view().capabilities.values(), engine.sources, engine.internals.environment
+        )
+        missing = {s.name: [one.name for one in secrets if one.is_missing and s.name in one.sources]
+                   for s in engine.sources}  # fmt: skip
         rows = [
             {
                 "name": source.name,
@@ -23,6 +29,7 @@ def command(as_json: bool) -> None:
                 "capabilities": count[source.name],
                 "problems": problems[source.name],
                 "down": down.get(source.name, ""),
+                "missing_secrets": missing[source.name],
             }
             for source in engine.sources
         ]
@@ -37,4 +44,8 @@ def command(as_json: bool) -> None:
 
 
 def _state(row: Mapping[str, object]) -> str:
+    missing = row["missing_secrets"]
+    if isinstance(missing, list) and missing:
+        run = f"needs {', '.join(missing)}; run: prowess secret set {missing[0]}"
+        return f"{row['down']}; {run}" if row["down"] else run
     return str(row["down"] or ("see: prowess doctor" if row["problems"] else "ok"))

@@ -7,6 +7,7 @@ from prowess.calling.intents import Intent
 from prowess.catalogue import findings as flagged
 from prowess.catalogue.catalogue import Catalogue
 from prowess.catalogue.claims import collisions
+from prowess.engine.needed_secrets import blocking, missing_programs, secret_statuses
 from prowess.errors import JournalBroken
 from prowess.journal import Journal
 from prowess.policy.policy import Policy
@@ -28,7 +29,14 @@ def everything(inner: "Internals", cut: Iterable[Intent], evolution: Problems) -
     found = stored(inner.catalogue, inner.journal, world, inner.database)
     if world.view.capabilities:
         found += searchable(inner.search(world), inner.parts.searching.index)
-    return (*found, *ruled(inner.policy, world), *cut_off(cut), *evolution)
+    return (*found, *unusable(inner, world), *ruled(inner.policy, world), *cut_off(cut), *evolution)
+
+
+def unusable(inner: "Internals", world: World) -> Problems:
+    """What is there and cannot be used: for want of a secret, or of a program."""
+    capabilities, environment = world.view.capabilities.values(), inner.environment
+    statuses = secret_statuses(capabilities, inner.sources.current, environment)
+    return (*blocking(environment, statuses), *missing_programs(capabilities))
 
 
 def stored(catalogue: Catalogue, journal: Journal, world: World, database: Database) -> Problems:

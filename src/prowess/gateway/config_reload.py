@@ -32,6 +32,11 @@ class Reloading:
     file: Path
     environment: Mapping[str, str]
 
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """What is watched: the file, and where secrets are kept."""
+        return (self.file, *getattr(self.environment, "paths", ()))
+
     def read(self) -> Configured | None:
         """What the file says now; nothing, with a word, where it cannot be used."""
         try:

@@ -10,6 +10,7 @@ from prowess.engine.engine import Engine
 from prowess.gateway.config_reload import Reloading
 from prowess.gateway.gateway import Gateway
 from prowess.opening import now, options_of, owned
+from prowess.secrets.environment import with_secrets
 from prowess.sources.configured import configured_sources
 from prowess.store.database import Database
 from prowess.store.opening import driver
@@ -22,6 +23,7 @@ PATIENCE = 5.0
 def opened(file: Path | None, store: str | None, environment: Mapping[str, str]) -> Iterator[Gateway]:
     settings = configuration.load(file, Path.cwd())
     url = store or environment.get("PROWESS_STORE") or settings.config.store
+    environment = with_secrets(settings, environment)
     sources = configured_sources(settings, environment)
     upstreams = Upstreams(sources, settings.config.calls)
     # No call of a client waits for the disk; what was written survives the end of this process.

@@ -229,7 +229,7 @@ class Following:
 
     async def _watch_configuration(self, reloading: Reloading, portal: BlockingPortal, stop: Event) -> None:
         reload = partial(self._reload, reloading)
-        look = partial(watch, [reloading.file], partial(_tell, portal, reload), stop)
+        look = partial(watch, reloading.paths, partial(_tell, portal, reload), stop)
         try:
             await to_thread.run_sync(look, abandon_on_cancel=True)
         except OSError as error:
@@ -244,7 +244,7 @@ class Following:
         self._engine.internals.sources.configure(self._upstreams.sources, now.definitions, now.trust)
         after = {source.name for source in now.sources}
         logger.warning(
-            "prowess.toml changed: sources added: %s; removed: %s",
+            "prowess.toml or a secret changed: sources added: %s; removed: %s",
             ", ".join(sorted(after - before)) or "none",
             ", ".join(sorted(before - after - {LEARNT})) or "none",
         )

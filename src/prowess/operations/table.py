@@ -12,11 +12,13 @@ from prowess.operations import (
     lint,
     policy,
     quarantine,
+    secrets,
     turns,
 )
 from prowess.operations.operation import declared_in
 
 RESOURCES = (
-    catalogue, lint, turns, calls, agents, policy, approvals, quarantine, cards, evolution, learning, journal,
+    catalogue, lint, turns, calls, agents, policy, approvals, quarantine, secrets, cards, evolution,
+    learning, journal,
 )  # fmt: skip
 OPERATIONS = tuple(operation for resource in RESOURCES for operation in declared_in(resource))

@@ -32,8 +32,9 @@ from prowess.calling.mcp.progress import Report, Reports
 from prowess.calling.mcp.questions import CallSlot, ElicitationClient, Questions
 from prowess.config import CallsConfig
 from prowess.errors import SourceError
+from prowess.sources.mcp.address import Address
 from prowess.sources.mcp.connection import Party
-from prowess.sources.mcp.diagnostics import Conduct
+from prowess.sources.mcp.diagnostics import SECONDS_BETWEEN, Conduct
 from prowess.sources.mcp.failure import explained
 from prowess.sources.mcp.listing import Listing, fill
 from prowess.sources.mcp.login import party_of
@@ -70,6 +71,10 @@ class ConnectionAttempt:
     client: Client | None = None
     failure: SourceError | None = None
     not_before: float = 0.0
+    address: Address | None = None
+    """Where it leads, with the values of that moment; of an attempt to come, where the last one led."""
+    calls: int = 0
+    """How many wait for an answer over it."""
 
     @property
     def stands(self) -> bool:
@@ -153,6 +158,7 @@ class Upstream:
 
     async def _guarded(self, attempt: ConnectionAttempt, ask: Callable[[Client], Awaitable[Any]]) -> Any:
         assert attempt.client is not None
+        attempt.calls += 1
         try:
             return await ask(attempt.client)
         except MCPError as error:
@@ -165,16 +171,24 @@ class Upstream:
             raise self._error(_told(error), _places_to_go(error)) from error
         except (ValidationError, RuntimeError) as error:
             raise self._error("the server's answer does not follow the protocol", "") from error
+        finally:
+            attempt.calls -= 1
 
     async def _connected(self) -> ConnectionAttempt:
         attempt = self._attempt
+        if attempt.stands and attempt.address != self._address():
+            # A secret was set or changed: the server gets it at its start, once nobody waits for it.
+            while attempt.calls and attempt.stands:
+                await anyio.sleep(SECONDS_BETWEEN)
+            attempt.over.set()
+            self._changed(self.source.name)
         if attempt.settled.is_set() and not attempt.stands:
             attempt.over.set()
             while self._attempt is attempt:
                 await anyio.sleep(0.005)
             attempt = self._attempt
         wait = attempt.not_before - time.monotonic()
-        if not attempt.wanted.is_set() and wait > 0:
+        if not attempt.wanted.is_set() and wait > 0 and attempt.address == self._address():
             raise self._failed(attempt, f"it is tried again in {math.ceil(wait)} s")
         attempt.wanted.set()
         await attempt.settled.wait()
@@ -217,15 +231,24 @@ class Upstream:
                 wait = min(LONGEST_WAIT, 2.0 ** (self._crashes - MOST_CRASHES - 1))
                 failure = self._error("the server stopped again and again", "look at its own log")
             attempt.failure = failure
-            self._attempt = ConnectionAttempt(failure=failure, not_before=time.monotonic() + wait)
+            self._attempt = ConnectionAttempt(
+                failure=failure, not_before=time.monotonic() + wait, address=attempt.address
+            )
             attempt.settled.set()
+
+    def _address(self) -> Address | None:
+        """Where the server is now; nothing while a value that it needs is missing."""
+        try:
+            return self.source.address.resolve(self.source.environment)
+        except SourceError:
+            return None
 
     async def _held(self, attempt: ConnectionAttempt) -> SourceError | None:
         """Hold a connection until it is over; returns why it could not be had."""
-        address = self.source.address
+        address, attempt.address = self.source.address, None
         try:
             party = party_of(self.source.name, address, self.source.environment)
-            address = address.resolve(self.source.environment)
+            address = attempt.address = address.resolve(self.source.environment)
             attempt.party = replace(party, answer=self._questions.answer, heard=self._heard)
             with anyio.CancelScope(deadline=anyio.current_time() + self.source.timeout) as start:
                 async with (

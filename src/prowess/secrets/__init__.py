@@ -1,0 +1,1 @@
+"""Where the secrets of servers and capabilities live, and how they are looked up."""

@@ -36,7 +36,9 @@ SAID: dict[str, JsonObject] = {
     "why": {"agent": "ada", "id": "tool:read"},
     "evolution.difference": {"before": 1, "after": 1},
 }
-READS = [one for one in OPERATIONS if not one.writes]
+RECORDED = "agent.discover"
+"""Answers as a read does, and is written down: whoever asks twice reads two searches."""
+READS = [one for one in OPERATIONS if not one.writes and one.id != RECORDED]
 
 
 @pytest.fixture
@@ -96,6 +98,16 @@ def test_what_can_be_asked_is_answered_the_same_beside_the_store_and_over_a_serv
     assert len(here) > 40
     assert {id: (found, there[id]) for id, found in here.items() if found != there[id]} == {}
     assert [id for id, found in here.items() if isinstance(found, int)] == [], "each has an answer here"
+
+
+def test_a_search_is_answered_the_same_over_a_server_as_beside_the_store_and_each_is_a_search_of_its_own(
+    engine: Engine, local: Local, remote: Remote
+) -> None:
+    one = next(one for one in OPERATIONS if one.id == RECORDED)
+    here, there = (outcome(backend, engine, one) for backend in (local, remote))
+    assert isinstance(here, dict) and isinstance(there, dict)
+    assert here.pop("search") != there.pop("search")
+    assert here == there
 
 
 def test_every_write_has_an_address_that_a_client_reaches(remote: Remote) -> None:

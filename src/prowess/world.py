@@ -77,7 +77,8 @@ class SourceSet:
 
     def trust_of(self, source: Source) -> Trust:
         """What is read from this machine is trusted; what others serve is pinned, unless told otherwise."""
-        usual: Trust = "pinned" if source.kind in SERVED else "full"
+        is_of_others = source.kind in SERVED or getattr(source, "of_others", False)
+        usual: Trust = "pinned" if is_of_others else "full"
         return self.trust.get(source.name, usual)
 
     def trusts(self, name: str) -> bool:

@@ -19,6 +19,7 @@ from prowess.calling.call_end import (
 from prowess.calling.caller import Caller
 from prowess.calling.error_redaction import fault_without_values
 from prowess.calling.resource_lookup import NoPlace, placed
+from prowess.calling.skill_files import FILE, file_of_skill
 from prowess.calling.use import UseCheck
 from prowess.calling.wording import EFFECTS, READ, REJECTED, callable_here, clean_schema, unknown
 from prowess.catalogue.view import View
@@ -42,6 +43,8 @@ class Finder:
         """The capability and its arguments, if there is one, it may be called so, and they fit."""
         visible = world.visible(caller.agent, caller.authenticated)
         capability = named(request.name, visible)
+        if capability is None and (inside := file_of_skill(request.name, visible)):
+            capability, request = inside[0], replace(request, arguments={FILE: inside[1]})
         if capability is None:
             return self._not_there(request, caller, world, visible)
         if refusal := self._barred(request, capability):

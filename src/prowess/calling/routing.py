@@ -11,6 +11,7 @@ from prowess.calling.arguments import DetailCache
 from prowess.calling.client import Client
 from prowess.calling.python import call_function
 from prowess.calling.results import Answer, said
+from prowess.calling.skill_files import FILE, SkillFile, files_named, read_skill_file
 from prowess.calling.wording import TEXT_KINDS, clean
 from prowess.errors import SourceError
 from prowess.guard.clean import clean_detail
@@ -46,6 +47,8 @@ class Routes:
     async def go(self, capability: Capability, arguments: Arguments, client: Client) -> Answer:
         """Carry out a call that was allowed. Raises `SourceError` or `CallFailed` when it cannot be done."""
         if capability.kind in TEXT_KINDS:
+            if path := arguments.get(FILE):
+                return (await self.file(capability, str(path))).answer
             return said(await self.text(capability))
         match capability.source_ref.kind:
             case "mcp":
@@ -60,7 +63,11 @@ class Routes:
 
     def _text(self, capability: Capability) -> str:
         content = clean_detail(capability.kind, self.details.of(capability)).content
-        return content or clean(capability.description)
+        return (content or clean(capability.description)) + files_named(capability)
+
+    async def file(self, capability: Capability, path: str) -> SkillFile:
+        """One of the files that lie beside a skill."""
+        return await to_thread.run_sync(read_skill_file, capability, path)
 
     async def _over_mcp(self, capability: Capability, arguments: Arguments, client: Client) -> Answer:
         if capability.kind == "prompt":

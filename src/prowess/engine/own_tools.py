@@ -12,6 +12,7 @@ from prowess.calling.call_end import CallRequest
 from prowess.calling.caller import Caller
 from prowess.calling.results import REFERENCE, data, read_on, said
 from prowess.calling.service import OwnTool
+from prowess.calling.wording import TEXT_KINDS
 from prowess.engine.search import options
 from prowess.engine.turn_log import record_search
 from prowess.errors import CallFailed
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from prowess.engine.internals import Internals
 
 READ_REFERENCE = "read_reference"
+TEXTS = tuple(f"{kind}:" for kind in TEXT_KINDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,8 @@ def own_tools(inner: "Internals") -> dict[str, OwnTool]:
         given = as_arguments(request.arguments) or {}
         reference, offset = _text(given, "reference"), given.get("offset")
         start = offset if isinstance(offset, int) else 0
+        if reference.startswith(TEXTS):
+            return inner.calling.call(CallRequest(name=reference, offer=request.offer), caller)
         piece = (
             inner.calling.read(caller.agent, reference, start) if reference.startswith(REFERENCE) else None
         )

@@ -12,6 +12,7 @@ from prowess.calling.calls import Execute
 from prowess.calling.client import Client
 from prowess.calling.finding import named
 from prowess.calling.results import REFERENCE, Answer, data, failed, first_text, read_on, said
+from prowess.calling.skill_files import FILE
 from prowess.calling.wording import EFFECTS, NO_SUCH, READ, REJECTED, TEXT_KINDS, Way, unknown
 from prowess.catalogue.view import View
 from prowess.engine.engine import Engine
@@ -19,7 +20,7 @@ from prowess.engine.turn_log import record_search
 from prowess.errors import NotFound, ProwessError, SourceError
 from prowess.gateway.descriptions import HITS, described, found, is_rejected, listed
 from prowess.gateway.gateway import Gateway
-from prowess.gateway.resources import MARKDOWN, prompt_names, resource_named
+from prowess.gateway.resources import MARKDOWN, prompt_names, resource_named, skill_file_at
 from prowess.gateway.tools import META_NAMES
 from prowess.types import Capability
 
@@ -111,6 +112,8 @@ class MetaTools:
     # --- resources and prompts -----------------------------------------------------------------
 
     async def resource(self, uri: str, client: Client) -> dict[str, Any]:
+        if inside := await to_thread.run_sync(self._skill_file_at, uri, client.caller):
+            return await self._skill_file(*inside, uri, client)
         capability = await to_thread.run_sync(self._resource_named, uri, client.caller)
         # What is not there, or not for this caller, is refused and remembered like everything else.
         id = capability.id if capability else ""
@@ -125,6 +128,17 @@ class MetaTools:
         return await self._used(
             CallRequest(name=id, arguments={"uri": uri}, way="resource"), client, do, _no("resource", uri)
         )
+
+    async def _skill_file(self, skill: Capability, path: str, uri: str, client: Client) -> dict[str, Any]:
+        async def do(capability: Capability, arguments: Given) -> Answer:
+            file = await self._gateway.routes.file(capability, path)
+            return {"contents": [file.resource(uri)]}
+
+        request = CallRequest(name=skill.id, arguments={FILE: path}, way="resource")
+        return await self._used(request, client, do, _no("resource", uri))
+
+    def _skill_file_at(self, uri: str, caller: Caller) -> tuple[Capability, str] | None:
+        return skill_file_at(self._visible(caller), uri)
 
     def _resource_named(self, uri: str, caller: Caller) -> Capability | None:
         return resource_named(self._engine.catalogue.view(), self._visible(caller), uri)

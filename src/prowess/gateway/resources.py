@@ -7,6 +7,7 @@ from urllib.parse import quote, unquote
 from mcp_types import Prompt, PromptArgument, Resource, ResourceTemplate
 
 from prowess.calling.resource_lookup import has_own_uri, resource_at
+from prowess.calling.skill_files import file_of_skill, files_of, mime_type_of
 from prowess.calling.wording import TEXT_KINDS, clean
 from prowess.catalogue.view import View
 from prowess.engine.engine import Engine
@@ -45,7 +46,29 @@ def resources(engine: Engine, visible: View) -> list[Resource]:
         )
         for uri, capability in _by_uri(engine.catalogue.view(), visible).items()
         if not is_rejected(engine, capability)
+    ] + _files(visible)
+
+
+def _files(visible: View) -> list[Resource]:
+    """What lies beside skills."""
+    return [
+        Resource(
+            uri=f"{own_uri(skill)}/{quote(path)}",
+            name=f"{_named(skill)}/{path}",
+            description=clean(f"A file of the skill {skill.name}."),
+            mime_type=mime_type_of(path),
+            size=file["bytes"],
+        )
+        for skill in visible.capabilities.values()
+        if skill.kind == "skill"
+        for path, file in files_of(skill).items()
     ]
+
+
+def skill_file_at(visible: View, uri: str) -> tuple[Capability, str] | None:
+    """The skill and the path that a URI of ours means to somebody who sees this."""
+    kind, _, name = uri.removeprefix(OWN).partition("/")
+    return file_of_skill(f"{kind}:{unquote(name)}", visible) if uri.startswith(OWN) else None
 
 
 def templates(visible: View) -> list[ResourceTemplate]:

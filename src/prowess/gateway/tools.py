@@ -77,7 +77,10 @@ META = (
         description="Read a skill or card whole, a reference document, or the rest of a long result.",
         input_schema=_object(
             (),
-            reference={"type": "string", "description": "An id, a document's path, or result:..."},
+            reference={
+                "type": "string",
+                "description": "An id, skill:NAME/PATH, a document's path, or result:...",
+            },
             offset={"type": "integer", "minimum": 0},
         ),
         annotations=READING,

@@ -17,6 +17,7 @@ from prowess.sources.files.cards import CardFiles
 from prowess.sources.files.catalogues import CatalogueFiles
 from prowess.sources.files.manifests import Manifests, default_paths
 from prowess.sources.files.plugins import Plugins
+from prowess.sources.files.skill_places import SKILL_FOLDERS, usual_folders
 from prowess.sources.files.skills import SkillFolders
 from prowess.sources.mcp.source import McpSource
 from prowess.sources.openapi.source import OpenApiSource
@@ -30,7 +31,6 @@ from prowess.store.opening import open_database
 Environment = Mapping[str, str]
 Build = Callable[[SourceConfig, Settings, Environment], Source]
 
-SKILL_FOLDERS = (".prowess/skills", ".agents/skills", ".claude/skills")
 CARD_FOLDER = "docs/capabilities"
 WORKSPACE_CARDS = ".prowess/cards"
 
@@ -118,8 +118,13 @@ def _manifests(source: SourceConfig, settings: Settings, environment: Environmen
 
 
 def _skills(source: SourceConfig, settings: Settings, environment: Environment) -> Source:
+    usual = usual_folders(source.places, settings.root, Path(environment.get("HOME") or Path.home()))
     return SkillFolders(
-        name=source.name or "skills", paths=_folder(source, settings), faculties=_faculties(source)
+        name=source.name or "skills",
+        paths=(*(_folder(source, settings) if source.path or not source.places else ()), *usual),
+        faculties=_faculties(source),
+        optional=bool(source.places),
+        of_others="packages" in source.places,
     )
 
 

@@ -158,6 +158,11 @@ class Fields:
         strange = self._values.keys() - frozenset(known)
         return tuple(self._stranger(source, name, known) for name in self._written if name in strange)
 
+    def strangers(self, known: Iterable[str]) -> list[str]:
+        """The keys that are not among the known ones, as they are written."""
+        names = frozenset(known)
+        return [written for name, written in self._written.items() if name not in names]
+
     def _stranger(self, source: str, name: str, known: Iterable[str]) -> Problem:
         written = self._written[name]
         close = _as_written(nearest(name, known), written)

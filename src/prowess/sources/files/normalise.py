@@ -25,7 +25,7 @@ HARMLESS = frozenset({"skill", "card"})
 
 _CATEGORY = {"channel": "communication"}
 _KIND = re.compile(r"[a-z][a-z0-9_-]{0,31}\Z")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}\Z")
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}\Z")
 
 
 class Origin(NamedTuple):
@@ -102,7 +102,7 @@ def _metadata(fields: Fields) -> JsonObject:
 
 def secret_names(fields: Fields, name: str = "required_secrets") -> tuple[str, ...]:
     names = fields.labels(name)
-    if all(_VARIABLE.match(item) for item in names):
+    if all(VARIABLE.match(item) for item in names):
         return names
     # The item is not shown: somebody may have written the secret itself.
     raise fields.error(

@@ -33,6 +33,11 @@ def read_text(root: str, relative: str, limit: int = MEBIBYTE, links: bool = Tru
 
     Links are followed only to places inside the root, or not at all when `links` is false.
     """
+    return _decode(os.path.join(root, relative), read_bytes(root, relative, limit, links))
+
+
+def read_bytes(root: str, relative: str, limit: int = MEBIBYTE, links: bool = True) -> bytes:
+    """What a regular file holds, found as `read_text` finds it."""
     place = os.path.join(root, relative)
     try:
         descriptor = _open_inside(root, relative, links)
@@ -41,7 +46,7 @@ def read_text(root: str, relative: str, limit: int = MEBIBYTE, links: bool = Tru
     except ValueError as error:
         raise SourceError(place, "the path holds a null character", "correct the path") from error
     try:
-        return _decode(place, _read_bounded(place, descriptor, limit))
+        return _read_bounded(place, descriptor, limit)
     finally:
         os.close(descriptor)
 
@@ -178,7 +183,9 @@ class FoundFolder(NamedTuple):
 
 @dataclass(slots=True)
 class FolderSearch:
-    """A bounded walk for folders that hold certain files; what it finds is not entered further.
+    """A bounded walk for folders that hold certain files.
+
+    What it finds is entered further only where `nested` says which folders in it are its own.
 
     Folders behind symbolic links are reported and not followed, so a loop cannot trap the walk.
     """
@@ -189,6 +196,7 @@ class FolderSearch:
     depth: int
     most: int
     problems: list[Problem] = field(default_factory=list)
+    nested: frozenset[str] | None = None
 
     def folders(self) -> Iterator[FoundFolder]:
         """Raises `SourceError` when the root itself cannot be listed."""
@@ -198,6 +206,7 @@ class FolderSearch:
             raise unreadable(self.root, error) from error
         if found.files:
             yield found
+            below = [name for name in below if name not in (self.nested or ())]
         yield from self._below(below)
 
     def _below(self, names: list[str]) -> Iterator[FoundFolder]:
@@ -214,7 +223,8 @@ class FolderSearch:
             found, below = self._list_or_report(folder)
             if found.files:
                 yield found
-            elif depth < self.depth:
+                below = [name for name in below if name not in self.nested] if self.nested else []
+            if depth < self.depth:
                 waiting.extend((f"{folder}{os.sep}{name}", depth + 1) for name in reversed(below))
 
     def _list_or_report(self, folder: str) -> tuple[FoundFolder, list[str]]:

@@ -40,6 +40,8 @@ class UnitShape(NamedTuple):
     depth: int
     most: int
     missing_is_fine: bool = False
+    nested: frozenset[str] | None = None
+    """Of a unit in which others may lie: the folders that are its own; without it, none are looked for."""
 
 
 @dataclass(slots=True)
@@ -72,7 +74,7 @@ def find_folders(source: str, paths: Sequence[str], shape: UnitShape, now: float
         if shape.missing_is_fine and not os.path.lexists(root):
             continue
         search = FolderSearch(
-            source, root, frozenset(shape.names), shape.depth, shape.most, findings.problems
+            source, root, frozenset(shape.names), shape.depth, shape.most, findings.problems, shape.nested
         )
         try:
             findings.units.extend(_folder_units(search, shape.names, now))

@@ -31,6 +31,24 @@ class _Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     pass
 
 
+class LimitsConfig(_Section, frozen=True):
+    """`[source.limits]`: what a started server may use up; 0 is no limit."""
+
+    processes: Whole = 0
+    memory_mb: Whole = 0
+    files: Whole = 0
+
+
+class IsolationConfig(_Section, frozen=True):
+    """`[source.isolation]`: what a started server may reach."""
+
+    sandbox: Literal["none", "bubblewrap"] = "none"
+    home: Literal["user", "own"] = "user"
+    read: list[str] = []
+    write: list[str] = []
+    network: bool = True
+
+
 class SourceConfig(_Section, frozen=True):
     """One `[[source]]`: what kind it is, and where it finds what it reads."""
 
@@ -49,6 +67,8 @@ class SourceConfig(_Section, frozen=True):
     faculties: list[str] | None = None
     timeout: float = 30.0
     trust: Trust | None = None
+    isolation: IsolationConfig = IsolationConfig()
+    limits: LimitsConfig = LimitsConfig()
 
 
 class SecretsConfig(_Section, frozen=True):
@@ -326,6 +346,9 @@ def _section_at(where: str) -> type[_Section]:
     }
     if where.startswith("cards.profiles"):
         return CardProfileConfig
+    for name, section in (("isolation", IsolationConfig), ("limits", LimitsConfig)):
+        if re.fullmatch(rf"source\[(\d+|\.\.\.)\]\.{name}", where):
+            return section
     return sections.get(where.partition("[")[0], Config)
 
 

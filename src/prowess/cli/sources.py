@@ -5,8 +5,9 @@ from collections.abc import Mapping
 
 import click
 
-from prowess.cli.session import emit, json_option, opened, say, table
+from prowess.cli.session import emit, json_option, opened, printable, say, table
 from prowess.engine.needed_secrets import secret_statuses
+from prowess.sources.mcp.source import McpSource
 
 
 @click.command()
@@ -30,6 +31,7 @@ def command(as_json: bool) -> None:
                 "problems": problems[source.name],
                 "down": down.get(source.name, ""),
                 "missing_secrets": missing[source.name],
+                "reaches": source.reach if isinstance(source, McpSource) else "",
             }
             for source in engine.sources
         ]
@@ -39,6 +41,9 @@ def command(as_json: bool) -> None:
         headings = ("NAME", "TYPE", "CAPABILITIES", "PROBLEMS", "STATE")
         state = [(*[str(row[key]) for key in list(row)[:4]], _state(row)) for row in rows]
         table(headings, state)
+        for row in rows:
+            if row["reaches"]:
+                click.echo(f"{row['name']} reaches: {printable(str(row['reaches']))}")
     else:
         say("no sources; run: prowess init")
 

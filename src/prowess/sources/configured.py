@@ -19,6 +19,7 @@ from prowess.sources.files.manifests import Manifests, default_paths
 from prowess.sources.files.plugins import Plugins
 from prowess.sources.files.skill_places import SKILL_FOLDERS, usual_folders
 from prowess.sources.files.skills import SkillFolders
+from prowess.sources.mcp.isolation import Isolation, Limits
 from prowess.sources.mcp.source import McpSource
 from prowess.sources.openapi.source import OpenApiSource
 from prowess.sources.python.events import Events
@@ -33,6 +34,7 @@ Build = Callable[[SourceConfig, Settings, Environment], Source]
 
 CARD_FOLDER = "docs/capabilities"
 WORKSPACE_CARDS = ".prowess/cards"
+SERVER_HOMES = ".prowess/servers"
 
 
 def configured_sources(settings: Settings, environment: Environment) -> tuple[Source, ...]:
@@ -192,10 +194,36 @@ def _mcp(source: SourceConfig, settings: Settings, environment: Environment) -> 
         cwd=str(settings.path(source.cwd)) if source.cwd else "",
         url=source.url,
         headers=source.headers,
+        isolation=_isolation(source, settings, environment),
         faculties=("Tool",) if source.faculties is None else tuple(source.faculties),
         timeout=source.timeout,
         environment=environment,
     )
+
+
+def _isolation(source: SourceConfig, settings: Settings, environment: Environment) -> Isolation:
+    said, limits = source.isolation, source.limits
+    if (said.read or said.write or not said.network) and said.sandbox == "none":
+        what = f"source {source.name!r} names what it may reach, and nothing keeps it to that"
+        raise ConfigError(_place(settings), what, 'write sandbox = "bubblewrap", or leave them out')
+    is_own = said.home == "own" or said.sandbox != "none"
+    return Isolation(
+        sandbox=said.sandbox,
+        home=str(settings.path(SERVER_HOMES).absolute() / source.name) if is_own else "",
+        read=tuple(str(settings.path(path)) for path in said.read),
+        write=tuple(str(settings.path(path)) for path in said.write),
+        network=said.network,
+        hidden=_hidden(environment),
+        limits=Limits(processes=limits.processes, memory_mb=limits.memory_mb, files=limits.files),
+    )
+
+
+def _hidden(environment: Environment) -> tuple[str, ...]:
+    """Where secrets and logins are: nothing that a server needs."""
+    state = Path.home() / ".local" / "state" / "prowess"
+    kept = [path.parent for path in getattr(environment, "paths", ())[:1]]
+    chosen = environment.get("XDG_STATE_HOME", "")
+    return tuple(str(path) for path in (state, *([Path(chosen) / "prowess"] if chosen else []), *kept))
 
 
 def _openapi(source: SourceConfig, settings: Settings, environment: Environment) -> Source:

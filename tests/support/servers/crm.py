@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -52,9 +53,10 @@ def hungry(name: str, text: str) -> str:
         with socket.create_connection(("127.0.0.1", int(text)), 2):
             return "reached"
     if name == "use_memory":
-        return str(len(bytearray(int(text) * 2**20)))
+        return str(len(bytearray(int(text) * 2**20)) // 2**20)
     if name == "open_files":
-        return str(len([os.open("/dev/null", os.O_RDONLY) for _ in range(int(text))]))
+        with ExitStack() as opened:
+            return str(len([opened.enter_context(open("/dev/null")) for _ in range(int(text))]))
     if name == "fork":
         started = [subprocess.Popen(["sleep", "5"]) for _ in range(int(text))]
         return str(len(started))

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from prowess.errors import SourceError
+from prowess.sources.mcp.isolation import Isolation
 
 REFERENCE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}")
 
@@ -45,6 +46,8 @@ class Address:
     cwd: str = ""
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
+    isolation: Isolation = field(default_factory=Isolation)
+    """What a started server may reach."""
 
     @property
     def place(self) -> str:

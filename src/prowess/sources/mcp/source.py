@@ -15,6 +15,7 @@ from prowess.errors import ConfigError, MissingExtra, SourceError
 from prowess.sources.effort import fault_of_effort
 from prowess.sources.files.normalise import parameter_names
 from prowess.sources.mcp.address import Address
+from prowess.sources.mcp.isolation import Isolation
 from prowess.sources.names import (
     LONGEST_DESCRIPTION,
     LONGEST_NAME,
@@ -60,6 +61,7 @@ class McpSource:
     cwd: str = ""
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
+    isolation: Isolation = field(default_factory=Isolation)
     faculties: tuple[str, ...] = ("Tool",)
     timeout: float = 30.0
     max_items: int = 10_000
@@ -85,7 +87,13 @@ class McpSource:
             cwd=self.cwd,
             url=self.url,
             headers=self.headers,
+            isolation=self.isolation,
         )
+
+    @property
+    def reach(self) -> str:
+        """What the server may reach, for a person."""
+        return self.isolation.reach(tuple(self.env)) if self.command else f"called at {self.address.place}"
 
     def read(self, known: Known, progress: Progress = silent) -> SourceReading:
         progress(0, 1)

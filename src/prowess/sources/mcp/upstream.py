@@ -24,7 +24,6 @@ from anyio.abc import ByteReceiveStream, Process
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp import Client, MCPError
 from mcp.client.session import ClientRequestContext
-from mcp.client.stdio import get_default_environment
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 from mcp_types import (
@@ -42,6 +41,7 @@ from prowess.sources.mcp.address import Address
 from prowess.sources.mcp.connection import Party
 from prowess.sources.mcp.diagnostics import REMEMBERED_STDERR, SECONDS_BETWEEN, Conduct, Incoming, Sifted
 from prowess.sources.mcp.failure import cause
+from prowess.sources.mcp.isolation import start_of
 from prowess.sources.mcp.repair import Mending, read_message
 from prowess.sources.mcp.self_check import CHAINED, HEADER, NAME, REMEDY, VARIABLE
 
@@ -219,11 +219,14 @@ async def _started(address: Address, conduct: Conduct) -> AsyncGenerator["Transp
 
 
 async def _start(address: Address) -> Process:
-    environment = get_default_environment() | dict(address.env) | {VARIABLE: "1"}
+    path = address.env.get("PATH") or os.environ.get("PATH", "")
+    command = (_executable(address.command, path), *address.args)
+    env = {**address.env, VARIABLE: "1"}
+    start = start_of(command, env, address.cwd, address.isolation, address.command)
     return await anyio.open_process(
-        [_executable(address.command, environment), *address.args],
-        env=environment,
-        cwd=os.path.expanduser(address.cwd) or None,
+        start.command,
+        env=start.environment,
+        cwd=start.cwd,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -256,10 +259,10 @@ async def _leash(process: Process) -> AsyncGenerator[None]:
                 await leash.aclose()
 
 
-def _executable(command: str, environment: dict[str, str]) -> str:
+def _executable(command: str, path: str) -> str:
     command = os.path.expanduser(command)
     if sys.platform == "win32":  # There `npx` is a script that only its full name starts.
-        return which(command, path=environment.get("PATH")) or command
+        return which(command, path=path) or command
     return command
 
 

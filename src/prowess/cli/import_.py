@@ -7,7 +7,8 @@ import click
 from prowess import config as configuration
 from prowess.cli.init import first_config
 from prowess.cli.session import config_file, emit, json_option, say, writing
-from prowess.sources.imports.importers import add_sources, read_config
+from prowess.sources.imports.addition import add_sources
+from prowess.sources.imports.importers import read_config
 
 
 @click.command()

@@ -38,6 +38,8 @@ COMMANDS = {
     "access-token": "What people present to the dashboard and the API.",
     "login": "Log in at an MCP server that wants OAuth.",
     "provider": "Switch providers on and off.",
+    "connect": "Put prowess into an MCP client, in the place of its servers.",
+    "disconnect": "Take it out again, and give the client its servers back.",
     "import": "Take over the MCP servers of another client's configuration.",
     "log": "What happened, and whether the record is intact.",
     "backup": "Write the whole store into one file.",

@@ -11,7 +11,7 @@ from prowess.errors import SourceError
 from prowess.sources.imports.documents import Table
 from prowess.sources.imports.found import KeyPath, texts
 from prowess.sources.imports.redaction import Redaction
-from prowess.sources.mcp.self_check import answers_as_prowess, runs_prowess
+from prowess.sources.mcp.self_check import answers_as_prowess, is_address_of_prowess, runs_prowess
 
 ITSELF = "is prowess itself"
 
@@ -48,7 +48,7 @@ def imported_server(
     url = next((found for key in URLS if (found := _text(place, table, key))), "")
     if bool(command) == bool(url):
         raise SourceError(place, "has neither a command nor a url, or both", "give it one of the two")
-    if url and answers_as_prowess(url):
+    if url and (is_address_of_prowess(redaction.server, url) or answers_as_prowess(url)):
         raise SourceError(place, ITSELF, "nothing is to be done")
     env = _texts(place, table, "env") | _texts(place, table, "environment") | _env_of_command(place, table)
     _check_resolved(place, redaction, table)
@@ -70,8 +70,8 @@ def imported_server(
 URLS = ("url", "httpUrl", "serverUrl")
 
 
-def is_itself(table: object) -> bool:
-    """Whether an entry starts prowess, or leads to one that listens on this machine."""
+def is_itself(name: str, table: object) -> bool:
+    """Whether an entry starts prowess, or is one that prowess wrote for an address; nobody is asked."""
     if not isinstance(table, dict):
         return False
     try:
@@ -79,7 +79,7 @@ def is_itself(table: object) -> bool:
             return True
     except SourceError:
         return False
-    return any(answers_as_prowess(table[key]) for key in URLS if isinstance(table.get(key), str))
+    return any(is_address_of_prowess(name, table[key]) for key in URLS if isinstance(table.get(key), str))
 
 
 def _cwd(cwd: str, folder: str) -> str:

@@ -41,7 +41,16 @@ def read_config(path: str, workspace: str = "") -> Imported:
 
 
 def import_servers(path: str, text: str, workspace: str = "") -> Imported:
-    """The servers in a configuration of any of the known programs."""
+    """The servers in a configuration of any known program; raises where there is none to take over."""
+    found = take_over(path, text, workspace)
+    others = [error for error in found.skipped if error.what != ITSELF]
+    if not found.servers and others:
+        raise others[0]
+    return found
+
+
+def take_over(path: str, text: str, workspace: str = "") -> Imported:
+    """The servers in a configuration, and why some of them stay where they are."""
     own = folder_of(Path(path).expanduser(), Path.home())
     found = servers_in(path, parsed(path, text), own)
     servers: dict[str, ImportedServer] = {}
@@ -63,9 +72,6 @@ def import_servers(path: str, text: str, workspace: str = "") -> Imported:
         else:
             servers[name] = server
             notes.extend(_notes(server, group))
-    others = [error for error in skipped if error.what != ITSELF]
-    if not servers and others:
-        raise others[0]
     return Imported(tuple(servers.values()), tuple(skipped), tuple(itself), tuple(notes))
 
 

@@ -1,4 +1,4 @@
-"""What a person changes in a client's file while prowess is in it stays, and what was taken out comes back."""
+"""What a person changes in a client's file meanwhile stays, and what prowess took out of it comes back."""
 
 import json
 from pathlib import Path

@@ -1,13 +1,12 @@
 """Real files of twelve clients with prowess in them, and back: what is written, and that nothing is lost."""
 
-import json
 from pathlib import Path
 
 import pytest
 
-from prowess.clients.client import Client
+from prowess.clients.client import McpClient
 from prowess.clients.connection import ClientFile
-from prowess.clients.entry import LocalEntry, RemoteEntry
+from prowess.clients.entry import LocalEntry
 from prowess.clients.files import SettingsFile
 from prowess.clients.known import client_named
 from prowess.clients.plan import ConnectionPlan, planned
@@ -17,7 +16,7 @@ FILES = sorted((DATA / "clients").glob("*.*"))
 BEFORE = [file for file in FILES if ".connected" not in file.name]
 
 
-def client_of(file: Path) -> Client:
+def client_of(file: Path) -> McpClient:
     return client_named(file.name.partition(".")[0])
 
 
@@ -28,7 +27,7 @@ def settings(folder: Path, before: Path) -> SettingsFile:
     return SettingsFile(place)
 
 
-def plan(file: SettingsFile, client: Client, **more: str) -> ConnectionPlan:
+def plan(file: SettingsFile, client: McpClient, **more: str) -> ConnectionPlan:
     def entry(env: object) -> LocalEntry:
         assert isinstance(env, dict)
         return LocalEntry("/opt/prowess/bin/python", ("-P", "-m", "prowess", "serve", "mcp"), env)
@@ -36,7 +35,7 @@ def plan(file: SettingsFile, client: Client, **more: str) -> ConnectionPlan:
     return planned(client, file, "", entry, **more)
 
 
-def disconnect(file: SettingsFile, client: Client) -> tuple[str, ...]:
+def disconnect(file: SettingsFile, client: McpClient) -> tuple[str, ...]:
     now, kept = file.text(), file.kept_text()
     assert now is not None
     restored = ClientFile(client, str(file.path)).restored(now, kept)
@@ -53,7 +52,6 @@ def test_a_real_file_is_connected_as_recorded_and_given_back_byte_for_byte(
     made = plan(file, client, workspace="/home/ada/code/shop")
     made.write()
     recorded = before.with_suffix(f".connected{before.suffix}")
-    recorded.exists() or recorded.write_bytes(file.path.read_bytes())
     assert file.path.read_bytes() == recorded.read_bytes()
     assert file.kept.read_bytes() == before.read_bytes()
     again = plan(file, client, workspace="/home/ada/code/shop")

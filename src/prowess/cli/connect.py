@@ -12,7 +12,7 @@ import click
 from prowess import config as configuration
 from prowess.cli.init import begun, ignore_store
 from prowess.cli.session import config_file, say, writing
-from prowess.clients.client import Client, Surroundings
+from prowess.clients.client import McpClient, Surroundings
 from prowess.clients.difference import difference
 from prowess.clients.entry import Entry, LocalEntry, RemoteEntry, local_entry
 from prowess.clients.finding import SCOPES, file_to_connect
@@ -170,7 +170,7 @@ def write_whole(file: Path, text: str) -> None:
     os.replace(fresh, file)
 
 
-def _say_done(client: Client, plan: ConnectionPlan, address: str) -> None:
+def _say_done(client: McpClient, plan: ConnectionPlan, address: str) -> None:
     count = len(plan.imported.servers)
     say(f"{client.title} is connected: {count} servers in prowess.toml, one entry in {plan.file.path}")
     if plan.kept is not None:

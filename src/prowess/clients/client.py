@@ -39,7 +39,7 @@ class Surroundings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Client:
+class McpClient:
     """An MCP client, and the format of its file.
 
     name: as commands call it.

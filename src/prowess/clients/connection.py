@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from prowess.clients import json_edits, toml_edits
-from prowess.clients.client import Client, KeyPath
+from prowess.clients.client import McpClient, KeyPath
 from prowess.clients.entry import NAME
 from prowess.errors import ConfigError, SourceError
 from prowess.sources.imports.documents import parsed
@@ -41,7 +41,7 @@ class Restored:
 class ClientFile:
     """The format of one client's file; `place` is its name in messages, whose ending says JSON or TOML."""
 
-    client: Client
+    client: McpClient
     place: str
 
     def own_entries(self, text: str) -> tuple[KeyPath, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from prowess.clients.client import Client
+from prowess.clients.client import McpClient
 from prowess.errors import ConfigError
 
 NAME = "prowess"
@@ -24,7 +24,7 @@ class LocalEntry:
     args: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
 
-    def fields(self, client: Client) -> dict[str, Any]:
+    def fields(self, client: McpClient) -> dict[str, Any]:
         """The entry as a client writes it."""
         if client.command_in_one:
             written: dict[str, Any] = {"command": [self.command, *self.args]}
@@ -46,7 +46,7 @@ class RemoteEntry:
     url: str
     token: str = field(default="", repr=False)
 
-    def fields(self, client: Client) -> dict[str, Any]:
+    def fields(self, client: McpClient) -> dict[str, Any]:
         """The entry as a client writes it."""
         if client.remote is None:
             what = f"{client.title} starts its servers itself and takes no address"
@@ -77,6 +77,6 @@ def _with_type(extra: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str
     return {**first, **written, **extra}
 
 
-def _lenient(value: str, client: Client) -> str:
+def _lenient(value: str, client: McpClient) -> str:
     """A reference with an empty default, where one to nothing would keep every server from starting."""
     return _UNSET.sub(r"${\1:-}", value) if client.unset_is_fatal else value

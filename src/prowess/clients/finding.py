@@ -6,7 +6,7 @@ Above: the commands.
 from pathlib import Path
 from typing import get_args
 
-from prowess.clients.client import Client, Scope, Surroundings
+from prowess.clients.client import McpClient, Scope, Surroundings
 from prowess.clients.connection import ClientFile
 from prowess.clients.files import SettingsFile
 from prowess.errors import ConfigError
@@ -14,7 +14,7 @@ from prowess.errors import ConfigError
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 
-def file_to_connect(client: Client, here: Surroundings, named: str = "", scope: str = "") -> SettingsFile:
+def file_to_connect(client: McpClient, here: Surroundings, named: str = "", scope: str = "") -> SettingsFile:
     """The file that is named, or of the scope, or the first that exists; a person's own if none does."""
     if named:
         return SettingsFile(Path(named).expanduser().absolute())
@@ -22,7 +22,9 @@ def file_to_connect(client: Client, here: Surroundings, named: str = "", scope: 
     return next((file for file in usual if file.path.exists()), usual[0])
 
 
-def file_to_disconnect(client: Client, here: Surroundings, named: str = "", scope: str = "") -> SettingsFile:
+def file_to_disconnect(
+    client: McpClient, here: Surroundings, named: str = "", scope: str = ""
+) -> SettingsFile:
     """The same, but the one that prowess is in comes first."""
     if named:
         return SettingsFile(Path(named).expanduser().absolute())
@@ -31,13 +33,13 @@ def file_to_disconnect(client: Client, here: Surroundings, named: str = "", scop
     return next(connected, usual[0])
 
 
-def files_of(client: Client, here: Surroundings, scope: str = "") -> list[SettingsFile]:
+def files_of(client: McpClient, here: Surroundings, scope: str = "") -> list[SettingsFile]:
     """Every file it may have: a person's own first, then the project's."""
     scopes = [one for one in SCOPES if one == scope or (not scope and (one == "user" or client.project))]
     return [SettingsFile(client.file(one, here)) for one in scopes]
 
 
-def _holds_prowess(client: Client, file: SettingsFile) -> bool:
+def _holds_prowess(client: McpClient, file: SettingsFile) -> bool:
     try:
         return bool(ClientFile(client, str(file.path)).own_entries(file.text() or ""))
     except ConfigError:

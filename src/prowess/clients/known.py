@@ -1,9 +1,9 @@
 """The clients that prowess can be put into, and what is particular about the file of each.
 
-Above: the commands. Facts, no behaviour: what differs between clients is a field of `Client`.
+Above: the commands. Facts, no behaviour: what differs between clients is a field of `McpClient`.
 """
 
-from prowess.clients.client import Client
+from prowess.clients.client import McpClient
 from prowess.errors import NotFound
 
 _OFF = ("disabled", True)
@@ -12,7 +12,7 @@ _STDIO = {"type": "stdio"}
 _HTTP = {"type": "http"}
 
 CLIENTS = (
-    Client(
+    McpClient(
         name="claude-code",
         title="Claude Code",
         user=("~/.claude.json",),
@@ -23,20 +23,20 @@ CLIENTS = (
         unset_is_fatal=True,
         reload="start a new session",
     ),
-    Client(
+    McpClient(
         name="claude-desktop",
         title="Claude Desktop",
         user=("{programs}/Claude/claude_desktop_config.json",),
         remote=None,
     ),
-    Client(
+    McpClient(
         name="cursor",
         title="Cursor",
         user=("~/.cursor/mcp.json",),
         project=(".cursor/mcp.json",),
         reload="reload its window",
     ),
-    Client(
+    McpClient(
         name="vscode",
         title="VS Code",
         user=("{programs}/Code/User/mcp.json",),
@@ -46,7 +46,7 @@ CLIENTS = (
         remote=_HTTP,
         reload="start the server in its list of MCP servers",
     ),
-    Client(
+    McpClient(
         name="codex",
         title="Codex",
         user=("~/.codex/config.toml",),
@@ -57,7 +57,7 @@ CLIENTS = (
         headers="http_headers",
         reload="start a new session",
     ),
-    Client(
+    McpClient(
         name="gemini",
         title="Gemini CLI",
         user=("~/.gemini/settings.json",),
@@ -65,7 +65,7 @@ CLIENTS = (
         url="httpUrl",
         reload="start a new session",
     ),
-    Client(
+    McpClient(
         name="windsurf",
         title="Windsurf",
         user=("~/.codeium/windsurf/mcp_config.json",),
@@ -73,7 +73,7 @@ CLIENTS = (
         url="serverUrl",
         reload="refresh its MCP servers",
     ),
-    Client(
+    McpClient(
         name="zed",
         title="Zed",
         user=("{config}/zed/settings.json", "~/.config/zed/settings.json"),
@@ -82,7 +82,7 @@ CLIENTS = (
         switch=_NOT_ON,
         reload="nothing is to be done",
     ),
-    Client(
+    McpClient(
         name="opencode",
         title="opencode",
         user=("~/.config/opencode/opencode.json", "~/.config/opencode/opencode.jsonc"),
@@ -94,7 +94,7 @@ CLIENTS = (
         command_in_one=True,
         env="environment",
     ),
-    Client(
+    McpClient(
         name="cline",
         title="Cline",
         user=(
@@ -105,7 +105,7 @@ CLIENTS = (
         remote={"type": "streamableHttp"},
         reload="nothing is to be done",
     ),
-    Client(
+    McpClient(
         name="roo-code",
         title="Roo Code",
         user=("{programs}/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",),
@@ -114,7 +114,7 @@ CLIENTS = (
         remote={"type": "streamable-http"},
         reload="nothing is to be done",
     ),
-    Client(
+    McpClient(
         name="kiro",
         title="Kiro",
         user=("~/.kiro/settings/mcp.json",),
@@ -122,7 +122,7 @@ CLIENTS = (
         switch=_OFF,
         reload="nothing is to be done",
     ),
-    Client(
+    McpClient(
         name="copilot-cli",
         title="GitHub Copilot CLI",
         user=("~/.copilot/mcp-config.json",),
@@ -130,7 +130,7 @@ CLIENTS = (
         remote=_HTTP | {"tools": ["*"]},
         reload="start a new session",
     ),
-    Client(
+    McpClient(
         name="amazon-q",
         title="Amazon Q Developer",
         user=("~/.aws/amazonq/mcp.json",),
@@ -138,7 +138,7 @@ CLIENTS = (
         switch=_OFF,
         remote=_HTTP,
     ),
-    Client(
+    McpClient(
         name="qwen-code",
         title="Qwen Code",
         user=("~/.qwen/settings.json",),
@@ -146,7 +146,7 @@ CLIENTS = (
         url="httpUrl",
         reload="start a new session",
     ),
-    Client(
+    McpClient(
         name="lm-studio",
         title="LM Studio",
         user=("~/.lmstudio/mcp.json",),
@@ -156,7 +156,7 @@ CLIENTS = (
 NAMES = tuple(client.name for client in CLIENTS)
 
 
-def client_named(name: str) -> Client:
+def client_named(name: str) -> McpClient:
     """The client of a name; raises `NotFound`, which names the nearest one."""
     found = next((client for client in CLIENTS if client.name == name), None)
     if found is None:

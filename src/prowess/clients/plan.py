@@ -7,7 +7,7 @@ for what is in it.
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 
-from prowess.clients.client import Client
+from prowess.clients.client import McpClient
 from prowess.clients.connection import ClientFile
 from prowess.clients.entry import Entry
 from prowess.clients.files import SettingsFile
@@ -51,7 +51,7 @@ class ConnectionPlan:
 
 
 def planned(
-    client: Client,
+    client: McpClient,
     file: SettingsFile,
     config: str,
     make_entry: MakeEntry,

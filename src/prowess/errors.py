@@ -28,6 +28,7 @@ Each one says what happened, to what, and what to do next, and carries the data 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from prowess.installation import install_command
 from prowess.types import Decision, Ending, Problem
 
 
@@ -79,7 +80,7 @@ class MissingExtra(ProwessError):
     """An optional part is not installed; `extra` names it, and the remedy is the command."""
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs an optional part", f'run: pip install "prowess[{extra}]"')
+        super().__init__(f"{what} needs an optional part", f"run: {install_command(extra)}")
         self.extra = extra
 
 

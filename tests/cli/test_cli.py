@@ -178,13 +178,6 @@ def test_a_source_with_problems_is_not_ok(run: Run) -> None:
     assert "see: prowess doctor" in run("sources").stdout
 
 
-def test_an_entry_that_cannot_be_written_is_printed(run: Run) -> None:
-    Path(".mcp.json").write_text("{ broken")
-    result = run("serve", "mcp", "--install", "claude-code", "--write")
-    assert result.exit_code == 1 and "by hand" in result.stderr
-    assert "prowess" in json.loads(result.stdout)["mcpServers"]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [["sync", "--watch"], ["serve", "mcp", "--http", "127.0.0.1:0"]])
 def test_what_goes_on_until_ctrl_c_ends_with_it_and_without_failure(run: Run, words: list[str]) -> None:

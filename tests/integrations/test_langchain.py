@@ -218,5 +218,5 @@ def test_asynchronously_it_is_the_same(tmp_path: Path) -> None:
 def test_without_the_framework_the_file_says_which_extra_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "langchain.agents.middleware", None)
     monkeypatch.delitem(sys.modules, "prowess.integrations.langchain")
-    with pytest.raises(MissingExtra, match=r"prowess\[langchain\]"):
+    with pytest.raises(MissingExtra, match=r"pip install .*\[langchain\]"):
         importlib.import_module("prowess.integrations.langchain")

@@ -167,5 +167,5 @@ def test_a_run_that_waits_for_a_person_goes_on_in_another_process_with_the_same_
 def test_without_the_framework_the_file_says_which_extra_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "llama_index.core.objects", None)
     monkeypatch.delitem(sys.modules, "prowess.integrations.llama_index")
-    with pytest.raises(MissingExtra, match=r"prowess\[llama-index\]"):
+    with pytest.raises(MissingExtra, match=r"pip install .*\[llama-index\]"):
         importlib.import_module("prowess.integrations.llama_index")

@@ -196,5 +196,5 @@ def offers(engine: Engine) -> int:
 def test_without_the_framework_the_file_says_which_extra_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pydantic_ai", None)
     monkeypatch.delitem(sys.modules, "prowess.integrations.pydantic_ai")
-    with pytest.raises(MissingExtra, match=r"prowess\[pydantic-ai\]"):
+    with pytest.raises(MissingExtra, match=r"pip install .*\[pydantic-ai\]"):
         importlib.import_module("prowess.integrations.pydantic_ai")

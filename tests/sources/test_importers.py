@@ -9,13 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prowess.errors import ConfigError, SourceError
-from prowess.sources.imports.importers import (
-    Imported,
-    ImportedServer,
-    add_sources,
-    import_servers,
-    read_config,
-)
+from prowess.sources.imports.addition import add_sources
+from prowess.sources.imports.imported_server import ImportedServer
+from prowess.sources.imports.importers import Imported, import_servers, read_config
 
 SECRET = "S3cr3tValueThatMustNotLeak99"
 
@@ -72,13 +68,13 @@ def test_servers_of_the_user_and_of_every_project_are_found_once_each() -> None:
         ("files", "npx"),
         ("db", "db-server"),
         ("web", "https://w.example/mcp"),
-        ("db-2", "another-db"),
+        ("db-three", "another-db"),
     ]
 
 
 def test_json_with_comments_trailing_commas_and_inputs_is_understood() -> None:
-    (server,) = import_servers(".vscode/mcp.json", VS_CODE).servers
-    assert server.args == ("--root", ".", "http://not-a-comment.example")
+    (server,) = import_servers("/code/shop/.vscode/mcp.json", VS_CODE).servers
+    assert server.args == ("--root", "/code/shop", "http://not-a-comment.example")
     assert server.env == {"SEARCH_KEY": "${API_KEY}", "OTHER": "${OTHER_VARIABLE}"}
     assert set(server.variables) == {"API_KEY", "OTHER_VARIABLE"}
 
@@ -158,10 +154,24 @@ def test_a_secret_becomes_a_reference_wherever_it_stands(table: dict[str, object
     assert server.variables or "#" in str(table.get("url"))
 
 
-@given(st.text(min_size=1, max_size=60).filter(lambda value: value.strip("0123456789$")))
-def test_no_env_value_or_header_of_an_unknown_name_is_ever_kept(value: str) -> None:
-    server = imported({"command": "x", "env": {"SETTING": value}})
-    assert server.env["SETTING"].startswith("${") and server.env["SETTING"].endswith("}")
+NAMES_OF_SECRETS = (
+    "API_KEY",
+    "DB_PASSWORD",
+    "GITHUB_PAT",
+    "auth",
+    "SESSION_COOKIE",
+    "MY_PIN",
+    "DATABASE_DSN",
+)
+
+
+@given(
+    st.text(min_size=1, max_size=60).filter(lambda value: value.strip("0123456789$")),
+    st.sampled_from(NAMES_OF_SECRETS),
+)
+def test_no_env_value_under_the_name_of_a_secret_and_no_header_is_ever_kept(value: str, name: str) -> None:
+    server = imported({"command": "x", "env": {name: value}})
+    assert server.env[name].startswith("${") and server.env[name].endswith("}")
     server = imported({"url": "https://h.example", "headers": {"X-Setting": value}})
     assert "${" in server.headers["X-Setting"]
 
@@ -329,3 +339,115 @@ def test_whatever_a_configuration_holds_only_our_own_errors_come_out(servers: di
     names = [server.name for server in found.servers]
     assert len(names) == len(set(names))
     assert len(tomllib.loads(add_sources("", found.servers).text)["source"]) >= 1
+
+
+# --- a setup goes on working -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("MEMORY_FILE_PATH", "/home/ada/memory.json"),
+        ("LOG_FILE", "C:\\Logs\\server.log"),
+        ("DEFAULT_MINIMUM_TOKENS", "10000"),
+        ("AWS_REGION", "eu-central-1"),
+        ("OLLAMA_HOST", "http://127.0.0.1:11434"),
+        ("ALLOWED_HOSTS", "example.com,api.example.com"),
+        ("FEATURES", "read,write"),
+        ("PUPPETEER_LAUNCH_OPTIONS", '{"headless":true}'),
+        ("KEYBOARD_LAYOUT", "de"),
+        ("AUTHOR", "ann"),
+    ],
+)
+def test_an_environment_value_that_is_no_secret_is_kept(name: str, value: str) -> None:
+    server = imported({"command": "x", "env": {name: value}})
+    assert (server.env, server.variables) == ({name: value}, {})
+
+
+def test_a_secret_is_handed_on_beside_its_reference_and_shown_nowhere() -> None:
+    server = imported({"command": "x", "env": {"API_KEY": SECRET}, "args": ["--token", "short"]})
+    assert server.values == {"API_KEY": SECRET, "NOTES_TOKEN": "short"}
+    assert SECRET not in repr(server)
+
+
+def test_a_reference_of_the_program_is_handed_on_as_it_stands_there() -> None:
+    env = {"A_KEY": "${input:api-key}", "B_KEY": "Basic ${env:USER}:x", "C_KEY": "${TOKEN:-none}"}
+    server = imported({"command": "x", "env": env})
+    assert server.env["A_KEY"] == "${API_KEY}" and server.env["C_KEY"] == "${TOKEN}"
+    assert server.originals["API_KEY"] == "${input:api-key}"
+    assert server.originals["TOKEN"] == "${TOKEN:-none}"
+    assert server.originals["B_KEY"] == "Basic ${env:USER}:x"
+    assert server.values == {}
+
+
+FOLDERS = {
+    "/code/shop/.vscode/mcp.json": "servers",
+    "/code/shop/.cursor/mcp.json": "mcpServers",
+    "/code/shop/.mcp.json": "mcpServers",
+    "/code/shop/.kiro/settings/mcp.json": "mcpServers",
+}
+
+
+@pytest.mark.parametrize("file", FOLDERS)
+def test_a_workspace_variable_is_the_folder_of_the_file_and_the_server_starts_in_it(file: str) -> None:
+    table = {"command": "files", "args": ["${workspaceFolder}/docs", "${workspaceFolderBasename}"]}
+    found = import_servers(file, json.dumps({FOLDERS[file]: {"files": table}}))
+    assert found.servers[0].args == ("/code/shop/docs", "shop")
+    assert found.servers[0].cwd == "/code/shop"
+    assert found.notes == ("files is started in /code/shop",)
+
+
+def test_a_workspace_variable_of_a_persons_own_file_is_asked_for_and_nothing_is_guessed() -> None:
+    servers = {"files": {"command": "files", "args": ["${workspaceFolder}"]}, "other": {"command": "y"}}
+    text = json.dumps({"mcpServers": servers})
+    own = str(Path.home() / ".cursor" / "mcp.json")
+    (error,) = import_servers(own, text).skipped
+    assert "${workspaceFolder}, which only the client can resolve" in str(error)
+    assert error.remedy == "say which folder is meant: --workspace DIR"
+    assert import_servers(own, text, "/code/shop").servers[0].args == ("/code/shop",)
+
+
+@pytest.mark.parametrize("text", ["${command:pick}", "${config:x.y}", "{file:~/token}", "${file:/run/token}"])
+def test_what_only_the_client_can_resolve_is_said_and_not_taken_over(text: str) -> None:
+    servers = {"a": {"command": "a", "args": [text]}, "b": {"command": "b"}}
+    found = import_servers("mcp.json", json.dumps({"mcpServers": servers}))
+    assert [server.name for server in found.servers] == ["b"]
+    assert text in found.skipped[0].what and found.skipped[0].remedy
+
+
+def test_a_server_of_a_project_starts_there_and_one_of_many_projects_in_none() -> None:
+    same, own = {"command": "db"}, {"command": "python", "args": ["./server.py"]}
+    projects = {folder: {"mcpServers": {"db": same, "mine": own}} for folder in ("/one", "/two")}
+    found = import_servers("/home/ada/.claude.json", json.dumps({"projects": projects}))
+    assert [(server.name, server.cwd) for server in found.servers] == [
+        ("db", ""),
+        ("mine", "/one"),
+        ("mine-two", "/two"),
+    ]
+    assert "db is started in no project's folder: it was in /one and in /two" in found.notes
+
+
+def test_two_servers_that_differ_only_in_their_environment_are_two() -> None:
+    def memory(file: str) -> ImportedServer:
+        return imported({"command": "npx", "args": ["memory"], "env": {"MEMORY_FILE_PATH": file}}, "memory")
+
+    first = add_sources("", [memory("/a.json")], label="cursor")
+    second = add_sources(first.text, [memory("/b.json"), memory("/a.json")], label="codex")
+    assert (second.added, second.known) == (("memory-codex",), ("memory",))
+    assert [source["env"] for source in tomllib.loads(second.text)["source"]] == [
+        {"MEMORY_FILE_PATH": "/a.json"},
+        {"MEMORY_FILE_PATH": "/b.json"},
+    ]
+
+
+ZED = '{"context_servers": {"old": {"command": {"path": "x", "args": ["-a"], "env": {"PORT": "1"}}}}}'
+OPENCODE = '{"mcp": {"one": {"type": "local", "command": ["x", "-a"], "environment": {"PORT": "1"}}}}'
+OPENCODE_NOW = (
+    '{"mcp": {"servers": {"one": {"type": "local", "command": ["x", "-a"], "environment": {"PORT": "1"}}}}}'
+)
+
+
+@pytest.mark.parametrize("text", [ZED, OPENCODE, OPENCODE_NOW])
+def test_other_shapes_of_an_entry_are_understood(text: str) -> None:
+    (server,) = import_servers("settings.json", text).servers
+    assert (server.command, server.args, server.env) == ("x", ("-a",), {"PORT": "1"})

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import ConfigError
+from prowess.installation import install_command
 from prowess.sources.mcp.source import McpSource
 from prowess.sources.names import display_name
 from prowess.types import Draft, SourceReading
@@ -327,7 +328,7 @@ def test_without_the_sdk_the_server_is_down_and_the_remedy_is_the_exact_command(
         monkeypatch.delitem(sys.modules, module)
     reading = rogue("well").read({})
     assert "optional part" in reading.down
-    assert reading.problems[0].remedy == 'run: pip install "prowess[gateway]"'
+    assert reading.problems[0].remedy == f"run: {install_command('gateway')}"
 
 
 @pytest.mark.parametrize(

@@ -5,40 +5,63 @@ from pathlib import Path
 import click
 
 from prowess import config as configuration
-from prowess.cli.init import first_config
-from prowess.cli.session import config_file, emit, json_option, say, writing
-from prowess.sources.imports.importers import add_sources, read_config
+from prowess.cli.connect import surroundings, workspace_option, write_project
+from prowess.cli.init import begun
+from prowess.cli.session import config_file, emit, json_option, say
+from prowess.clients.finding import file_to_connect
+from prowess.clients.known import NAMES, client_named
+from prowess.sources.imports.addition import Addition, add_sources
+from prowess.sources.imports.importers import Imported, read_config
 
 
 @click.command()
-@click.argument("path", type=click.Path())
+@click.argument("origin", metavar="CLIENT|FILE")
+@workspace_option
 @click.option("--dry-run", is_flag=True, help="Say what would be added, and write nothing.")
 @json_option
-def command(path: str, dry_run: bool, as_json: bool) -> None:
+def command(origin: str, workspace: str, dry_run: bool, as_json: bool) -> None:
     """Take over the MCP servers of another client's configuration.
 
-    PATH is a file of Claude Desktop, Claude Code, Cursor, VS Code, Codex or Gemini. Each server in
-    it becomes a [[source]] in prowess.toml; secrets become environment references, never values.
+    CLIENT is one that `prowess connect` knows; FILE is a configuration file of any of them. Each server in it
+    becomes a [[source]] in prowess.toml; secrets become environment references, never values.
     """
-    imported = read_config(path)
+    path, label = _meant(origin)
+    imported = read_config(path, workspace and str(Path(workspace).resolve()))
     file = config_file() or Path.cwd() / configuration.FILE
-    text = file.read_text(encoding="utf-8") if file.exists() else first_config(file.parent)
-    addition = add_sources(text, imported.servers, file.name)
+    new = begun(file.parent) if not file.exists() else {}
+    text = new.get(file) or file.read_text(encoding="utf-8")
+    addition = add_sources(text, imported.servers, file.name, label)
     configuration.parse(addition.text, file.name)
     if addition.added and not dry_run:
-        with writing():
-            file.write_text(addition.text, encoding="utf-8")
-    variables = {name: place for server in imported.servers for name, place in server.variables.items()}
+        write_project(file, new, addition.text)
     if as_json:
-        emit({"file": str(file), "added": addition.added, "known": addition.known, "set": variables,
-              "skipped": [str(error) for error in imported.skipped]})  # fmt: skip
+        skipped = [str(error) for error in imported.skipped]
+        emit({"file": str(file), "added": addition.added, "known": addition.known, "skipped": skipped,
+              "notes": imported.notes, "set": _variables(imported)})  # fmt: skip
         return
-    for name in addition.added:
-        click.echo(name)
-    for error in imported.skipped:
-        say(f"skipped: {error}")
-    for name, place in variables.items():
-        say(f"set {name} in the environment (it was {place})")
+    _say(imported, addition)
     verb = "would be added" if dry_run else "added"
     say(f"{len(addition.added)} servers {verb} to {file.name}, {len(addition.known)} were there")
     say("next: prowess sync")
+
+
+def _variables(imported: Imported) -> dict[str, str]:
+    return {name: place for server in imported.servers for name, place in server.variables.items()}
+
+
+def _say(imported: Imported, addition: Addition) -> None:
+    for name in addition.added:
+        click.echo(name)
+    for note in imported.notes:
+        say(note)
+    for error in imported.skipped:
+        say(f"skipped: {error}")
+    for name, place in _variables(imported).items():
+        say(f"set {name} in the environment (it was {place})")
+
+
+def _meant(origin: str) -> tuple[str, str]:
+    """The file, and whose it is: a client's name, or a path."""
+    if origin in NAMES and not Path(origin).exists():
+        return str(file_to_connect(client_named(origin), surroundings()).path), origin
+    return origin, ""

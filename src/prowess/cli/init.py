@@ -49,6 +49,12 @@ def first_config(root: Path) -> str:
     return text + POLICY_SECTION
 
 
+def begun(root: Path) -> dict[Path, str]:
+    """The files of a new project that are not there yet."""
+    texts = {root / configuration.FILE: first_config(root), root / POLICY: owner_policy()}
+    return {file: text for file, text in texts.items() if not file.exists()}
+
+
 def write(file: Path, text: str) -> None:
     if file.exists():
         say(f"{file.name} is already here and stays as it is")

@@ -39,6 +39,8 @@ COMMANDS = {
     "login": "Log in at an MCP server that wants OAuth.",
     "secret": "Tokens and keys that servers need, and where they are kept.",
     "provider": "Switch providers on and off.",
+    "connect": "Put prowess into an MCP client, in the place of its servers.",
+    "disconnect": "Take it out again, and give the client its servers back.",
     "import": "Take over the MCP servers of another client's configuration.",
     "log": "What happened, and whether the record is intact.",
     "backup": "Write the whole store into one file.",

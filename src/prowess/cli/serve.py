@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 GATEWAY = "PROWESS_GATEWAY"
 """Set where a gateway started this process, which is refused below: it is answered nothing."""
-CLIENTS = ("claude-code", "claude-desktop", "codex", "cursor", "gemini", "vscode")
-
 
 host_option = click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
 port_option = click.option(
@@ -59,13 +57,8 @@ def command(ctx: click.Context, host: str, port: int, agent: str) -> None:
 @command.command()
 @click.option("--http", "bind", metavar="HOST:PORT", help="Serve over HTTP instead of standard input.")
 @click.option("--agent", default=DEFAULT_AGENT, show_default=True, help="Who the client is.")
-@click.option("--install", "client", type=click.Choice(CLIENTS), help="Print that client's entry for this.")
-@click.option("--write", is_flag=True, help="With --install: write it into the client's file, with a backup.")
-def mcp(bind: str | None, agent: str, client: str | None, write: bool) -> None:
-    """One MCP server in front of all the others."""
-    if client:
-        _install(client, agent, write)
-        return
+def mcp(bind: str | None, agent: str) -> None:
+    """One MCP server in front of all the others; `prowess connect CLIENT` has a client start it."""
     first = None
     if not bind and servable() and not os.environ.get(GATEWAY):
         first = FirstAnswers(claimed()).start()
@@ -178,22 +171,3 @@ def _serve(bind: str | None, agent: str, first: FirstAnswers | None) -> None:
             if not where.is_loopback:
                 say("every client needs a token: prowess agent add NAME --profile PROFILE")
             serve_http(gateway, where, agent)
-
-
-def _install(client: str, agent: str, write: bool) -> None:
-    from prowess.cli.session import config_file, say
-    from prowess.gateway.install import ConfigLocation, ServerEntry, place_of, printed, written
-
-    file = config_file()
-    entry = ServerEntry.here(sys.executable, str(file.resolve()) if file else "", agent)
-    place: ConfigLocation = place_of(client, Path.home(), Path.cwd(), sys.platform)
-    if not write:
-        click.echo(printed(entry, place))
-        say(f"put this into {place.file}, or add --write")
-        return
-    try:
-        backup = written(entry, place)
-    except ConfigError:
-        click.echo(printed(entry, place))  # what the person then puts in by hand
-        raise
-    say(f"wrote {place.file}" + (f"; the old one is {backup}" if backup else ""))

@@ -74,6 +74,12 @@ def is_plain(option: str, value: str) -> bool:
     return len(pairs) > 1 and all(is_plain(option, one) for one in pairs)
 
 
+def is_plain_setting(name: str, value: str) -> bool:
+    """Whether an environment variable cannot be a secret: by its name, and by the form of its value."""
+    option = "-".join(name.split("_"))
+    return is_plain(option, value) and not is_secret_option(option, value)
+
+
 def is_path(value: str) -> bool:
     return bool(_PATH.fullmatch(value))
 

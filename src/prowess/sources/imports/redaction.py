@@ -2,7 +2,8 @@
 
 Above: the importers. Below: text. A doubt is decided for the secret: what is kept is what is known to be
 harmless by its name, or cannot be a secret by its form. Values are compared while an import runs, so that
-two servers with different values for one name get two variables; none is ever returned.
+two servers with different values for one name get two variables. What a reference stands for is handed on
+beside it: the value, or the reference that the other program wrote for it.
 """
 
 import re
@@ -16,8 +17,10 @@ from prowess.sources.imports.harmless import (
     is_login_free,
     is_login_option,
     is_plain,
+    is_plain_setting,
     is_secret_option,
 )
+from prowess.sources.imports.placeholders import Placeholders, variable_name
 
 HARMLESS_WORDS = frozenset(
     {
@@ -58,16 +61,6 @@ _URL = re.compile(
 _PORT = re.compile(r"[^:]*(:\d*)?|\[[0-9A-Fa-f:.]*\](:\d*)?|.*\$\{.*")
 _ONE_REFERENCE = re.compile(r"(?P<scheme>(?:Bearer|Basic|Token|ApiKey) )?\$\{\w+\}")
 _SCHEME = re.compile(r"(?P<scheme>(?:Bearer|Basic|Token|ApiKey) )?(?P<value>.*)", re.DOTALL | re.I)
-_FOREIGN = re.compile(
-    r"\$\{env:(?P<env>\w+)\}|\$\{input:(?P<input>[^}]+)\}|\$\{(?P<name>\w+)(?::?-[^}]*)?\}|\$(?P<bare>[A-Z_][A-Z0-9_]*)\Z"
-)
-_EDITOR = {
-    "userHome": "${HOME}",
-    "workspaceFolder": ".",
-    "workspaceRoot": ".",
-    "pathSeparator": "/",
-    "/": "/",
-}
 
 
 @dataclass(slots=True)
@@ -76,7 +69,12 @@ class Redaction:
 
     server: str
     taken: dict[str, str] = field(default_factory=dict)
+    placeholders: Placeholders = field(default_factory=Placeholders)
     variables: dict[str, str] = field(default_factory=dict)
+    values: dict[str, str] = field(default_factory=dict, repr=False)
+    """What stood in the place of a variable."""
+    originals: dict[str, str] = field(default_factory=dict, repr=False)
+    """The other program's own reference to what a variable holds, as its file has it."""
 
     def environment(self, values: Mapping[str, str]) -> dict[str, str]:
         return {name: self._assigned(name, value, f"env {name}") for name, value in values.items()}
@@ -175,10 +173,22 @@ class Redaction:
         return self._valued(f"--{name}", value)
 
     def _assigned(self, name: str, value: str, where: str) -> str:
-        value = self._own(value, where)
-        if _harmless(name, value) or not value:
-            return value
-        return self._reference(name, value, where, natural=True)
+        own = self._own(value, where)
+        if not own or _harmless(name, own) or self._is_plain(name, own):
+            return own
+        reference = self._reference(name, own, where, natural=True)
+        if "${" in own or own != value:
+            variable = reference.removeprefix("${").removesuffix("}")
+            self.values.pop(variable, None)
+            self.originals.setdefault(variable, value)
+        return reference
+
+    def _is_plain(self, name: str, value: str) -> bool:
+        """Whether a setting of this name is none that has to be kept secret."""
+        if "://" in value:
+            kept = Redaction(self.server).url(value) == value
+            return kept and not is_secret_option(name.replace("_", "-"), "")
+        return is_plain_setting(name, value) and not _suspicious(value)
 
     def _header(self, name: str, value: str) -> str:
         where = f"header {name}"
@@ -206,27 +216,23 @@ class Redaction:
     def _own(self, text: str, where: str) -> str:
         """Other programs' references as ours, without defaults: those may be secrets themselves."""
 
-        def translated(found: re.Match[str]) -> str:
-            if found["name"] in _EDITOR:
-                return _EDITOR[found["name"]]
-            if found["bare"] and found[0] != text:
-                return found[0]
-            own = found["env"] or found["name"] or found["bare"]
-            name = own or _variable(found["input"])
+        text, found = self.placeholders.translated(text)
+        for name, original in found.items():
             self.variables.setdefault(name, f"{where}, which already named it")
-            return f"${{{name}}}"
-
-        return _FOREIGN.sub(translated, text)
+            self.originals.setdefault(name, original)
+        return text
 
     def _reference(self, name: str, value: str, where: str, natural: bool = False) -> str:
         """A reference in the place of a value; one that stands there already is kept."""
         if _ONE_REFERENCE.fullmatch(value) or not value:
             return value
-        full = _variable(f"{self.server}_{name}")
+        full = variable_name(f"{self.server}_{name}")
         variable = name if natural and _VARIABLE.fullmatch(name) else full
         if self.taken.setdefault(variable, value) != value:
             variable = self._free(full, value)
         self.variables[variable] = where
+        if "${" not in value:
+            self.values[variable] = value
         return f"${{{variable}}}"
 
     def _free(self, variable: str, value: str) -> str:
@@ -235,12 +241,6 @@ class Redaction:
             number += 1
             free = f"{variable}_{number}"
         return free
-
-
-def _variable(name: str) -> str:
-    """A name that the environment takes: `api-key` is API_KEY."""
-    made = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_").upper() or "VALUE"
-    return f"_{made}" if made[0].isdigit() else made
 
 
 def _harmless(name: str, value: str) -> bool:

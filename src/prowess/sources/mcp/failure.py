@@ -59,13 +59,18 @@ def _reason(error: BaseException, address: Address, conduct: Conduct, party: Par
     return f"the server does not speak the protocol: {kind}", "check that this is an MCP server"
 
 
+BROUGHT_BY = {"npx": "Node.js", "node": "Node.js", "uvx": "uv", "bunx": "Bun", "dnx": ".NET"}
+"""The programs that start most servers, and what a person installs to have them."""
+
+
 def _not_started(error: OSError | ValueError, address: Address) -> tuple[str, str]:
     if isinstance(error, ValueError):
         return f"the command cannot be started: {error}", "correct `command`, `args` or `env`"
     if address.cwd and error.filename == address.cwd:
         return f"it cannot be started in the folder {address.cwd!r}: {error.strerror}", "correct `cwd`"
     if isinstance(error, FileNotFoundError):
-        return f"there is no command {address.command!r}", "install it, or correct `command`"
+        what = f"{BROUGHT_BY[address.command]}, which brings it" if address.command in BROUGHT_BY else "it"
+        return f"there is no command {address.command!r}", f"install {what}, or correct `command`"
     return f"the command cannot be started: {error.strerror}", "make it executable, or correct `command`"
 
 

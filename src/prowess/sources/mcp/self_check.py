@@ -62,6 +62,11 @@ def _is_prowess(word: str) -> bool:
     return os.path.basename(real) == NAME and os.path.isfile(real)
 
 
+def is_address_of_prowess(name: str, url: str) -> bool:
+    """Whether an entry is one that prowess wrote for an address; nobody has to listen there now."""
+    return name.startswith(NAME) and urlsplit(url).path == "/mcp"
+
+
 def answers_as_prowess(url: str) -> bool:
     """Whether a gateway of prowess listens at an address of this machine; others are not asked."""
     if urlsplit(url).hostname not in ("localhost", "127.0.0.1", "::1"):

@@ -19,6 +19,9 @@ def is_under(path: str, folder: str) -> bool | None:
     folder: as the rule names it.
     """
     parts, within = _parts(path), _parts(folder)
+    # Elsewhere than on Windows a backslash is a letter of a name.
+    if "\\" in path and not _DRIVE.match(folder):
+        return None
     if parts is None or within is None or _is_absolute(path) != _is_absolute(folder):
         return None
     if parts[: len(within)] == within:

@@ -144,7 +144,9 @@ def _required_here(grant: str, own: Profile, rules: RuleSet) -> bool:
 
 
 def _overlap(left: Iterable[Pattern], right: Iterable[Pattern]) -> bool:
-    return any(one.covers(other) or other.covers(one) for one in left for other in right)
+    """Whether any of them may come to speak of the same: what attributes there will be is not known."""
+    names, others = [one.by_name for one in left], [one.by_name for one in right]
+    return any(one.covers(other) or other.covers(one) for one in names for other in others)
 
 
 def _idle_additions(own: Profile, holding: EffectiveGrants, names: CatalogueNames) -> Iterator[Problem]:

@@ -9,7 +9,7 @@ Rules and names are compared in one normal form, so no way to write a letter get
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from prowess.errors import PolicyError
@@ -57,6 +57,11 @@ class Pattern:
     def states(self) -> bool:
         """Whether it names one id, whether or not anything provides it."""
         return self.exact and self.where is None
+
+    @property
+    def by_name(self) -> "Pattern":
+        """The same without what it says beyond the name."""
+        return Pattern(self.text, self.target, self.glob)
 
     @property
     def id(self) -> str:
@@ -268,7 +273,7 @@ class CatalogueNames:
         return self._bare.get(name, [])
 
     def _is_given(self, id: str, pattern: Pattern) -> bool:
-        return id not in self.forged and replace(pattern, where=None, excepted=()).matches(id)
+        return id not in self.forged and pattern.by_name.matches(id)
 
 
 def _by_spelling(pairs: Iterable[tuple[str, str]]) -> tuple[list[str], list[str]]:

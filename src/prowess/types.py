@@ -184,6 +184,7 @@ class Decision:
     revision: str = ""  # of the policy it was decided under
     approval: str = ""
     """What a person was asked, where it rests on that."""
+    conditions: tuple[str, ...] = ()  # what arguments have to do with it: "only when amount <= 100"
 
 
 # --- what is needed now ----------------------------------------------------------------------

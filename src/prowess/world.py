@@ -146,15 +146,18 @@ class Worlds:
         """The view as this process sees it: servers it talks to, secrets that are set, installed programs."""
         secrets = frozenset(name for name in read.secret_names if self._environment.get(name))
         connected, seen = self._sources.connected, self._seen
+        trust = {source.name: self._sources.trust_of(source) for source in self._sources.current}
         if (
             seen is None
             or seen[0] is not read
             or seen[1:3] != (secrets, connected)
             or seen[3] is not standing
+            or seen[4].trust != trust
         ):
             view = with_availability(with_standing(read, connected), self._environment, shutil.which)
             above = {name: lineage(standing.agents, name)[1:] for name in standing.agents}
-            seen = self._seen = (read, secrets, connected, standing, off_below(view, above))
+            below = replace(off_below(view, above), trust=trust)
+            seen = self._seen = (read, secrets, connected, standing, below)
         return seen[4]
 
     def _learnt(self, transaction: Transaction) -> Lessons:
@@ -176,7 +179,16 @@ def _visible(world: World, agent: str, authenticated: bool) -> View:
         del allowed[id]
     needy = [c for c in allowed.values() if c.required_tools]
     seen = {**allowed, **{c.id: _without_denied_names(c, view, allowed) for c in needy}}
+    for id, conditions in world.policy.conditions(agent).items():
+        if id in seen:
+            seen[id] = _with_conditions(seen[id], conditions)
     return replace(view, capabilities=seen)
+
+
+def _with_conditions(capability: Capability, conditions: Sequence[str]) -> Capability:
+    """What a call's arguments must be is part of what it is to this agent, on every face."""
+    said = f"{capability.description.rstrip()} (Policy: {'; '.join(conditions)}.)"
+    return replace(capability, description=said)
 
 
 def _has_every_step(capability: Capability, allowed: Mapping[str, Capability]) -> bool:

@@ -8,7 +8,8 @@ import pytest
 from prowess.catalogue.view import View
 from prowess.errors import NotFound, PolicyError
 from prowess.policy.approvals import ApprovalAnswer
-from prowess.policy.policy import Authorization, Policy
+from prowess.policy.policy import Policy
+from prowess.policy.settlement import Authorization
 from prowess.store.database import Database
 from prowess.testing import capability
 from tests.support.policy import Clock, existing, of, policy_of

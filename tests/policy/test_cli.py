@@ -53,7 +53,8 @@ def grants(folder: Path) -> str:
 def test_resolve_prints_exactly_what_a_profile_allows(grants: str, folder: Path) -> None:
     found = data(policy_command, "resolve", "clerk", "--grants", grants)
     assert list(found) == [
-        "profile", "allowed_events", "host_tools", "grants", "limits", "review", "revision",
+        "profile", "allowed_events", "host_tools", "grants", "ask", "conditions", "limits",
+        "level", "dropped", "providers", "review", "revision",
     ]  # fmt: skip
     assert found["allowed_events"] == ["mail:send", "state:get", "system:health", "system:help"]
     assert found["host_tools"] == ["OpenMail"]

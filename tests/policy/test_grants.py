@@ -196,16 +196,17 @@ def test_what_a_grant_gives_includes_what_it_requires() -> None:
     [
         ("", "holds no mapping"),
         ("- a", "holds no mapping"),
-        ("grants: [", "is not YAML: line"),
+        ("grants: [", "line 2, column 1: not valid YAML"),
         ("grants: {}\ngrants: {}", "given twice"),
         ("profiles: {p: {disallowed_tools: [a], disallowed_tools: []}}", "given twice"),
         ("a: &a [x]\nb: *a", "aliases are not read"),
-        ("grants: {1: {}}", "not text"),
-        ("grants: !!python/object:os.system {}", "is not YAML"),
+        ("grants: {1: {}}", "'1' is not a name"),
+        ("grants: {[a]: {}}", "a key is not text"),
+        ("grants: !!python/object:os.system {}", "is not supported"),
         ("grants: {'-x': {}}", "begins with '-'"),
         ("profiles: {p: {disallowed_tools: ['']}}", "is not a pattern"),
         ('profiles: {p: {disallowed_tools: ["a\\nb"]}}', "is not a pattern"),
-        ("[" * 200_000, "nested more than 32 deep"),
+        ("[" * 200_000, "nested more than 64 deep"),
     ],
 )
 def test_bad_yaml_is_one_clear_error(text: str, what: str) -> None:

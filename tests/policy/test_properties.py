@@ -7,7 +7,8 @@ from prowess.errors import ProwessError
 from prowess.policy.check import findings
 from prowess.policy.definitions import define
 from prowess.policy.documents import parse_yaml
-from prowess.policy.patterns import CatalogueNames, Pattern, event_pattern, glob_matches, tool_patterns
+from prowess.policy.globs import glob_matches
+from prowess.policy.patterns import CatalogueNames, Pattern, event_pattern, tool_patterns
 from prowess.policy.resolve import AllowedIds, judge, reach, resolve
 from prowess.policy.ruleset import RuleSet
 from tests.support.policy import existing
@@ -50,7 +51,14 @@ KEYS = st.sampled_from(
     ]
 )
 IDS = st.builds(lambda kind, name: f"{kind}:{name}", st.sampled_from(["event", "tool", "own", "host"]), NAMES)
-LISTS = st.lists(PATTERNS, max_size=4)
+EXCEPTIONS = st.lists(PATTERNS | st.just({"kind": "tool"}), min_size=1, max_size=2)
+RULES = PATTERNS | st.one_of(
+    st.builds(lambda match, kind: {"match": match, "kind": kind}, PATTERNS, st.sampled_from(["tool", "e*"])),
+    st.builds(lambda match, excepted: {"match": match, "except": excepted}, PATTERNS, EXCEPTIONS),
+    st.builds(lambda match: {"match": match, "when": "amount <= 100"}, PATTERNS),
+    st.just({"effects": "read"}),
+)
+LISTS = st.lists(RULES, max_size=4)
 GRANTS = st.dictionaries(
     st.sampled_from(["g", "h", "i"]),
     st.fixed_dictionaries(
@@ -96,8 +104,9 @@ def test_following_one_id_gives_the_same_verdict_as_finding_everything_at_once(
 def test_disallowed_always_wins(policy: dict[str, object], ids: list[str]) -> None:
     rules = RuleSet.of([define(policy)])
     found = reached(rules, ids)
-    denials = [rule.pattern for rule in rules.holding("p").profile.disallowed]
-    assert not [id for id in found.allow | found.ask for pattern in denials if pattern.matches(id)]
+    names = CatalogueNames(existing(*ids).capabilities)
+    denials = [rule.pattern for rule in rules.holding("p").profile.disallowed if rule.pattern.when is None]
+    assert not [id for id in found.allow | found.ask for pattern in denials if names.matches(pattern, id)]
 
 
 @given(policies(), st.lists(IDS, max_size=12), st.randoms())
@@ -187,3 +196,27 @@ def test_any_text_at_all_is_a_policy_or_a_clear_error(text: str) -> None:
         define(parse_yaml(text, "policy.yaml"), "policy.yaml")
     except ProwessError as error:
         assert error.remedy
+
+
+ARGUMENTS = st.one_of(
+    st.none(),
+    st.builds(lambda amount: {"amount": amount}, st.sampled_from([1, 1000, "1", None])),
+    st.just({}),
+)
+
+
+@given(policies(), st.lists(IDS, max_size=12), ARGUMENTS)
+def test_what_arguments_decide_is_never_more_than_what_is_offered(
+    policy: dict[str, object], ids: list[str], arguments: dict[str, object] | None
+) -> None:
+    rules = RuleSet.of([define(policy)])
+    catalogue = existing(*ids).capabilities
+    for id in ids:
+        offered = judge(rules.holding("p"), id, catalogue.get(id))
+        used = judge(rules.holding("p"), id, catalogue.get(id), arguments=arguments)
+        order = ("allow", "ask", "deny")
+        if not offered.conditions:
+            assert used.verdict == offered.verdict
+        assert offered.verdict != "deny" or used.verdict == "deny"
+        if not any("without asking" in said for said in offered.conditions):
+            assert order.index(used.verdict) >= order.index(offered.verdict)

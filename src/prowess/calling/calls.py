@@ -32,7 +32,7 @@ from prowess.calling.records import MAX_DETAIL_CHARACTERS, CallRecords
 from prowess.calling.results import VALUE, Answer, Remainders, failed, first_text, neutral, shortened, warned
 from prowess.calling.search_history import SearchHistory
 from prowess.calling.use import UseCheck
-from prowess.calling.wording import BUSY, unknown, waits
+from prowess.calling.wording import BUSY, unfit_for_policy, unknown, waits
 from prowess.config import CallsConfig
 from prowess.errors import (
     ApprovalNeeded,
@@ -238,7 +238,7 @@ class Calls:
         settled: list[Decision] = []
         check = partial(
             self._parts.use.check, world, caller.agent, authenticated=caller.authenticated,
-            arguments=fitting.arguments,
+            arguments=fitting.arguments, call=fitting.call,
         )  # fmt: skip
         is_recorded = fitting.capability.has_side_effects or bool(request.key)
         begin = partial(self._begin, request, caller, fitting) if is_recorded else None
@@ -250,6 +250,8 @@ class Calls:
             for decision in settled:
                 self._parts.use.not_used(caller.agent, decision)
             if isinstance(refusal, Denied):
+                if refusal.decision.conditions:
+                    return forbidden(refusal, unfit_for_policy(refusal))
                 visible = world.visible(caller.agent, caller.authenticated).capabilities
                 return forbidden(refusal, unknown(request.name, (id for id in visible if id != refusal.id)))
             if isinstance(refusal, ApprovalNeeded):

@@ -9,8 +9,10 @@ from prowess.errors import ApprovalNeeded, Denied
 from prowess.journal import Journal
 from prowess.journal.entries import ApprovalUnused, Decided
 from prowess.policy.arguments import digest_of, shown
-from prowess.policy.policy import Authorization, Policy
-from prowess.policy.policy import UseArguments as Given
+from prowess.policy.conditions import Arguments
+from prowess.policy.policy import Policy
+from prowess.policy.settlement import Authorization
+from prowess.policy.settlement import UseArguments as Given
 from prowess.policy.snapshot import as_id
 from prowess.store.database import Database, Transaction
 from prowess.text.secrets import without_secrets
@@ -19,6 +21,8 @@ from prowess.types import Decision, JsonObject
 from prowess.world import World, Worlds
 
 SHORTEST_SECRET = 4
+UNASKED = "unasked"
+"""What was stopped, off or held back: the rules were not asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +36,14 @@ class UseCheck:
     def check(
         self, world: World, agent: str, id: str, authenticated: bool = True,
         arguments: JsonObject | None = None, allowed: Callable[[Transaction], None] | None = None,
-        flush: bool = True,
+        flush: bool = True, call: str = "",
     ) -> Decision:  # fmt: skip
         """Raises unless the agent may use it now; a stopped agent may use nothing.
 
         `allowed` writes what belongs to a use that is allowed, in the transaction that allows it; without
-        `flush` that transaction does not wait for the disk.
+        `flush` that transaction does not wait for the disk. `call` names the call it is for.
         """
-        meant = world.policy.meant(agent, id, authenticated)
+        meant = world.policy.meant(agent, id, authenticated, arguments)
         used = next((one for one in meant if _shut(world, agent, one)), meant[0])
         given = self._given(world, agent, used, authenticated, arguments)
         with self.database.writing(flush) as transaction:
@@ -52,6 +56,9 @@ class UseCheck:
                 reason=decision.reason,
                 revision=decision.revision or world.policy.revision,
                 approval=approval,
+                rules=settled.stated.verdict if settled.stated else UNASKED,
+                call=call,
+                **self._watched(world, agent, used, authenticated, arguments, settled),
             )
             self.journal.append(transaction, decided, agent)
             if allowed is not None and decision.verdict == "allow":
@@ -62,13 +69,30 @@ class UseCheck:
             raise ApprovalNeeded(agent, used, approval, decision)
         return decision
 
-    def foretold(self, world: World, agent: str, id: str, authenticated: bool = True) -> Decision:
+    def _watched(
+        self, world: World, agent: str, id: str, authenticated: bool, arguments: JsonObject | None,
+        settled: Authorization,
+    ) -> Mapping[str, str]:  # fmt: skip
+        """What rules that are only watched would have decided, where that differs."""
+        watched = world.policy.watched
+        if watched is None or settled.stated is None:
+            return {}
+        said = watched.use(agent, as_id(id), authenticated, arguments)
+        if said.verdict == settled.stated.verdict:
+            return {}
+        return {"shadow": said.verdict, "shadow_reason": said.reason}
+
+    def foretold(
+        self, world: World, agent: str, id: str, authenticated: bool = True,
+        arguments: JsonObject | None = None,
+    ) -> Decision:  # fmt: skip
         """What `check` would say about a capability, recorded nowhere and without what people answered."""
+        given: Arguments = "any" if arguments is None else arguments
         known = world.view.capabilities
         id = id if id in known else tool_id(id, known) or id
         if shut := _shut(world, agent, id):
             return Decision(verdict="deny", reason=shut, revision=world.policy.revision)
-        said = world.policy.use(agent, id, authenticated)
+        said = world.policy.use(agent, id, authenticated, given)
         return said if said.revision else replace(said, revision=world.policy.revision)
 
     def not_used(self, agent: str, decision: Decision) -> None:
@@ -80,15 +104,16 @@ class UseCheck:
 
     def _given(
         self, world: World, agent: str, id: str, authenticated: bool, arguments: JsonObject | None
-    ) -> Given | None:
+    ) -> Given:
         """The arguments as a person is shown them, which takes its time: only where one is asked.
 
         Where the rules turn to asking in this very moment the question has none, and is asked anew with them.
         """
-        if arguments is None or world.policy.use(agent, as_id(id), authenticated).verdict != "ask":
-            return None
+        said = world.policy.use(agent, as_id(id), authenticated, arguments)
+        if arguments is None or said.verdict != "ask":
+            return Given(given=arguments)
         hide = partial(self.without_credentials, world.view)
-        return Given(shown(arguments, hide), digest_of(arguments))
+        return Given(shown(arguments, hide), digest_of(arguments), arguments)
 
     def hidden(self, text: str) -> str:
         """A text without credentials: those of the environment, and what looks like one."""
@@ -108,7 +133,7 @@ class UseCheck:
 
     def _settled(
         self, transaction: Transaction, world: World, agent: str, id: str, authenticated: bool,
-        given: Given | None,
+        given: Given,
     ) -> Authorization:  # fmt: skip
         shut = _shut(world, agent, id)
         if shut:

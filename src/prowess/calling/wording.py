@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from prowess.errors import nearest
+from prowess.errors import Denied, nearest
 from prowess.guard.sanitise import admit
 from prowess.tool_names import tool_name
 from prowess.types import Capability, JsonObject
@@ -35,6 +35,11 @@ def unknown(name: str, visible: Iterable[str] = ()) -> str:
     close = near(name, visible)
     hint = f" Did you mean {close!r}?" if close else ""
     return f"{NO_SUCH} {name[:MAX_NAME_SHOWN]!r} here.{hint} discover_capabilities finds what there is."
+
+
+def unfit_for_policy(refusal: Denied) -> str:
+    """Policy says no to these arguments of something that the caller may use with others."""
+    return f"{refusal.id} was not called with these arguments: {'; '.join(refusal.decision.conditions)}."
 
 
 def near(name: str, visible: Iterable[str]) -> str:

@@ -95,6 +95,8 @@ class View:
     quarantined: Mapping[str, HeldCapability] = field(default_factory=dict)
     first: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """What several servers offer -> who offered it first; more than one where they came at once."""
+    trust: Mapping[str, str] = field(default_factory=dict)
+    """Source -> how far it is trusted."""
 
     @cached_property
     def resources(self) -> Resources:

@@ -171,14 +171,15 @@ class Engine:
         """
         return self.internals.use.check(self.internals.world(agent), agent, id, authenticated, arguments)
 
-    def decide(self, agent: str, id: str, authenticated: bool = True) -> Decision:
+    def decide(self, agent: str, id: str, authenticated: bool = True, arguments: Json = None) -> Decision:
         """What policy would say about a use: allow, ask or deny, with the reason; recorded nowhere.
 
         agent: who would use it.
         id: the capability, such as "tool:send_email", or its name as a tool.
         authenticated: whether it is certain who the agent is.
+        arguments: what it would be used with; without them, `conditions` says what they decide.
         """
-        return self.internals.use.foretold(self.internals.world(agent), agent, id, authenticated)
+        return self.internals.use.foretold(self.internals.world(agent), agent, id, authenticated, arguments)
 
     def definitions(
         self, agent: str = DEFAULT_AGENT, format: str = "", *, names: Collection[str] | None = None,

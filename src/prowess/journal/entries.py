@@ -72,6 +72,13 @@ class Decided(Entry, frozen=True, kw_only=True):
     reason: str = ""
     revision: str = ""
     approval: str = ""
+    rules: str = ""
+    """What the rules said, before a person's answer and limits; "unasked" where they were not asked."""
+    shadow: str = ""
+    """What they would have said if what is only watched decided, where that differs."""
+    shadow_reason: str = ""
+    call: str = ""
+    """Names the call it was for."""
 
 
 class OutcomeRecorded(Entry, frozen=True, kw_only=True):

@@ -11,10 +11,12 @@ from prowess.errors import PolicyError, ProwessError, nearest
 from prowess.policy.builtin_grants import PLACE
 from prowess.policy.files import SOURCE
 from prowess.policy.grants import Grant
+from prowess.policy.matches import Thing, mention
 from prowess.policy.near_misses import near_misses
 from prowess.policy.patterns import HOST, CatalogueNames, Pattern, is_own_kind, shown
 from prowess.policy.profiles import Profile, Rule
-from prowess.policy.resolve import AllowedIds, mention, reach
+from prowess.policy.resolve import AllowedIds, reach
+from prowess.policy.rule_texts import EVERYTHING
 from prowess.policy.ruleset import EffectiveGrants, RuleSet
 from prowess.types import Problem
 
@@ -98,24 +100,26 @@ def _profile_warnings(rules: RuleSet, name: str, names: CatalogueNames) -> Itera
     before, after = (reach(one, names, rules.host_names) for one in (undenied, holding))
     missed = {text: (what, remedy) for text, what, remedy in near_misses(own, names)}
     yield from (_warning(own.place, what, remedy) for what, remedy in missed.values())
-    for text in _idle_texts(own.disallowed, holding, before):
+    for text in _idle_texts(own.disallowed, holding, before, names):
         close = nearest(text, [shown(id).removeprefix(HOST) for id in before.allow | before.ask])
         remedy = f"did you mean {close!r}?" if close else "take it out, or correct the name"
         yield _warning(own.place, f"disallowed_tools: {text!r} removes nothing this profile has", remedy)
     for word, stated in (("ask", own.ask), ("pinned", own.pinned)):
-        for text in _idle_texts(stated, holding, after):
+        for text in _idle_texts(stated, holding, after, names):
             what = f"{word}: {text!r} can never matter: the profile allows nothing of that name"
             yield _warning(own.place, what, "allow it, or take it out")
 
 
-def _idle_texts(stated: Iterable[Rule], holding: EffectiveGrants, found: AllowedIds) -> Iterator[str]:
+def _idle_texts(
+    stated: Iterable[Rule], holding: EffectiveGrants, found: AllowedIds, names: CatalogueNames
+) -> Iterator[str]:
     """The patterns that neither match anything the profile has nor overlap anything it may come to have."""
     ids = found.allow | found.ask
     given = [p for grant in holding.grants.values() for p in grant.patterns]
     given += [rule.pattern for rule in holding.profile.additional]
     for text, rules in _by_text(stated):
         patterns = [rule.pattern for rule in rules]
-        if not any(p.matches(id) for p in patterns for id in ids) and not _overlap(patterns, given):
+        if not any(names.matches(p, id) for p in patterns for id in ids) and not _overlap(patterns, given):
             yield text
 
 
@@ -140,7 +144,9 @@ def _required_here(grant: str, own: Profile, rules: RuleSet) -> bool:
 
 
 def _overlap(left: Iterable[Pattern], right: Iterable[Pattern]) -> bool:
-    return any(one.covers(other) or other.covers(one) for one in left for other in right)
+    """Whether any of them may come to speak of the same: what attributes there will be is not known."""
+    names, others = [one.by_name for one in left], [one.by_name for one in right]
+    return any(one.covers(other) or other.covers(one) for one in names for other in others)
 
 
 def _idle_additions(own: Profile, holding: EffectiveGrants, names: CatalogueNames) -> Iterator[Problem]:
@@ -158,7 +164,7 @@ def _overruled(pattern: Pattern, holding: EffectiveGrants) -> str:
         if rule.pattern.covers_as_denial(pattern):
             return f"{rule.pattern.text!r} is disallowed"
     for grant in holding.grants.values():
-        if pattern.exact and not grant.review and mention(grant, pattern.id, None):
+        if pattern.states and pattern.when is None and not grant.review and mention(grant, Thing(pattern.id)):
             return f"grant {grant.name!r} has it"
     return ""
 
@@ -166,7 +172,7 @@ def _overruled(pattern: Pattern, holding: EffectiveGrants) -> str:
 def _matches_nothing(stated: Iterable[Rule], names: CatalogueNames) -> bool:
     """Whether it speaks of what exists, something exists, and nothing of that is meant."""
     patterns = [rule.pattern for rule in stated]
-    told = any(p.exact or p.target in ("host", "everything") for p in patterns)
+    told = any(p.states or p.target == "host" or p == EVERYTHING for p in patterns)
     return bool(names.capabilities) and not told and not any(names.matching(p) for p in patterns)
 
 

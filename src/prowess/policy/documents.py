@@ -1,27 +1,25 @@
 """A policy file as plain values: YAML or TOML, within bounds, nothing given twice.
 
-Above: `definitions`, which makes grants and profiles of them. Below: the two parsers.
-
-Not the reader of `text.documents`, which takes what others wrote as far as it can: here somebody decides what
-is allowed. An alias, or a key such as `no` without quotes, is an error and no guess, and the values yes and
-no are what those who write policies mean, as in YAML 1.1.
+Above: `definitions`, which makes grants and profiles of them. Below: the two parsers. YAML is that of version
+1.2, so `off` and `no` are names; what an alias stands for is not read, because somebody decides here what is
+allowed.
 """
 
 import re
 import tomllib
-from collections.abc import Hashable, Mapping, Sequence
+import types
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
-import yaml
 
-from prowess.errors import PolicyError, nearest
+from prowess.errors import PolicyError, SourceError, nearest
+from prowess.text import documents
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
-DEEPEST = 32
-
-_Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+WRITTEN = frozenset({"since", "version"})
+"""Keys whose value stays the text that was written: version 1.10 is not 1.1."""
 
 
 def read_document(path: Path) -> Mapping[str, object]:
@@ -51,78 +49,52 @@ def parse_toml(text: str, place: str) -> Mapping[str, object]:
 
 def parse_yaml(text: str, place: str) -> Mapping[str, object]:
     try:
-        _refuse_bombs(text, place)
-        value = yaml.load(text, _Unique)
-    except (yaml.YAMLError, RecursionError, ValueError) as failure:
-        raise PolicyError(place, f"is not YAML: {_first_line(failure)}", "mend that line") from None
+        value = documents.parse_yaml(text, place, aliases=False, as_text=WRITTEN)
+    except SourceError as error:
+        remedy = "use extends, or write the values out" if "aliases" in error.what else error.remedy
+        raise PolicyError(place, error.what, remedy) from None
     if not isinstance(value, Mapping):
         raise PolicyError(place, "holds no mapping", "begin it with 'grants:', 'profiles:' or 'name:'")
     return value
-
-
-def _refuse_bombs(text: str, place: str) -> None:
-    """A few aliases of aliases stand for billions of values, and deep nesting ends the parser."""
-    depth = 0
-    for event in yaml.parse(text, _Loader):
-        if isinstance(event, yaml.AliasEvent):
-            raise PolicyError(place, "aliases are not read here", "use extends, or write the values out")
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > DEEPEST:
-            raise PolicyError(place, f"is nested more than {DEEPEST} deep", "make it flatter")
-
-
-class _Unique(_Loader):  # type: ignore[misc, valid-type]
-    """Refuses a key that is given twice: the second `disallowed_tools` must not hide the first.
-
-    A version such as 1.10 and a date stay the text that was written.
-    """
-
-    yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, object]]]] = {
-        first: [(tag, form) for tag, form in forms if not tag.endswith((":float", ":timestamp"))]
-        for first, forms in _Loader.yaml_implicit_resolvers.items()
-    }
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:
-        seen: set[object] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if not isinstance(key, str):
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key!r} is not text; put it in quotes", key_node.start_mark
-                )
-            if key in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key!r} is given twice", key_node.start_mark
-                )
-            seen.add(key)
-        mapping: dict[Hashable, object] = super().construct_mapping(node, deep)
-        return mapping
-
-
-def _first_line(failure: Exception) -> str:
-    if isinstance(failure, yaml.MarkedYAMLError) and failure.problem_mark:
-        return f"line {failure.problem_mark.line + 1}: {failure.problem or failure.context}"
-    return str(failure).split("\n")[0]
 
 
 Text = TypeVar("Text", bound=msgspec.Struct)
 
 
 def convert(value: object, shape: type[Text], place: str) -> Text:
-    """The value as this shape; an unknown key is named with the nearest known one."""
+    """The value as this shape; an unknown key or word is named with the nearest known one."""
     try:
         return msgspec.convert(value, shape)
     except msgspec.ValidationError as failure:
-        raise _explain(str(failure), shape.__struct_fields__, place) from None
+        raise _explain(str(failure), shape, place) from None
 
 
-def _explain(message: str, known: Sequence[str], place: str) -> PolicyError:
+def _explain(message: str, shape: type[msgspec.Struct], place: str) -> PolicyError:
     what, _, where = message.partition(" - at `$")
     unknown = re.fullmatch(r"Object contains unknown field `(.*)`", what)
     if unknown:
-        return unknown_key(unknown[1], known, place)
+        return unknown_key(unknown[1], shape.__struct_encode_fields__, place)
     key = where.rstrip("`").lstrip(".")
-    return PolicyError(place, f"{key or 'it'}: {what[0].lower()}{what[1:]}", "give it a value of that type")
+    wrong = re.fullmatch(r"Invalid enum value '(.*)'", what)
+    if wrong and (words := _words(shape, key)):
+        close = nearest(wrong[1], words)
+        remedy = f"did you mean {close!r}?" if close else f"write one of: {', '.join(words)}"
+        return PolicyError(place, f"{key}: {wrong[1]!r} is none of {', '.join(words)}", remedy)
+    remedy = "write true or false" if what.startswith("Expected `bool") else "give it a value of that type"
+    return PolicyError(place, f"{key or 'it'}: {what[0].lower()}{what[1:]}", remedy)
+
+
+def _words(shape: type[msgspec.Struct], key: str) -> tuple[str, ...]:
+    """The words that a key takes."""
+    field = next((f.name for f in msgspec.structs.fields(shape) if f.encode_name == key), "")
+    return tuple(_literals(get_type_hints(shape).get(field)))
+
+
+def _literals(hint: Any) -> list[str]:
+    if get_origin(hint) is Literal:
+        return list(get_args(hint))
+    parts = get_args(hint) if isinstance(hint, types.UnionType) else ()
+    return [word for part in parts for word in _literals(part)]
 
 
 def unknown_key(key: str, known: Sequence[str], place: str) -> PolicyError:

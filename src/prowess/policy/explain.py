@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from prowess.errors import nearest
+from prowess.policy.matches import Thing, mention
 from prowess.policy.patterns import shown
-from prowess.policy.resolve import mention
 from prowess.policy.ruleset import EffectiveGrants, RuleSet
-from prowess.types import Capability, Verdict
+from prowess.types import Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,19 +22,17 @@ class Explanation:
         return "\n".join(self.steps)
 
 
-def way_out(
-    rules: RuleSet, holding: EffectiveGrants, id: str, capability: Capability | None
-) -> tuple[str, ...]:
+def way_out(rules: RuleSet, holding: EffectiveGrants, thing: Thing) -> tuple[str, ...]:
     """What would have to change for something that no held grant mentions."""
     for name in rules.sound():
-        if name in holding.grants or not mention(rules.grant(name), id, capability):
+        if name in holding.grants or not mention(rules.grant(name), thing):
             continue
         if name in holding.dropped:
             return (f"grant {name!r} would allow it, but {holding.dropped[name]}",)
         return (
             f"the nearest grant that would is {name!r}: add '{name}: true' to the profile's capabilities",
         )
-    return _nearest_name(rules, id)
+    return _nearest_name(rules, thing.id)
 
 
 def _nearest_name(rules: RuleSet, id: str) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import msgspec
 from prowess.errors import PolicyError
 from prowess.policy.documents import convert
 from prowess.policy.patterns import Pattern, event_pattern, host_pattern
+from prowess.policy.rule_texts import Mode, Reader, Stated, read_rules
 
 Level = Literal["read", "write", "admin"]
 LEVELS: tuple[Level, ...] = ("read", "write", "admin")
@@ -36,6 +37,7 @@ class Grant:
     description: str = ""
     events: tuple[Pattern, ...] = ()
     tools: tuple[Pattern, ...] = ()
+    mode: Mode = "enforce"
     requires: tuple[str, ...] = ()
     extends: tuple[str, ...] = ()
     always_included: bool = False
@@ -50,6 +52,13 @@ class Grant:
     @property
     def patterns(self) -> tuple[Pattern, ...]:
         return (*self.events, *self.tools)
+
+    def enforced(self) -> "Grant":
+        """The same without rules that are only watched."""
+        if not any(pattern.shadow for pattern in self.patterns):
+            return self
+        events, tools = (tuple(p for p in some if not p.shadow) for some in (self.events, self.tools))
+        return replace(self, events=events, tools=tools)
 
     def over(self, base: "Grant") -> "Grant":
         """This grant with what it extends: lists add up, what it says itself wins."""
@@ -71,9 +80,10 @@ class GrantText(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """A grant as a file states it."""
 
     description: str = ""
-    event_patterns: list[str] = []
-    tools: list[str] = []
-    claude_tools: list[str] = []
+    event_patterns: list[Stated] = []
+    tools: list[Stated] = []
+    claude_tools: list[Stated] = []
+    mode: Mode = "enforce"
     requires: list[str] = []
     extends: str | list[str] = []
     always_included: bool = False
@@ -94,8 +104,9 @@ def parse_grant(name: str, value: object, place: str) -> Grant:
         name=name,
         place=place,
         description=text.description,
-        events=tuple(event_pattern(p, place) for p in text.event_patterns),
-        tools=tuple(host_pattern(p, place) for p in [*text.tools, *text.claude_tools]),
+        events=read_rules(text.event_patterns, _one(event_pattern), place),
+        tools=read_rules([*text.tools, *text.claude_tools], _one(host_pattern), place),
+        mode=text.mode,
         requires=tuple(text.requires),
         extends=as_names(text.extends),
         always_included=text.always_included,
@@ -107,6 +118,10 @@ def parse_grant(name: str, value: object, place: str) -> Grant:
         version=str(text.version),
         override=text.override,
     )
+
+
+def _one(read: Callable[[str, str], Pattern]) -> Reader:
+    return lambda text, place: (read(text, place),)
 
 
 def check_name(name: str, place: str) -> None:

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 
 from prowess.policy.grants import Grant
+from prowess.policy.matches import mention
 from prowess.policy.patterns import shown
-from prowess.policy.resolve import mention
 from prowess.policy.snapshot import PolicySnapshot
 from prowess.tool_names import tool_name
 from prowess.types import Capability, Json, JsonObject
@@ -26,8 +26,9 @@ def mcp_tools(moment: PolicySnapshot, agent: str, schema_of: SchemaOf) -> tuple[
         capability = moment.capabilities.get(id)
         if capability is None or capability.kind not in CALLABLE or shown(id).startswith(INTERNAL):
             continue
-        grant = next((one for one in exposed if mention(one, id, capability)), None)
-        if grant or any(rule.pattern.matches(id) for rule in holding.profile.additional):
+        thing = moment.thing(id)
+        grant = next((one for one in exposed if mention(one, thing)), None)
+        if grant or any(moment.names.matches(rule.pattern, id) for rule in holding.profile.additional):
             tools.append(_definition(capability, grant, schema_of(id)))
     return tuple(sorted(tools, key=lambda tool: str(tool["name"])))
 

@@ -7,7 +7,8 @@ it. Names are blurred here only to find out what was meant; a decision never is.
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
-from prowess.policy.patterns import CatalogueNames, Pattern, glob_matches
+from prowess.policy.globs import glob_matches
+from prowess.policy.patterns import CatalogueNames, Pattern
 from prowess.policy.profiles import Profile, Rule
 from prowess.policy.spelling import blurred
 

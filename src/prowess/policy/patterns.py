@@ -8,13 +8,14 @@ Rules and names are compared in one normal form, so no way to write a letter get
 """
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
 from prowess.errors import PolicyError
+from prowess.policy.attributes import Attributes, by_value, is_value
+from prowess.policy.conditions import Condition
+from prowess.policy.globs import Ordered, glob_matches
 from prowess.policy.spelling import composed
 from prowess.types import KINDS, Capability
 
@@ -23,7 +24,6 @@ HOST = "host:"
 HANDLERS = ("events", "")
 """The kinds of source whose metadata a program wrote: handlers, and what a program made itself."""
 MAX_PATTERN_LENGTH = 256
-AFTER_ANY = "\U0010ffff"
 
 Target = Literal["everything", "ids", "names", "host"]
 
@@ -40,11 +40,28 @@ class Pattern:
     text: str
     target: Target
     glob: str
+    where: Attributes | None = None
+    """What the thing must be, beside its name."""
+    excepted: tuple["Pattern", ...] = ()
+    when: Condition | None = None
+    """What its arguments must be; nothing where any will do."""
+    shadow: bool = False
+    """Whether it is only watched, and decides nothing."""
 
     @property
     def exact(self) -> bool:
         # A host's rule such as `Bash(git:*)` is one name; its star is the host's business.
         return "*" not in self.glob or (self.target == "host" and "(" in self.glob)
+
+    @property
+    def states(self) -> bool:
+        """Whether it names one id, whether or not anything provides it."""
+        return self.exact and self.where is None
+
+    @property
+    def by_name(self) -> "Pattern":
+        """The same without what it says beyond the name."""
+        return Pattern(self.text, self.target, self.glob)
 
     @property
     def id(self) -> str:
@@ -53,14 +70,23 @@ class Pattern:
             return EVENT + self.glob
         return HOST + self.glob if self.target == "host" else self.glob
 
-    def matches(self, id: str) -> bool:
+    def matches(self, id: str, capability: Capability | None = None, trust: str = "") -> bool:
         """Whether it gives this: a wildcard never gives a name that climbs."""
         id = composed(id)
-        return (self.exact or not self._climbs(id)) and self._speaks_of(id)
+        return (
+            (self.exact or not self._climbs(id))
+            and self._speaks_of(id)
+            and (self.where is None or self.where.fits(capability, trust))
+            and not any(one.restricts(id, capability, trust) for one in self.excepted)
+        )
 
-    def restricts(self, id: str) -> bool:
+    def restricts(self, id: str, capability: Capability | None = None, trust: str = "") -> bool:
         """Whether it denies or asks about this: a wildcard means names that climb as well."""
-        return self._speaks_of(composed(id))
+        return (
+            self._speaks_of(composed(id))
+            and (self.where is None or self.where.fits(capability, trust))
+            and not any(one.matches(id, capability, trust) for one in self.excepted)
+        )
 
     def covers(self, other: "Pattern") -> bool:
         """Whether everything the other can ever match is matched here; false when in doubt."""
@@ -69,6 +95,18 @@ class Pattern:
         )
 
     def covers_as_denial(self, other: "Pattern") -> bool:
+        return self._is_as_wide(other) and self._covers_names(other)
+
+    def _is_as_wide(self, other: "Pattern") -> bool:
+        """Whether nothing that the other lets through beside its names is kept out here."""
+        return (
+            (self.where is None or self.where.covers(other.where))
+            and set(self.excepted) <= set(other.excepted)
+            and self.when in (None, other.when)
+            and (other.shadow or not self.shadow)
+        )
+
+    def _covers_names(self, other: "Pattern") -> bool:
         if "everything" in (self.target, other.target):
             return self.target == "everything"
         if self.exact:
@@ -126,20 +164,6 @@ def tool_patterns(text: str, place: str) -> tuple[Pattern, ...]:
     return host_pattern(text, place), event_pattern(text, place)
 
 
-def glob_matches(glob: str, name: str) -> bool:
-    """In time linear in the name: no backtracking, so no pattern can make a decision slow."""
-    first, *middle, last = _parts(glob)
-    at, end = len(first), len(name) - len(last)
-    if end < at or not name.startswith(first) or not name.endswith(last):
-        return False
-    for part in middle:
-        found = name.find(part, at, end)
-        if found < 0:
-            return False
-        at = found + len(part)
-    return True
-
-
 def climbs(name: str) -> bool:
     return ("." in name or "%" in name) and CLIMBS.search(name) is not None
 
@@ -154,12 +178,6 @@ def shown(id: str) -> str:
     return id.removeprefix(EVENT)
 
 
-@lru_cache(maxsize=4096)
-def _parts(glob: str) -> tuple[str, ...]:
-    parts = glob.split("*")
-    return (parts[0], *(part for part in parts[1:-1] if part), parts[-1])
-
-
 def _checked(text: str, place: str) -> str:
     if not text or len(text) > MAX_PATTERN_LENGTH or not text.isprintable() or text != text.strip():
         raise PolicyError(
@@ -172,49 +190,12 @@ def _checked(text: str, place: str) -> str:
     return composed(text)
 
 
-class Ordered:
-    """Names in order, each with its id, so that a glob looks only where it can match."""
-
-    def __init__(self, names: list[str], ids: list[str]) -> None:
-        self._names = names
-        self._ids = ids
-        self._backwards: tuple[list[str], list[str]] | None = None
-
-    def matching(self, glob: str) -> Sequence[str]:
-        first, *middle, last = _parts(glob)
-        names, ids = self._names, self._ids
-        if first:
-            low, high = _range(names, first)
-        elif last:
-            names, ids = self._reversed()
-            low, high = _range(names, last[::-1])
-            glob, last = glob[::-1], ""
-        else:
-            low, high = 0, len(names)
-        if not middle and (not first or not last):
-            return ids[low:high]
-        if low == 0 and high == len(names) and len(middle) == 1 and glob == f"*{middle[0]}*":
-            return [id for name, id in zip(names, ids, strict=True) if middle[0] in name]
-        within = zip(names[low:high], ids[low:high], strict=True)
-        return [id for name, id in within if name.endswith(last) and glob_matches(glob, name)]
-
-    def _reversed(self) -> tuple[list[str], list[str]]:
-        """The same names read backwards, for globs of which only the end is known."""
-        if self._backwards is None:
-            pairs = sorted(zip((name[::-1] for name in self._names), self._ids, strict=True))
-            self._backwards = [name for name, _ in pairs], [id for _, id in pairs]
-        return self._backwards
-
-
-def _range(names: list[str], start: str) -> tuple[int, int]:
-    low = bisect_left(names, start)
-    return low, bisect_left(names, start + AFTER_ANY, low)
-
-
 class CatalogueNames:
     """The capabilities of one catalogue version, so that a pattern finds what it matches."""
 
-    def __init__(self, capabilities: Mapping[str, Capability]) -> None:
+    def __init__(
+        self, capabilities: Mapping[str, Capability], trust: Mapping[str, str] | None = None
+    ) -> None:
         # The ids of a host's tools are not for a source to define.
         self.forged = frozenset(id for id in capabilities if id.startswith(HOST))
         self.climbing = frozenset(id for id in capabilities if ("." in id or "%" in id) and climbs(id))
@@ -225,6 +206,8 @@ class CatalogueNames:
         own = [(id, id) for id in self._all if id.partition(":")[0] not in KNOWN]
         self._names = Ordered(*_by_spelling([*events, *own]))
         self.capabilities = capabilities
+        self._trust = trust or {}
+        self._by_value: Mapping[str, Mapping[str, frozenset[str]]] | None = None
         self.joined = _joined(capabilities)
         self._apart: dict[str, list[str]] = {}
         for id in capabilities:
@@ -232,8 +215,30 @@ class CatalogueNames:
                 self._apart.setdefault(composed(id), []).append(id)
         self._bare: dict[str, list[str]] | None = None
 
-    def matching(self, pattern: Pattern) -> Sequence[str]:
+    def trust_of(self, id: str) -> str:
+        """How far the source of something is trusted."""
+        capability = self.capabilities.get(id)
+        return self._trust.get(capability.source, "") if capability else ""
+
+    def matching(self, pattern: Pattern) -> Collection[str]:
         """The ids of what exists and matches."""
+        named = self._named(pattern)
+        if pattern.where is None and not pattern.excepted:
+            return named
+        found = set(named) if pattern.where is None else self._having(pattern.where).intersection(named)
+        for one in pattern.excepted:
+            found.difference_update(self._named(one) if one.where is None else self.matching(one))
+        return found
+
+    def matches(self, pattern: Pattern, id: str) -> bool:
+        """Whether a pattern gives an id, as it is here."""
+        return pattern.matches(id, self.capabilities.get(id), self.trust_of(id))
+
+    def restricts(self, pattern: Pattern, id: str) -> bool:
+        """Whether a pattern denies an id or asks about it, as it is here."""
+        return pattern.restricts(id, self.capabilities.get(id), self.trust_of(id))
+
+    def _named(self, pattern: Pattern) -> Collection[str]:
         if pattern.exact:
             either = (pattern.id, pattern.glob)
             return [id for name in either for id in self.called(name) if self._is_given(id, pattern)]
@@ -242,6 +247,17 @@ class CatalogueNames:
         if pattern.target == "host":
             return ()
         return (self._ids if pattern.target == "ids" else self._names).matching(pattern.glob)
+
+    def _having(self, where: Attributes) -> set[str]:
+        """What has every one of these attributes."""
+        if self._by_value is None:
+            self._by_value = by_value((one, self.trust_of(id)) for id, one in self.capabilities.items())
+        having: list[set[str]] = []
+        for name, stated in where.stated().items():
+            values = self._by_value[name]
+            fitting = [v for v in values if any(is_value(one, v) for one in stated)]
+            having.append(set().union(*(values[value] for value in fitting)))
+        return set.intersection(*having)
 
     def called(self, id: str) -> Sequence[str]:
         """What exists of this id, however its letters are written there."""
@@ -257,7 +273,7 @@ class CatalogueNames:
         return self._bare.get(name, [])
 
     def _is_given(self, id: str, pattern: Pattern) -> bool:
-        return id not in self.forged and pattern.matches(id)
+        return id not in self.forged and pattern.by_name.matches(id)
 
 
 def _by_spelling(pairs: Iterable[tuple[str, str]]) -> tuple[list[str], list[str]]:
@@ -286,9 +302,9 @@ def declared_grant(capability: Capability) -> str:
 
 def host_names(patterns: Iterable[Pattern]) -> frozenset[str]:
     """The host tools that some rule names exactly: all that is known of what a host has."""
-    return frozenset(p.glob for p in patterns if p.target == "host" and p.exact)
+    return frozenset(p.glob for p in patterns if p.target == "host" and p.states)
 
 
 def stated_ids(patterns: Iterable[Pattern]) -> frozenset[str]:
     """The host's tools and events that some rule names exactly: a host may have them, catalogued or not."""
-    return frozenset(p.id for p in patterns if p.target in ("host", "names") and p.exact)
+    return frozenset(p.id for p in patterns if p.target in ("host", "names") and p.states)

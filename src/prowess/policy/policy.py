@@ -6,48 +6,34 @@ the start of a turn or a use; everything after it answers from memory. Writers t
 open transaction, so that a change and its journal entry happen together.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from prowess.errors import Denied, NotFound, PolicyError
+from prowess.errors import NotFound, PolicyError
 from prowess.journal import Clock, Journal, stamp
 from prowess.policy import agent_tokens as token_table
 from prowess.policy import agents as agent_table
 from prowess.policy import approvals as approval_table
 from prowess.policy import state as standing_tables
+from prowess.policy.agent_problems import agent_problems
 from prowess.policy.agents import Agent
-from prowess.policy.approvals import Approval, ApprovalAnswer, Question
+from prowess.policy.approvals import Approval, ApprovalAnswer
 from prowess.policy.bindings import Binding, Bindings, name_of
 from prowess.policy.check import findings
 from prowess.policy.definitions import PolicyDefinitions
 from prowess.policy.explain import Explanation
-from prowess.policy.files import SOURCE, Loaded, Stamp, load, stamp_files
-from prowess.policy.grants import INTENSIVE, Limits
+from prowess.policy.files import Loaded, Stamp, load, stamp_files
+from prowess.policy.grants import Limits
 from prowess.policy.mcp import SchemaOf, mcp_tools
 from prowess.policy.resolve import AllowedIds, Resolved
 from prowess.policy.ruleset import RuleSet, grant_digest
-from prowess.policy.snapshot import Existing, PolicySnapshot, as_id, declares
-from prowess.policy.spawning import SPAWN, refuse_excess, refuse_too_many
+from prowess.policy.settlement import Authorization, UseArguments, UseSettlement
+from prowess.policy.snapshot import Existing, PolicySnapshot, as_id
+from prowess.policy.spawning import refuse_excess, refuse_too_many
 from prowess.policy.state import GrantReview, PolicyState
 from prowess.store.database import Database, Transaction
 from prowess.types import Decision, JsonObject, Problem
-
-
-@dataclass(frozen=True, slots=True)
-class Authorization:
-    """The decision at use, and the approval it waits for or rests on."""
-
-    decision: Decision
-    approval: Approval | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class UseArguments:
-    """What something is to be used with: as a person is shown it, and which arguments they are."""
-
-    shown: Mapping[str, str]
-    digest: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +155,7 @@ class Policy:
         if self._loaded.problems:
             return self._loaded.problems  # whatever else is wrong follows from them
         moment = self.at(existing)
-        return (*findings(self.rules, moment.names), *_agent_problems(moment))
+        return (*findings(self.rules, moment.names), *agent_problems(moment))
 
     def at(self, existing: Existing, standing: PolicyState | None = None) -> PolicySnapshot:
         """Rules, agents and catalogue as one value, kept while none of them changes."""
@@ -192,37 +178,17 @@ class Policy:
         use: UseArguments | None = None,
     ) -> Authorization:
         """Decide a use for good: with what a person answered, and counted against its limits."""
-        moment = self._within(transaction, existing)
-        stated = decision = moment.use(agent, as_id(id), authenticated)
-        approval = None
-        if stated.verdict == "ask":
-            question = _question(moment, agent, id, stated, use)
-            approval = approval_table.ask(transaction, question, self._clock())
-            decision = _answered(stated, approval)
-        if decision.verdict == "allow":
-            decision = self._counted(transaction, moment, agent, id, decision)
-        taken = decision.verdict == "allow" and approval is not None and approval.scope == "once"
-        if taken and approval and not approval_table.use(transaction, approval.id):
-            approval = approval_table.ask(transaction, question, self._clock())
-            decision = _answered(stated, approval)
-        return Authorization(decision, approval)
+        settlement = UseSettlement(transaction, self._within(transaction, existing), self._clock())
+        return settlement.settle(agent, as_id(id), authenticated, use or UseArguments())
 
     def give_back(self, transaction: Transaction, approval: str) -> bool:
         """A yes for one use was taken up, and the use has not come about yet."""
         return approval_table.give_back(transaction, approval)
 
-    def _counted(
-        self, transaction: Transaction, moment: PolicySnapshot, agent: str, id: str, decision: Decision
-    ) -> Decision:
-        if not declares(moment.capabilities.get(as_id(id)), "resource_intensive"):
-            return decision
-        stated = {one: moment.holding(one).limits.get(INTENSIVE) for one in moment.line(agent)}
-        limits = {one: most for one, most in stated.items() if most is not None}
-        reached = standing_tables.over_limit(transaction, limits, id, agent, self._clock())
-        if not reached:
-            return decision
-        reason = f"{INTENSIVE} of agent {reached!r} is reached: {limits[reached]} uses an hour"
-        return replace(decision, verdict="deny", reason=reason, chain=(*decision.chain, reason))
+    def foretell(self, moment: PolicySnapshot, agent: str, id: str, decision: Decision) -> Decision:
+        """What a use that is decided so would come to, with a person's answer and its limits; for people."""
+        with self._database.reading() as transaction:
+            return UseSettlement(transaction, moment, self._clock()).foretell(agent, as_id(id), decision)
 
     def _within(self, transaction: Transaction, existing: Existing) -> PolicySnapshot:
         """This moment as the transaction sees it: another process may have moved on."""
@@ -275,7 +241,7 @@ class Policy:
         if name in self.rules.bound:
             raise PolicyError("agent", f"{name!r} is bound by a policy file", "choose another name")
         self._usable(profile)
-        self._refuse_non_spawner(transaction, moment, parent, approval)
+        UseSettlement(transaction, moment, self._clock()).refuse_non_spawner(parent, approval)
         refuse_too_many(moment, parent)
         refuse_excess(moment, parent, profile)
         child = Agent(name=name, profile=profile, parent=parent, since=stamp(self._clock()))
@@ -305,19 +271,6 @@ class Policy:
             raise NotFound("profile", profile, self.rules.profiles, "see: prowess policy check")
         self.rules.holding(profile)
 
-    def _refuse_non_spawner(
-        self, transaction: Transaction, moment: PolicySnapshot, parent: str, approval: str
-    ) -> None:
-        decision = moment.decision(parent, SPAWN, True)
-        if decision.verdict == "ask" and approval:
-            return
-        if decision.verdict == "ask":
-            question = _question(moment, parent, SPAWN, decision)
-            held = approval_table.standing_answer(transaction, question, self._clock())
-            decision = _answered(decision, held) if held else decision
-        if decision.verdict != "allow":
-            raise Denied(parent, SPAWN, decision)
-
     # --- what people say -----------------------------------------------------------------------
 
     def approvals(self, every: bool = False) -> tuple[Approval, ...]:
@@ -346,49 +299,6 @@ class Policy:
             return standing_tables.reviews(transaction)
 
 
-def _question(
-    moment: PolicySnapshot, agent: str, id: str, decision: Decision, use: UseArguments | None = None
-) -> Question:
-    id = as_id(id)
-    capability = moment.capabilities.get(id)
-    return Question(
-        agent=agent,
-        capability=id,
-        digest=capability.digest if capability else "",
-        reason=decision.reason,
-        arguments=use.shown if use else {},
-        arguments_digest=use.digest if use else "",
-    )
-
-
-def _answered(decision: Decision, approval: Approval | None) -> Decision:
-    if approval is None:
-        return replace(decision, verdict="deny", reason="too many questions of this agent wait for an answer")
-    if approval.state == "pending":
-        return decision
-    yes = approval.state == "approved"
-    word = "approved" if yes else "refused"
-    reason = f"{word} by {approval.answered_by} until {approval.expires_at}"
-    return replace(
-        decision, verdict="allow" if yes else "deny", reason=reason, chain=(*decision.chain, reason)
-    )
-
-
 def _existing_ids(moment: PolicySnapshot, profile: str) -> frozenset[str]:
     found = moment.profile_reach(profile)
     return (found.allow | found.ask) & moment.capabilities.keys()
-
-
-def _agent_problems(moment: PolicySnapshot) -> tuple[Problem, ...]:
-    found = []
-    for agent in moment.standing.agents.values():
-        why = moment.why_unusable(agent.profile)
-        if why:
-            what = f"its profile {agent.profile!r} cannot be used ({why}); until then it has only base"
-            found.append(Problem(SOURCE, f"agent {agent.name!r}", what, "mend or rebind it"))
-        stated = moment.rules.bound.get(agent.name, agent.profile)
-        if stated != agent.profile:
-            what = f"the store binds it to {agent.profile!r} and a policy file to {stated!r}; the store wins"
-            remedy = f"run: prowess agent remove {agent.name}, or change the file"
-            found.append(Problem(SOURCE, f"agent {agent.name!r}", what, remedy, "warning"))
-    return tuple(found)

@@ -5,14 +5,15 @@ ways of writing one are read: keys of its own, or a list of components, each wit
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
 from prowess.errors import PolicyError
 from prowess.policy.documents import convert
 from prowess.policy.grants import LEVELS, Level, Limits, as_names, check_name, checked_limits
-from prowess.policy.patterns import Pattern, tool_patterns
+from prowess.policy.patterns import EVENT, Pattern, tool_patterns
+from prowess.policy.rule_texts import Mode, Stated, read_rules
 
 CAPABILITIES = "capabilities"
 
@@ -27,7 +28,9 @@ class Rule:
     @property
     def listed(self) -> bool:
         """Whether its name is listed before anything provides it: not a bare word that may be an event."""
-        return self.pattern.exact and (self.pattern.target == "host" or ":" in self.pattern.text)
+        return self.pattern.states and (
+            self.pattern.target == "host" or ":" in self.pattern.glob or self.pattern.text.startswith(EVENT)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,7 @@ class Profile:
     pinned: tuple[Rule, ...] = ()
     limits: Limits = field(default_factory=dict)
     level: Level | None = None
+    mode: Mode = "enforce"
     extends: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
     since: str = ""
@@ -70,13 +74,14 @@ class ProfileText(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     description: str = ""
     components: list[dict[str, object]] = []
     capabilities: dict[str, bool] = {}
-    additional_tools: list[str] = []
-    allowed_tools: list[str] = []
-    disallowed_tools: list[str] = []
-    ask: list[str] = []
-    pinned: list[str] = []
+    additional_tools: list[Stated] = []
+    allowed_tools: list[Stated] = []
+    disallowed_tools: list[Stated] = []
+    ask: list[Stated] = []
+    pinned: list[Stated] = []
     limits: dict[str, int] = {}
     level: Level | None = None
+    mode: Mode = "enforce"
     extends: str | list[str] = []
     agents: list[str] = []
     since: str | int | float = ""
@@ -106,6 +111,7 @@ def parse_profile(name: str, value: object, place: str) -> Profile:
         pinned=_rules(text.pinned, name, place),
         limits=checked_limits(text.limits, place),
         level=text.level,
+        mode=text.mode,
         extends=as_names(text.extends),
         agents=tuple(text.agents),
         since=str(text.since),
@@ -144,8 +150,26 @@ def _added(held: object, part: object, place: str) -> object:
     raise PolicyError(place, "is given twice", "keep one of them")
 
 
-def _rules(texts: Sequence[str], profile: str, place: str) -> tuple[Rule, ...]:
-    return tuple(Rule(pattern, profile) for text in texts for pattern in tool_patterns(text, place))
+def _rules(stated: Sequence[Stated], profile: str, place: str) -> tuple[Rule, ...]:
+    return tuple(Rule(pattern, profile) for pattern in read_rules(stated, tool_patterns, place))
+
+
+def enforced(profile: Profile) -> Profile:
+    """The same without what is only watched: some of its rules, or everything it says itself."""
+    if profile.mode == "shadow":
+        return Profile(
+            name=profile.name,
+            place=profile.place,
+            description=profile.description,
+            mode=profile.mode,
+            extends=profile.extends,
+            agents=profile.agents,
+        )
+    if not any(rule.pattern.shadow for rule in profile.rules):
+        return profile
+    lists = (profile.additional, profile.disallowed, profile.ask, profile.pinned)
+    additional, disallowed, ask, pinned = (tuple(r for r in some if not r.pattern.shadow) for some in lists)
+    return replace(profile, additional=additional, disallowed=disallowed, ask=ask, pinned=pinned)
 
 
 def joined(profiles: Sequence[Profile]) -> Profile:

@@ -7,13 +7,14 @@ why. Disallowed wins over everything; what no grant and no list allows is denied
 
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
+from prowess.policy.conditions import Arguments
 from prowess.policy.grants import Grant
-from prowess.policy.patterns import EVENT, HOST, CatalogueNames, Pattern, declared_grant, shown
+from prowess.policy.matches import RuleVerdict, Thing, awaits_review, permission, restriction
+from prowess.policy.patterns import HOST, CatalogueNames, Pattern, shown
 from prowess.policy.profiles import Rule
-from prowess.policy.ruleset import EffectiveGrants, RuleSet, grant_digest
-from prowess.types import Capability, Verdict
+from prowess.policy.ruleset import EffectiveGrants, RuleSet
+from prowess.types import Capability
 
 UNMENTIONED = "no grant mentions it"
 
@@ -26,7 +27,17 @@ class Resolved:
     allowed_events: tuple[str, ...]
     host_tools: tuple[str, ...]
     grants: tuple[str, ...]
+    ask: tuple[str, ...] = ()
+    """Those of both lists that a person is asked about."""
+    conditions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Name -> what its arguments must be."""
     limits: Mapping[str, int] = field(default_factory=dict)
+    level: str = ""
+    """The cap of the profile, where it has one."""
+    dropped: Mapping[str, str] = field(default_factory=dict)
+    """Grant that the profile asks for and does not get -> why."""
+    providers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Provider -> the names that come from it; empty for what no provider brings yet."""
     review: tuple[str, ...] = ()
     revision: str = ""
 
@@ -45,12 +56,6 @@ class AllowedIds:
         return AllowedIds(both - ask, ask)
 
 
-class RuleVerdict(NamedTuple):
-    verdict: Verdict
-    reason: str
-    steps: tuple[str, ...]
-
-
 def resolve(
     rules: RuleSet, profile: str, names: CatalogueNames, reviewed: Set[str] = frozenset()
 ) -> Resolved:
@@ -60,13 +65,53 @@ def resolve(
     ids = found.allow | found.ask
     return Resolved(
         profile=profile,
-        allowed_events=tuple(sorted({shown(id) for id in ids if not id.startswith(HOST)})),
-        host_tools=tuple(sorted(id.removeprefix(HOST) for id in ids if id.startswith(HOST))),
+        allowed_events=_shown(id for id in ids if not id.startswith(HOST)),
+        host_tools=_shown(id for id in ids if id.startswith(HOST)),
+        ask=_shown(found.ask),
+        conditions={name_of(id): said for id, said in _conditions(rules, holding, names, ids, reviewed)},
         grants=tuple(sorted(holding.grants)),
         limits=holding.limits,
+        level=holding.profile.level or "",
+        dropped=dict(holding.dropped),
+        providers=_by_provider(ids, names),
         review=tuple(sorted(g.name for g in holding.grants.values() if awaits_review(g, reviewed))),
         revision=rules.revision,
     )
+
+
+def name_of(id: str) -> str:
+    """An id as the lists of a resolved profile have it."""
+    return shown(id).removeprefix(HOST)
+
+
+def _shown(ids: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted({name_of(id) for id in ids}))
+
+
+def _by_provider(ids: Set[str], names: CatalogueNames) -> Mapping[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    for id in ids:
+        capability = names.capabilities.get(id)
+        found.setdefault(capability.provider or capability.source if capability else "", []).append(id)
+    return {provider: _shown(found[provider]) for provider in sorted(found)}
+
+
+def _conditions(
+    rules: RuleSet, holding: EffectiveGrants, names: CatalogueNames, ids: Set[str], reviewed: Set[str]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for id in sorted(conditional_ids(rules, names, ids)):
+        judged = judge(holding, id, names.capabilities.get(id), reviewed, names.trust_of(id))
+        if judged.conditions:
+            yield id, judged.conditions
+
+
+def conditional_ids(rules: RuleSet, names: CatalogueNames, among: Set[str]) -> set[str]:
+    """Those of some ids of which a rule that looks at arguments speaks."""
+    found: set[str] = set()
+    for pattern in rules.conditional:
+        found.update(id for id in names.matching(pattern) if id in among)
+        found.update(id for id in among if id not in names.capabilities and pattern.restricts(id))
+    return found
 
 
 def reach(
@@ -95,7 +140,7 @@ def given_ids(grants: Iterable[Grant], names: CatalogueNames, hosts: Set[str]) -
         ids.update(names.joined.get(grant.name, ()))
     for pattern in patterns:
         ids.update(_ids(pattern, names, hosts))
-        if pattern.exact:
+        if pattern.states:
             ids.add(pattern.id)
     return ids
 
@@ -127,19 +172,20 @@ def _matched(patterns: Iterable[Pattern], among: Set[str], names: CatalogueNames
 
 def _restricted(rules: Iterable[Rule], among: Set[str], names: CatalogueNames) -> set[str]:
     """What rules deny or ask about: a wildcard means names that climb as well."""
-    patterns = [rule.pattern for rule in rules]
+    patterns = [rule.pattern for rule in rules if rule.pattern.when is None]
     odd = [id for id in among if id in names.climbing or id not in names.capabilities]
     return _matched(patterns, among, names).union(
-        id for pattern in patterns for id in odd if pattern.restricts(id)
+        id for pattern in patterns for id in odd if names.restricts(pattern, id)
     )
 
 
-def awaits_review(grant: Grant, reviewed: Set[str]) -> bool:
-    return bool(grant.review) and grant_digest(grant) not in reviewed
-
-
 def judge(
-    holding: EffectiveGrants, id: str, capability: Capability | None, reviewed: Set[str] = frozenset()
+    holding: EffectiveGrants,
+    id: str,
+    capability: Capability | None,
+    reviewed: Set[str] = frozenset(),
+    trust: str = "",
+    arguments: Arguments = "any",
 ) -> RuleVerdict:
     """The verdict on one id, and each step that led there."""
     profile = holding.profile
@@ -149,52 +195,20 @@ def judge(
             f"the kind 'host' is kept for a host's own tools, and {capability.source or 'a source'} uses it"
         )
         return RuleVerdict("deny", reason, start)
-    denial = _restricting(profile.disallowed, id)
-    if denial:
-        reason = f"profile {denial.profile!r} disallows {denial.pattern.text!r}"
-        return RuleVerdict("deny", reason, (*start, reason))
-    found = _permission(holding, id, capability, reviewed)
+    thing = Thing(id, capability, trust)
+    denial = restriction(profile.disallowed, thing, arguments)
+    if denial.rule:
+        reason = f"profile {denial.rule.profile!r} disallows {denial.rule.pattern.text!r}{denial.why}"
+        return RuleVerdict("deny", reason, (*start, reason), denial.conditions("not when"))
+    found = permission(holding, thing, reviewed, arguments)
     if found is None:
         return RuleVerdict("deny", UNMENTIONED, (*start, UNMENTIONED))
-    asked = _restricting(profile.ask, id)
-    if found.verdict == "allow" and asked:
-        reason = f"profile {asked.profile!r} asks a person about {asked.pattern.text!r}"
-        return RuleVerdict("ask", reason, (*start, *found.steps, reason))
-    return RuleVerdict(found.verdict, found.reason, (*start, *found.steps))
-
-
-def _permission(
-    holding: EffectiveGrants, id: str, capability: Capability | None, reviewed: Set[str]
-) -> RuleVerdict | None:
-    """The best that any grant or list gives: an open grant before one that awaits its review."""
-    waiting: RuleVerdict | None = None
-    for grant in holding.grants.values():
-        how = mention(grant, id, capability)
-        if how and not awaits_review(grant, reviewed):
-            return RuleVerdict("allow", f"grant {grant.name!r} allows it", (*holding.why[grant.name], how))
-        if how and waiting is None:
-            reason = f"grant {grant.name!r} awaits a security review"
-            waiting = RuleVerdict("ask", reason, (*holding.why[grant.name], how, reason))
-    listed = _first(holding.profile.additional, id)
-    if listed:
-        reason = f"profile {listed.profile!r} adds {listed.pattern.text!r}"
-        return RuleVerdict("allow", reason, (reason,))
-    return waiting
-
-
-def mention(grant: Grant, id: str, capability: Capability | None) -> str:
-    """How a grant comes to speak of an id; empty when it does not."""
-    for pattern in grant.patterns:
-        if pattern.matches(id):
-            return f"pattern {pattern.text!r} of grant {grant.name!r} matches {id}"
-    if capability is not None and declared_grant(capability) == grant.name:
-        return f"the handler of {id.removeprefix(EVENT)} declares that it belongs to grant {grant.name!r}"
-    return ""
-
-
-def _first(rules: Iterable[Rule], id: str) -> Rule | None:
-    return next((rule for rule in rules if rule.pattern.matches(id)), None)
-
-
-def _restricting(rules: Iterable[Rule], id: str) -> Rule | None:
-    return next((rule for rule in rules if rule.pattern.restricts(id)), None)
+    conditions = (*found.conditions, *denial.conditions("not when"))
+    if found.verdict != "allow":
+        return RuleVerdict(found.verdict, found.reason, (*start, *found.steps), conditions)
+    asked = restriction(profile.ask, thing, arguments)
+    conditions = (*conditions, *asked.conditions("a person is asked when"))
+    if asked.rule:
+        reason = f"profile {asked.rule.profile!r} asks a person about {asked.rule.pattern.text!r}{asked.why}"
+        return RuleVerdict("ask", reason, (*start, *found.steps, reason), conditions)
+    return RuleVerdict("allow", found.reason, (*start, *found.steps), conditions)

@@ -7,14 +7,16 @@ is what a profile says before it meets a catalogue.
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import cached_property, reduce
+
+import msgspec
 
 from prowess.errors import NotFound, PolicyError, nearest
 from prowess.journal import canonical
 from prowess.policy.definitions import PolicyDefinitions, base_alone, builtin, merged
-from prowess.policy.grants import LEVELS, UNSTATED, Grant, Limits, smallest, walk
+from prowess.policy.grants import LEVELS, UNSTATED, Grant, Level, Limits, smallest, walk
 from prowess.policy.patterns import host_names, stated_ids
-from prowess.policy.profiles import Profile, joined
+from prowess.policy.profiles import Profile, enforced, joined
 
 NOBODY = ""
 """The profile of an agent that is bound to none: only what comes with every profile."""
@@ -34,7 +36,9 @@ class EffectiveGrants:
 class RuleSet:
     """Everything that is defined, at one revision. Never changes; what it works out is remembered."""
 
-    def __init__(self, definitions: PolicyDefinitions, unusable: str = "") -> None:
+    def __init__(self, definitions: PolicyDefinitions, unusable: str = "", watching: bool = False) -> None:
+        self._definitions = definitions
+        self._watching = watching
         self.grants = definitions.grants
         self.unusable = unusable
         """Why the policy that was stated is not the one that holds; empty when it is."""
@@ -44,6 +48,11 @@ class RuleSet:
         listed = [rule.pattern for profile in self.profiles.values() for rule in profile.rules]
         self.host_names = host_names([p for g in self.grants.values() for p in g.tools] + listed)
         self.stated = stated_ids([p for g in self.grants.values() for p in g.patterns] + listed)
+        patterns = [*(p for g in self.grants.values() for p in g.patterns), *listed]
+        self.conditional = tuple(dict.fromkeys(p for p in patterns if p.when is not None))
+        """The rules that look at arguments."""
+        modes = [*(g.mode for g in self.grants.values()), *(p.mode for p in self.profiles.values())]
+        self._watches = "shadow" in modes or any(p.shadow for p in patterns)
         self._whole: dict[str, Grant] = {}
         self._held: dict[str, EffectiveGrants] = {}
 
@@ -55,6 +64,13 @@ class RuleSet:
     def base_only(cls, why: str) -> "RuleSet":
         return cls(base_alone(), why)
 
+    @cached_property
+    def watched(self) -> "RuleSet | None":
+        """The rules as they would be if what is only watched decided, too; none where nothing is."""
+        if self._watching or not self._watches:
+            return None
+        return RuleSet(self._definitions, self.unusable, watching=True)
+
     def grant(self, name: str) -> Grant:
         """A grant with everything it extends."""
         if name not in self.grants:
@@ -63,7 +79,8 @@ class RuleSet:
             own = self.grants[name]
             walk(name, lambda one: self._extended_by(one), own.place, "extends")
             bases = [self.grant(one) for one in own.extends]
-            self._whole[name] = reduce(lambda grant, base: grant.over(base), bases, own)
+            whole = reduce(lambda grant, base: grant.over(base), bases, own)
+            self._whole[name] = whole if self._watching else whole.enforced()
         return self._whole[name]
 
     def profile(self, name: str) -> Profile:
@@ -74,7 +91,10 @@ class RuleSet:
             raise NotFound("profile", name, self.profiles, "define it under 'profiles' in a policy file")
         place = self.profiles[name].place
         order = walk(name, lambda one: self._ancestors(one), place, "extends")
-        return replace(joined([self.profiles[one] for one in order]), limits=self._stated_limits(order))
+        own = (self.profiles[one] for one in order)
+        parts = [one if self._watching else enforced(one) for one in own]
+        limits = self._stated_limits({one.name: one for one in parts})
+        return replace(joined(parts), limits=limits)
 
     def holding(self, name: str) -> EffectiveGrants:
         """The grants of a profile, those they require and those that come with every profile."""
@@ -88,9 +108,12 @@ class RuleSet:
 
     def always(self) -> tuple[str, ...]:
         """What comes with every profile, with what that requires."""
-        first = sorted(name for name, grant in self.grants.items() if grant.always_included)
+        first = sorted(n for n, grant in self.grants.items() if grant.always_included and self._counts(grant))
         each = (self.closure(name, self.grants[name].place) for name in first)
         return tuple(dict.fromkeys(one for closure in each for one in closure))
+
+    def _counts(self, grant: Grant) -> bool:
+        return self._watching or grant.mode == "enforce"
 
     def sound(self) -> tuple[str, ...]:
         """The grants that can be used, in order of name."""
@@ -108,12 +131,16 @@ class RuleSet:
         chosen = [name for name, flag in profile.flags.items() if flag.on]
         self._refuse_unknown(profile)
         dropped = self._dropped(profile, always, chosen)
+        kept = self._kept_below(profile, chosen, dropped)
         why: dict[str, tuple[str, ...]] = {
             name: (f"grant {name!r} comes with every profile",) for name in always
         }
         for name in chosen:
             if name not in dropped:
                 self._trace(name, (f"profile {profile.flags[name].profile!r} holds grant {name!r}",), why)
+        for name, above in kept.items():
+            steps = (f"profile {profile.flags[above].profile!r} holds grant {above!r}", f"{dropped[above]}")
+            self._trace(name, (*steps, f"what it requires stays: {name!r}"), why)
         grants = {name: self.grant(name) for name in why}
         limits = self._limits(profile, grants)
         return EffectiveGrants(profile=profile, grants=grants, why=why, dropped=dropped, limits=limits)
@@ -136,12 +163,27 @@ class RuleSet:
                     dropped.setdefault(one, reason)
         return dropped
 
+    def _kept_below(
+        self, profile: Profile, chosen: Sequence[str], dropped: Mapping[str, str]
+    ) -> Mapping[str, str]:
+        """What grants above the profile's cap require and is itself below it -> the grant that brings it."""
+        cap = profile.level
+        capped = [name for name in chosen if name in dropped and cap and self._is_above(name, cap)]
+        return {
+            one: name for name in capped for one in self.closure(name, profile.place) if one not in dropped
+        }
+
+    def _is_above(self, name: str, cap: Level) -> bool:
+        return LEVELS.index(self.grant(name).level or UNSTATED) > LEVELS.index(cap)
+
     def _against(self, name: str, profile: Profile, dropped: Mapping[str, str]) -> str:
         flag = profile.flags.get(name)
         if flag and not flag.on:
             return f"profile {flag.profile!r} removes grant {name!r}"
+        if not self._counts(self.grants[name]):
+            return f"grant {name!r} is only watched (mode: shadow)"
         level = self.grant(name).level or UNSTATED
-        if profile.level and LEVELS.index(level) > LEVELS.index(profile.level):
+        if profile.level and self._is_above(name, profile.level):
             return (
                 f"grant {name!r} is at level {level}, above level {profile.level} of profile {profile.name!r}"
             )
@@ -157,11 +199,10 @@ class RuleSet:
                     raise PolicyError(profile.place, what, "lower it, or redefine the grant with override")
         return reduce(smallest, (grant.limits for grant in grants.values()), profile.limits)
 
-    def _stated_limits(self, order: Sequence[str]) -> Limits:
+    def _stated_limits(self, order: Mapping[str, Profile]) -> Limits:
         """What the last of these profiles states, with what it inherits from those before it."""
         limits: dict[str, Limits] = {}
-        for name in order:
-            own = self.profiles[name]
+        for name, own in order.items():
             inherited: Limits = reduce(smallest, (limits[base] for base in own.extends), {})
             for limit, value in own.limits.items():
                 if value > inherited.get(limit, value):
@@ -170,7 +211,7 @@ class RuleSet:
                         own.place, what, "a profile may lower an inherited limit, never raise it"
                     )
             limits[name] = smallest(inherited, own.limits)
-        return limits[order[-1]]
+        return limits[list(order)[-1]]
 
     def _required_by(self, name: str, place: str) -> tuple[str, ...]:
         if name not in self.grants:
@@ -216,7 +257,19 @@ def _revision(definitions: PolicyDefinitions) -> str:
 
 
 def _digest(value: object) -> str:
-    return hashlib.sha256(canonical(value).encode()).hexdigest()[:16]
+    plain = msgspec.to_builtins(value, order="deterministic")
+    return hashlib.sha256(canonical(_without_defaults(plain)).encode()).hexdigest()[:16]
+
+
+LATER = ("where", "excepted", "when", "shadow", "mode")
+"""What rules could not always say: where one does not say it, a review of it still holds."""
+
+
+def _without_defaults(value: object) -> object:
+    if isinstance(value, dict):
+        said = {k: v for k, v in value.items() if k not in LATER or v not in (None, [], False, "enforce")}
+        return {key: _without_defaults(one) for key, one in said.items()}
+    return [_without_defaults(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _bindings(profiles: Iterable[Profile]) -> dict[str, str]:

@@ -10,19 +10,12 @@ from typing import Protocol, TypeVar, cast
 
 from prowess.errors import ProwessError
 from prowess.policy.agents import lineage
+from prowess.policy.conditions import Arguments
 from prowess.policy.explain import Explanation, way_out
 from prowess.policy.grants import DEPTH, Limits, smallest
+from prowess.policy.matches import RuleVerdict, Thing, mention
 from prowess.policy.patterns import EVENT, HOST, CatalogueNames, is_own_kind
-from prowess.policy.resolve import (
-    UNMENTIONED,
-    AllowedIds,
-    Resolved,
-    RuleVerdict,
-    judge,
-    mention,
-    reach,
-    resolve,
-)
+from prowess.policy.resolve import UNMENTIONED, AllowedIds, Resolved, conditional_ids, judge, reach, resolve
 from prowess.policy.ruleset import NOBODY, EffectiveGrants, RuleSet
 from prowess.policy.spelling import spelt
 from prowess.policy.state import PolicyState
@@ -44,6 +37,10 @@ class Existing(Protocol):
     @property
     def capabilities(self) -> Mapping[str, Capability]: ...
 
+    @property
+    def trust(self) -> Mapping[str, str]:
+        """Source -> how far it is trusted."""
+
 
 class PolicySnapshot:
     def __init__(self, rules: RuleSet, standing: PolicyState, existing: Existing) -> None:
@@ -51,6 +48,7 @@ class PolicySnapshot:
         self.standing = standing
         self.version = existing.version
         self.capabilities = existing.capabilities
+        self.trust = existing.trust
         self._decisions: dict[tuple[str, str, bool], Decision] = {}
         self._names: CatalogueNames | None = None
         self._reaches: dict[str, AllowedIds] = {}
@@ -62,6 +60,7 @@ class PolicySnapshot:
             and self.standing is standing
             and self.version == existing.version
             and self.capabilities is existing.capabilities
+            and self.trust == existing.trust
         )
 
     @property
@@ -86,8 +85,12 @@ class PolicySnapshot:
     @property
     def names(self) -> CatalogueNames:
         if self._names is None:
-            self._names = CatalogueNames(self.capabilities)
+            self._names = CatalogueNames(self.capabilities, self.trust)
         return self._names
+
+    def thing(self, id: str) -> Thing:
+        """What is decided about when something of this id is asked for."""
+        return Thing(id, self.capabilities.get(id), self.names.trust_of(id))
 
     def profile_of(self, agent: str) -> str:
         """The profile that counts; none when the agent is bound to none, or to one that cannot be used."""
@@ -116,17 +119,19 @@ class PolicySnapshot:
             return found
         return (*found, EVENT + id if is_own_kind(id) else id)
 
-    def meant(self, agent: str, text: str, authenticated: bool = True) -> tuple[str, ...]:
+    def meant(
+        self, agent: str, text: str, authenticated: bool = True, arguments: Arguments = "any"
+    ) -> tuple[str, ...]:
         """Those ids, the one with the strictest verdict first."""
 
         def strictness(id: str) -> int:
-            return -STRICTNESS[self.use(agent, id, authenticated).verdict]
+            return -STRICTNESS[self.use(agent, id, authenticated, arguments).verdict]
 
         return tuple(sorted(self.meanings(text), key=strictness))
 
-    def use(self, agent: str, id: str, authenticated: bool) -> Decision:
+    def use(self, agent: str, id: str, authenticated: bool, arguments: Arguments = "any") -> Decision:
         """What `decide` says where there is something to use; what does not exist is denied like the rest."""
-        decision = self.decision(agent, id, authenticated)
+        decision = self.decision(agent, id, authenticated, arguments)
         if decision.verdict == "deny" or id in self.capabilities or self._is_stated(agent, id):
             return decision
         return replace(decision, verdict="deny", reason=ABSENT, chain=(*decision.chain, ABSENT))
@@ -139,6 +144,30 @@ class PolicySnapshot:
         given = [p for grant in holding.grants.values() for p in grant.patterns]
         given += [rule.pattern for rule in holding.profile.additional]
         return any(p.target == "host" and p.matches(id) for p in given)
+
+    @property
+    def watched(self) -> "PolicySnapshot | None":
+        """This moment as it would be if what is only watched decided, too; none where nothing is."""
+        rules = self.rules.watched
+        return self.remembered("watched", lambda: self.under(rules)) if rules else None
+
+    def under(self, rules: RuleSet) -> "PolicySnapshot":
+        """The same agents and catalogue under other rules."""
+        moment = PolicySnapshot(rules, self.standing, self)
+        moment._names = self.names
+        return moment
+
+    def conditions(self, agent: str) -> Mapping[str, tuple[str, ...]]:
+        """Id -> what its arguments must be, of everything the agent may use."""
+        if not self.rules.conditional:
+            return {}
+        return self.remembered(("conditions", agent), lambda: self._conditions(agent))
+
+    def _conditions(self, agent: str) -> Mapping[str, tuple[str, ...]]:
+        reached = self.reach(agent)
+        ids = conditional_ids(self.rules, self.names, reached.allow | reached.ask)
+        found = ((id, self.decision(agent, id, True).conditions) for id in sorted(ids))
+        return {id: said for id, said in found if said}
 
     def holding(self, agent: str) -> EffectiveGrants:
         return self.rules.holding(self.profile_of(agent))
@@ -190,19 +219,21 @@ class PolicySnapshot:
             limits = smallest(limits, self.holding(one).limits)
         return limits
 
-    def decision(self, agent: str, id: str, authenticated: bool) -> Decision:
-        """What `decide` says, remembered."""
+    def decision(self, agent: str, id: str, authenticated: bool, arguments: Arguments = "any") -> Decision:
+        """What `decide` says, remembered where arguments have nothing to do with it."""
         key = (agent, id, authenticated)
         found = self._decisions.get(key)
         if found is None:
             if len(self._decisions) >= REMEMBERED:
                 self._decisions.clear()  # an agent that tries every name must not fill the memory
             found = self._decisions[key] = self.decide(agent, id, authenticated)
-        return found
+        if arguments == "any" or not found.conditions:
+            return found
+        return self.decide(agent, id, authenticated, arguments)
 
-    def decide(self, agent: str, id: str, authenticated: bool) -> Decision:
+    def decide(self, agent: str, id: str, authenticated: bool, arguments: Arguments = "any") -> Decision:
         id = as_id(id)
-        judged = self._strictest(agent, id)
+        judged = self._strictest(agent, id, arguments)
         if (
             judged.verdict != "deny"
             and not authenticated
@@ -210,42 +241,49 @@ class PolicySnapshot:
         ):
             reason = "it requires authentication, and the agent is not authenticated"
             judged = RuleVerdict("deny", reason, (*judged.steps, reason))
-        return Decision(
-            verdict=judged.verdict, reason=judged.reason, chain=judged.steps, revision=self.rules.revision
-        )
+        return self._as_decision(judged)
 
-    def _strictest(self, agent: str, id: str) -> RuleVerdict:
-        """The verdict of whoever in the agent's line says the least."""
-        line = self.line(agent)
-        judged = [self._judge(one, id) for one in line]
-        chosen = max(range(len(line)), key=lambda place: (STRICTNESS[judged[place].verdict], -place))
-        if chosen == 0:
-            return judged[0]
-        above = f"agent {agent!r} descends from {line[chosen]!r}, whom it never exceeds"
-        return judged[chosen]._replace(steps=(above, *judged[chosen].steps))
-
-    def profile_decision(self, profile: str, id: str) -> Decision:
-        """What a profile says by itself, whoever is bound to it; one that cannot be used gives only base."""
-        why = self.why_unusable(profile)
-        judged = self._judged(self.rules.holding(NOBODY if why else profile), id)
-        first = (f"profile {profile!r} cannot be used and gives only base: {why}",) if why else ()
+    def _as_decision(self, judged: RuleVerdict, first: tuple[str, ...] = ()) -> Decision:
         return Decision(
             verdict=judged.verdict,
             reason=judged.reason,
             chain=(*first, *judged.steps),
             revision=self.rules.revision,
+            conditions=judged.conditions,
         )
 
-    def _judge(self, agent: str, id: str) -> RuleVerdict:
-        judged = self._judged(self.holding(agent), id)
+    def _strictest(self, agent: str, id: str, arguments: Arguments) -> RuleVerdict:
+        """The verdict of whoever in the agent's line says the least."""
+        line = self.line(agent)
+        judged = [self._judge(one, id, arguments) for one in line]
+        chosen = max(range(len(line)), key=lambda place: (STRICTNESS[judged[place].verdict], -place))
+        strictest = judged[chosen]
+        # Whatever binds any of them binds the agent.
+        conditions = tuple(dict.fromkeys(said for one in judged for said in one.conditions))
+        said = conditions if strictest.conditions or strictest.verdict != "deny" else ()
+        if chosen == 0:
+            return strictest._replace(conditions=said)
+        above = f"agent {agent!r} descends from {line[chosen]!r}, whom it never exceeds"
+        return strictest._replace(steps=(above, *strictest.steps), conditions=said)
+
+    def profile_decision(self, profile: str, id: str, arguments: Arguments = "any") -> Decision:
+        """What a profile says by itself, whoever is bound to it; one that cannot be used gives only base."""
+        why = self.why_unusable(profile)
+        judged = self._judged(self.rules.holding(NOBODY if why else profile), id, arguments)
+        first = (f"profile {profile!r} cannot be used and gives only base: {why}",) if why else ()
+        return self._as_decision(judged, first)
+
+    def _judge(self, agent: str, id: str, arguments: Arguments) -> RuleVerdict:
+        judged = self._judged(self.holding(agent), id, arguments)
         return judged._replace(steps=(self._introduction(agent), *judged.steps))
 
-    def _judged(self, holding: EffectiveGrants, id: str) -> RuleVerdict:
-        capability = self.capabilities.get(id)
-        judged = judge(holding, id, capability, self.standing.reviewed)
+    def _judged(self, holding: EffectiveGrants, id: str, arguments: Arguments) -> RuleVerdict:
+        capability, trust = self.capabilities.get(id), self.names.trust_of(id)
+        judged = judge(holding, id, capability, self.standing.reviewed, trust, arguments)
         reason = judged.reason
         if reason == UNMENTIONED:
-            dropped = (name for name in holding.dropped if mention(self.rules.grant(name), id, capability))
+            thing = self.thing(id)
+            dropped = (name for name in holding.dropped if mention(self.rules.grant(name), thing))
             reason = next((holding.dropped[name] for name in dropped), reason)
         return judged._replace(reason=reason)
 
@@ -267,7 +305,7 @@ class PolicySnapshot:
         decision = self.use(agent, id, authenticated)
         steps = decision.chain
         if decision.reason == UNMENTIONED:
-            steps += way_out(self.rules, self.holding(agent), id, self.capabilities.get(id))
+            steps += way_out(self.rules, self.holding(agent), self.thing(id))
         return Explanation(
             agent=agent,
             id=id,

@@ -86,17 +86,27 @@ def over_limit(
 ) -> str:
     """Count one use against each agent's limit, or name the agent whose limit is reached."""
     lock(transaction)
-    since = stamp(now - WINDOW)
     transaction.run(
-        "DELETE FROM resource_use WHERE workspace = :workspace AND used_at <= :since", since=since
+        "DELETE FROM resource_use WHERE workspace = :workspace AND used_at <= :since",
+        since=stamp(now - WINDOW),
     )
+    if reached := limit_reached(transaction, limits, now):
+        return reached
+    _count(transaction, limits, capability, used_by, stamp(now))
+    return ""
+
+
+def limit_reached(transaction: Transaction, limits: Mapping[str, int], now: datetime) -> str:
+    """The agent whose limit is reached; none where one more use is within all of them."""
     for agent, most in limits.items():
         row = transaction.one(
-            "SELECT COUNT(*) FROM resource_use WHERE workspace = :workspace AND agent = :agent", agent=agent
+            "SELECT COUNT(*) FROM resource_use"
+            " WHERE workspace = :workspace AND agent = :agent AND used_at > :since",
+            agent=agent,
+            since=stamp(now - WINDOW),
         )
         if row and row[0] >= most:
             return agent
-    _count(transaction, limits, capability, used_by, stamp(now))
     return ""
 
 

@@ -12,7 +12,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 import yaml
@@ -37,10 +37,16 @@ _LONGEST_NUMBER = 400
 _FENCE = "---"
 
 
-def parse_yaml(text: str, place: str, first_line: int = 1) -> Json:
-    """The one document in this text; nothing at all is null."""
+def parse_yaml(
+    text: str, place: str, first_line: int = 1, *, aliases: bool = True, as_text: Collection[str] = ()
+) -> Json:
+    """The one document in this text; nothing at all is null.
+
+    aliases: whether they are read.
+    as_text: keys whose plain values stay the text that was written, such as a version 1.10.
+    """
     try:
-        return _Builder(place, _LOADER(text).get_event, first_line).document()
+        return _Builder(place, _LOADER(text).get_event, first_line, aliases, as_text).document()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"line {mark.line + first_line}, column {mark.column + 1}: " if mark else ""
@@ -61,10 +67,15 @@ class _Anchor(NamedTuple):
 class _Builder:
     """Builds one value from parser events, counting what aliases stand for."""
 
-    def __init__(self, place: str, next_event: Callable[[], Any], first_line: int) -> None:
+    def __init__(
+        self, place: str, next_event: Callable[[], Any], first_line: int, aliases: bool,
+        as_text: Collection[str],
+    ) -> None:  # fmt: skip
         self._place = place
         self._next = next_event
         self._first_line = first_line
+        self._aliases = aliases
+        self._as_text = as_text
         self._anchors: dict[str, _Anchor] = {}
         self._nodes = 0
         self._aliased = 0
@@ -109,6 +120,8 @@ class _Builder:
         return value
 
     def _alias(self, event: Any, depth: int) -> Json:
+        if not self._aliases:
+            raise self._refuse(event, "aliases are not read here", "write the values out")
         anchor = self._anchors.get(event.anchor)
         if anchor is None:
             raise self._refuse(
@@ -134,7 +147,11 @@ class _Builder:
         merged: dict[str, Json] = {}
         while not isinstance(event := self._next(), yaml.MappingEndEvent):
             key = self._key(event)
-            value = self._node(self._next(), depth)
+            following = self._next()
+            if key in self._as_text and isinstance(following, yaml.ScalarEvent):
+                value: Json = self._text(following)
+            else:
+                value = self._node(following, depth)
             if key == "<<" and event.implicit[0]:
                 merged = self._merge(event, value)
             elif key in values:

@@ -16,8 +16,9 @@ from prowess.operations.policy import ReviewGrant, review_grant
 from prowess.policy.explain import way_out
 from prowess.policy.grant_report import Given, given
 from prowess.policy.grants import UNSTATED
+from prowess.policy.matches import awaits_review
 from prowess.policy.patterns import HOST
-from prowess.policy.resolve import UNMENTIONED, awaits_review
+from prowess.policy.resolve import UNMENTIONED
 from prowess.policy.ruleset import NOBODY, RuleSet, grant_digest
 from prowess.policy.snapshot import PolicySnapshot
 from prowess.policy.state import GrantReview
@@ -105,7 +106,7 @@ def why(request: Request) -> Response:
     out: tuple[str, ...] = ()
     if decision.reason == UNMENTIONED:
         usable = NOBODY if moment.why_unusable(profile) else profile
-        out = way_out(moment.rules, moment.rules.holding(usable), id, moment.capabilities.get(id))
+        out = way_out(moment.rules, moment.rules.holding(usable), moment.thing(id))
     return page.render(
         request,
         "policy_why.html",

@@ -29,6 +29,7 @@ from prowess.journal.between_turns import (
 )
 from prowess.learning import gaps as curriculum
 from prowess.learning import gates, lessons
+from prowess.learning import reading_state as state
 from prowess.learning import use_store as memory
 from prowess.learning.gaps import Gap, ranked
 from prowess.learning.gating import GateContext, Progress, gate
@@ -115,19 +116,19 @@ class Learning:
     def _read_portion(self, until: Sequence[Head]) -> LearningReport | None:
         """Take in the next entries of the journal; they are read before anything is locked."""
         with self._database.reading() as transaction:
-            seen = memory.heads(transaction)
+            seen = state.heads(transaction)
         entries = self._journal.portion(seen, until, PORTION)
         if not entries:
             return None
         with self._learning() as transaction:
-            if memory.heads(transaction) != seen:
+            if state.heads(transaction) != seen:
                 return LearningReport()  # another process has just learnt from them
             return self._noted(transaction, ingest(transaction, entries))
 
     @contextmanager
     def _learning(self) -> Iterator[Transaction]:
         with self._database.writing() as transaction:
-            memory.lock(transaction)
+            state.lock(transaction)
             yield transaction
 
     def _noted(self, transaction: Transaction, ledgers: Sequence[SkillLedger]) -> LearningReport:
@@ -231,7 +232,7 @@ class Learning:
         """
         self._needs_to_be_on()
         proposal = read_proposal(document, place)
-        spans = tuple(redacted(span) for span in proposal.spans if span.strip())[: lessons.MOST_SPANS]
+        spans = tuple(redacted(span) for span in proposal.spans if span.strip())[: lessons.MAX_SPANS]
         id = stable_id("skill", canonical([proposal.method, normalised(spans[0])]))
         with self._database.writing() as transaction:
             known = lessons.find(transaction, id)

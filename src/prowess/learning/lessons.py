@@ -4,7 +4,8 @@ Above: the engine. Below: the store, whose table of lessons this module owns. Wh
 memory; what changes a status comes from promotion. Nothing is ever deleted.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -17,12 +18,15 @@ from prowess.learning.paraphrases import alike, distinct, normalised
 from prowess.learning.use_store import Demonstration
 from prowess.store.database import Transaction
 
-MOST_SPANS = 32
-MOST_AGENTS = 20
+MAX_SPANS = 32
+MAX_AGENTS = 20
 FEWEST_OF_STEPS = 3
 """How often several steps must have worked in this order before they count as a skill."""
 RECENT = 10
 FEWEST_RECENT = 5
+DEPRECATE = "deprecate: "
+OF_A_METHOD = re.compile(r" uses of \S+ failed$")
+"""A proposal that is made for all lessons of what fails, and taken back when that works again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,15 +91,17 @@ def skill_of_steps(transaction: Transaction, steps: tuple[str, ...]) -> Lesson:
 def counted(lesson: Lesson, seen: Sequence[Demonstration]) -> Lesson:
     """The lesson with what memory holds for it, the newest first."""
     good = [each for each in seen if each.ok]
+    # A turn and the search in it were answered by one use, and both are requests.
+    uses = {each.use or str(number): each.ok for number, each in enumerate(seen)}
     return replace(
         lesson,
-        demonstrations=len(seen),
-        successes=len(good),
-        failures=len(seen) - len(good),
+        demonstrations=len(uses),
+        successes=sum(uses.values()),
+        failures=len(uses) - sum(uses.values()),
         since=lesson.since or (seen[-1].at if seen else ""),
         last_seen=seen[0].at if seen else lesson.last_seen,
-        agents=tuple(sorted({each.agent for each in good}))[:MOST_AGENTS],
-        spans=distinct(each.span for each in good)[:MOST_SPANS] or lesson.spans,
+        agents=tuple(sorted({each.agent for each in good}))[:MAX_AGENTS],
+        spans=distinct(each.span for each in good)[:MAX_SPANS] or lesson.spans,
         proposal=_turned(lesson, seen),
     )
 
@@ -107,6 +113,17 @@ def _turned(lesson: Lesson, seen: Sequence[Demonstration]) -> str:
         return lesson.proposal if lesson.status == "stable" else ""
     failed = sum(not each.ok for each in latest)
     return f"deprecate: {failed} of the last {len(latest)} uses failed" if 2 * failed > len(latest) else ""
+
+
+def questioned(lesson: Lesson, failing: Mapping[str, str]) -> Lesson:
+    """The lesson, proposed to be deprecated while what it leads to fails.
+
+    failing: capability -> why it counts as failing.
+    """
+    why = next((failing[id] for id in (lesson.method, *lesson.steps) if id in failing), "")
+    if lesson.status == "stable" and why:
+        return replace(lesson, proposal=f"{DEPRECATE}{why}")
+    return replace(lesson, proposal="") if OF_A_METHOD.search(lesson.proposal) else lesson
 
 
 def superseded(lesson: Lesson, others: Sequence[Lesson]) -> str:

@@ -1,4 +1,4 @@
-"""What passes through any face counts as what it is: needs, small talk, searches of a turn, retries, failures."""
+"""What passes through any face counts as what it is: a need, small talk, a search of a turn, a retry."""
 
 from datetime import timedelta
 from pathlib import Path

@@ -6,7 +6,7 @@ memory; what changes a status comes from promotion. Nothing is ever deleted.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
@@ -54,6 +54,18 @@ class Lesson:
     """Whether the last sync took it in."""
     proposal: str = ""
     """What later evidence speaks for, until a person decides."""
+    decided_at: str = ""
+    """When a person last decided about it."""
+    replaces: str = ""
+    """The retired lesson that was proposed anew as this one."""
+    replaced_by: str = ""
+    """The lesson that this one was proposed anew as."""
+    promotable: bool = field(init=False, default=False)
+    """Whether it may be promoted now."""
+
+    def __post_init__(self) -> None:
+        ready = self.gate.satisfied and self.status in ("proposed", "deprecated")
+        object.__setattr__(self, "promotable", ready)
 
     @property
     def gate(self) -> PromotionGate:
@@ -63,29 +75,50 @@ class Lesson:
     def success_rate(self) -> float:
         return self.successes / (self.successes + self.failures) if self.demonstrations else 0.0
 
-    @property
-    def promotable(self) -> bool:
-        return self.gate.satisfied and self.status in ("proposed", "deprecated")
-
 
 def skill_for(transaction: Transaction, method: str, span: str, create: bool) -> Lesson | None:
     """The lesson of this method whose requests are like this one; a new one where there is none."""
-    held = [lesson for lesson in of_method(transaction, method) if not lesson.steps]
-    for lesson in held:
+    held = [one for one in of_method(transaction, method) if not (one.steps or one.replaced_by)]
+    for lesson in sorted(held, key=lambda lesson: lesson.status == "retired"):
         if any(alike(span, known) for known in lesson.spans[:8]):
             return lesson
     if not create:
         return None
-    made = Lesson(id=stable_id("skill", canonical([method, normalised(span)])), method=method, spans=(span,))
-    known = next((lesson for lesson in held if lesson.id == made.id), None)
-    return known or made
+    id = id_of(method, span)
+    return current(transaction, id) or Lesson(id=id, method=method, spans=(span,))
 
 
 def skill_of_steps(transaction: Transaction, steps: tuple[str, ...]) -> Lesson:
     id = stable_id("skill", canonical(["steps", *steps]))
-    known = find(transaction, id)
     names = [step.partition(":")[2] or step for step in steps]
+    known = current(transaction, id)
     return known or Lesson(id=id, method="skill:" + "-then-".join(names)[:80], steps=steps)
+
+
+def id_of(method: str, span: str) -> str:
+    return stable_id("skill", canonical([method, normalised(span)]))
+
+
+def current(transaction: Transaction, id: str) -> Lesson | None:
+    """The lesson of this id, or the one that it was last proposed anew as."""
+    lesson = find(transaction, id)
+    while lesson is not None and lesson.replaced_by:
+        lesson = find(transaction, lesson.replaced_by)
+    return lesson
+
+
+def anew(retired: Lesson, spans: Sequence[str], at: str, reason: str) -> Lesson:
+    """A lesson that was withdrawn, as a new proposal: nothing is proven of it, and it names the old one."""
+    return Lesson(
+        id=stable_id("skill", canonical(["anew", retired.id])),
+        method=retired.method,
+        steps=retired.steps,
+        spans=distinct([*spans, *retired.spans])[:MAX_SPANS],
+        since=at,
+        last_seen=at,
+        reason=reason,
+        replaces=retired.id,
+    )
 
 
 def counted(lesson: Lesson, seen: Sequence[Demonstration]) -> Lesson:
@@ -109,6 +142,9 @@ def counted(lesson: Lesson, seen: Sequence[Demonstration]) -> Lesson:
 def _turned(lesson: Lesson, seen: Sequence[Demonstration]) -> str:
     """Whether the latest evidence speaks against a lesson that is relied on."""
     latest = seen[:RECENT]
+    if lesson.status == "retired":
+        since = sum(each.ok and each.at > lesson.decided_at for each in seen)
+        return f"propose anew: it worked {since} times since it was retired" if since >= FEWEST_RECENT else ""
     if lesson.status != "stable" or len(latest) < FEWEST_RECENT:
         return lesson.proposal if lesson.status == "stable" else ""
     failed = sum(not each.ok for each in latest)
@@ -165,7 +201,7 @@ def get(transaction: Transaction, id: str) -> Lesson:
     short = id.removeprefix("skill_")
     fitting = [record for known, record in rows if known.removeprefix("skill_").startswith(short)]
     if len(fitting) != 1 or not short:
-        raise NotFound("skill", id, [known for known, _ in rows], "see: prowess lessons list")
+        raise NotFound("lesson", id, [known for known, _ in rows], "see: prowess lessons list")
     return _skill(fitting[0])
 
 

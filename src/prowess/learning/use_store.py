@@ -298,6 +298,15 @@ def worked(transaction: Transaction, most: int) -> tuple[tuple[str, str, str], .
     return tuple((span, agent, method) for span, agent, method in rows)
 
 
+def agents(transaction: Transaction) -> tuple[str, ...]:
+    """Everybody for whom something worked."""
+    rows = transaction.all(
+        "SELECT DISTINCT agent FROM learning_need WHERE workspace = :workspace AND status = 'satisfied'"
+        " ORDER BY agent"
+    )
+    return tuple(agent for (agent,) in rows)
+
+
 def forget_the_oldest(transaction: Transaction, most: int = MAX_REMEMBERED) -> None:
     row = transaction.one(
         "SELECT at FROM learning_need WHERE workspace = :workspace ORDER BY at DESC LIMIT 1 OFFSET :most",

@@ -16,7 +16,7 @@ from prowess.catalogue.catalogue import Catalogue
 from prowess.catalogue.view import View, off_below, with_availability, with_standing
 from prowess.evolution.generations import Generations
 from prowess.learning import lessons as skills
-from prowess.learning import use_store as memory
+from prowess.learning import reading_state, uses
 from prowess.learning.procedures import NOTHING, Lessons, lessons_of
 from prowess.policy.agents import lineage
 from prowess.policy.policy import Policy
@@ -36,6 +36,8 @@ class World:
     policy: PolicySnapshot
     """The rules over exactly this view."""
     lessons: Lessons = field(default_factory=dict)
+    failing: Mapping[str, str] = field(default_factory=dict)
+    """Capability -> how it fails for most of those who use it now."""
     stopped: Mapping[str, str] = field(default_factory=dict)
     """Agent -> why it may use nothing; of the agents that the world was taken for."""
     cards: InjectionRate = NO_RATE
@@ -114,7 +116,7 @@ class Worlds:
         self._generations = Generations()
         self._read: View | None = None
         self._seen: tuple[View, frozenset[str], frozenset[str], PolicyState, View] | None = None
-        self._lessons: tuple[int, Lessons] = (-1, NOTHING)
+        self._learnt_at: tuple[int, Lessons, Mapping[str, str]] = (-1, NOTHING, {})
 
     def now(self, *agents: str) -> World:
         """The world as it is; `agents` are those whose turns or uses it is taken for."""
@@ -123,13 +125,14 @@ class Worlds:
             read = self._read = self._catalogue.read(transaction, self._read)
             standing = self._policy.read_standing(transaction)
             stopped = {agent: self._stopped(transaction, standing, agent) for agent in agents}
-            lessons = self._learnt(transaction)
+            lessons, failing = self._learnt(transaction)
             rate = self._rate(transaction) if agents and read.has_cards else NO_RATE
         view = self._with_availability(read, standing)
         return World(
             view=view,
             policy=self._policy.at(view, standing),
             lessons=lessons,
+            failing=failing,
             stopped=stopped,
             cards=rate,
         )
@@ -160,14 +163,16 @@ class Worlds:
             seen = self._seen = (read, secrets, connected, standing, below)
         return seen[4]
 
-    def _learnt(self, transaction: Transaction) -> Lessons:
+    def _learnt(self, transaction: Transaction) -> tuple[Lessons, Mapping[str, str]]:
+        """What is taught, and what fails."""
         if not self._learns:
-            return NOTHING
-        lesson = memory.lesson(transaction)
-        if self._lessons[0] != lesson:
+            return NOTHING, {}
+        version = reading_state.taught_version(transaction)
+        if self._learnt_at[0] != version:
             stable = skills.every(transaction, "stable")
-            self._lessons = (lesson, lessons_of([skill for skill in stable if skill.taught]))
-        return self._lessons[1]
+            taught = lessons_of([skill for skill in stable if skill.taught])
+            self._learnt_at = (version, taught, uses.reasons(transaction))
+        return self._learnt_at[1:]
 
 
 def _visible(world: World, agent: str, authenticated: bool) -> View:

@@ -10,7 +10,7 @@ from pathlib import Path
 from prowess.config import LearningConfig
 from prowess.engine import Engine
 from prowess.engine.options import EngineOptions
-from prowess.learning import learning
+from prowess.learning import journal_reading
 from prowess.store.opening import open_database
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -18,7 +18,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def main(url: str, portion: str) -> None:
-    learning.PORTION = int(portion)
+    journal_reading.PORTION = int(portion)
     options = EngineOptions(learning=LearningConfig(mode="accumulate"))
     with Engine(open_database(url, Path()), (), lambda: START, {}, options) as engine:
         print("begins", flush=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from prowess.engine import Engine
-from prowess.learning import learning
+from prowess.learning import journal_reading
 from prowess.store.opening import open_database
 from tests.support.clock import SteppingClock
 from tests.support.learning import office, use
@@ -33,8 +33,8 @@ def gathered(engine: Engine) -> object:
 @pytest.fixture
 def whole(tmp_path: Path, clock: SteppingClock, monkeypatch: pytest.MonkeyPatch) -> object:
     """What learning everything at once comes to."""
-    monkeypatch.setattr(learning, "PORTION", 100_000)
-    monkeypatch.setattr(learning, "COUNTED_AT_ONCE", 100_000)
+    monkeypatch.setattr(journal_reading, "PORTION", 100_000)
+    monkeypatch.setattr(journal_reading, "COUNTED_AT_ONCE", 100_000)
     (tmp_path / "whole").mkdir()
     with office("sqlite:whole.db", tmp_path / "whole", SteppingClock()) as engine:
         lived(engine)
@@ -47,8 +47,8 @@ def whole(tmp_path: Path, clock: SteppingClock, monkeypatch: pytest.MonkeyPatch)
 def test_portions_come_to_the_same_as_everything_at_once(
     store_url: str, tmp_path: Path, clock: SteppingClock, whole: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(learning, "PORTION", 5)
-    monkeypatch.setattr(learning, "COUNTED_AT_ONCE", 1)
+    monkeypatch.setattr(journal_reading, "PORTION", 5)
+    monkeypatch.setattr(journal_reading, "COUNTED_AT_ONCE", 1)
     with office(store_url, tmp_path, clock) as engine:
         lived(engine)
         engine.learning.learn()
@@ -60,7 +60,8 @@ def test_others_write_between_the_portions(store_url: str, tmp_path: Path, clock
     with office(store_url, tmp_path, clock) as engine:
         lived(engine)
         other = open_database(store_url, tmp_path, patience=0.5)
-        for _ in engine.learning._portions(engine.journal.heads(), ""):
+        reading = journal_reading.JournalReading(engine.internals.database, engine.internals.journal)
+        for _ in reading.portions(engine.journal.heads(), ""):
             with other.writing() as transaction:
                 transaction.run("UPDATE learning_seen SET count = count")
                 transaction.run("UPDATE journal_head SET hash = hash")

@@ -232,7 +232,7 @@ def test_when_later_evidence_turns_deprecation_is_proposed_and_not_done(
         engine.learning.learn()
         held = engine.learning.lesson(lesson.id)
         assert held.status == "stable"
-        assert held.proposal == "deprecate: 8 of the last 10 uses failed"
+        assert held.proposal == "deprecate: 8 of the last 10 uses of tool:invoices failed"
         done = engine.learning.deprecate(lesson.id, "ada")
         assert (done.status, done.reason, done.gate.satisfied) == ("deprecated", held.proposal, False)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from prowess.learning.gate_evidence import divided
 from prowess.learning.gating import BETTER_WITHOUT
 from prowess.learning.labelled import (
     LabelledRequest,
@@ -16,7 +17,6 @@ from prowess.learning.labelled import (
     Same,
     claims_of,
     confirmed_by_others,
-    divided,
     may_judge,
     to_blame,
     uncontested,
@@ -148,21 +148,21 @@ def test_where_others_must_judge_one_agent_teaches_and_the_next_judges() -> None
         *shown("ada", "a b", "c d", "e f"),
         *shown("cy", "x", ok=False),
     ]
-    kept = divided(lesson, seen, others_only=True)
+    kept = divided(lesson, seen, "others").part
     assert (kept.spans, kept.agents) == (("a b", "c d", "e f"), ("ada",))
 
 
 def test_where_nobody_else_showed_enough_of_it_all_of_it_teaches() -> None:
     lesson = replace(MAIL, spans=("a b", "c d", "e f"))
-    assert divided(lesson, shown("ada", *lesson.spans), others_only=True) == lesson
-    assert divided(lesson, [*shown("ada", "a b", "c d"), *shown("bob", "e f")], others_only=True) == lesson
-    assert divided(lesson, (), others_only=False) == lesson
+    assert divided(lesson, shown("ada", *lesson.spans), "others").part == lesson
+    assert divided(lesson, [*shown("ada", "a b", "c d"), *shown("bob", "e f")], "others").part == lesson
+    assert divided(lesson, (), "anyone").part == lesson
 
 
 def test_where_anyone_may_judge_some_requests_are_left_to_judge() -> None:
     four, nine = tuple("abcd"), tuple("abcdefghi")
-    assert divided(replace(MAIL, spans=four), (), others_only=False).spans == ("a", "c")
-    assert divided(replace(MAIL, spans=nine), (), others_only=False).spans == ("a", "c", "d", "f", "g", "i")
+    assert divided(replace(MAIL, spans=four), (), "anyone").part.spans == ("a", "c")
+    assert divided(replace(MAIL, spans=nine), (), "anyone").part.spans == ("a", "c", "d", "f", "g", "i")
 
 
 def nearest(judges: Sequence[LabelledRequest]) -> Nearest:

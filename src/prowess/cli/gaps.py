@@ -48,7 +48,7 @@ def show(id: str, as_json: bool) -> None:
                        ("met", f"{gap.times} times, first {gap.since}, last {gap.last_seen}"),
                        ("by", ", ".join(gap.agents)), ("nearest", closing.nearest),
                        ("now", closing.why), ("to close", closing.say),
-                       ("closed by", gap.closed_by)):  # fmt: skip
+                       ("closed by", gap.closed_by), ("with", gap.answer)):  # fmt: skip
         if value:
             click.echo(f"{key:10} {printable(value)}")
 

@@ -1,6 +1,7 @@
 """The commands of `prowess lessons` that need a store or a server."""
 
 import sys
+from collections.abc import Sequence
 from typing import get_args
 
 import click
@@ -8,7 +9,7 @@ import click
 from prowess.cli.lessons import read_bytes
 from prowess.cli.session import connected, emit, json_option, printable, progress_bar, say, table
 from prowess.errors import LearningError, RemoteError
-from prowess.learning.lessons import Lesson
+from prowess.learning.lessons import OF_A_METHOD, Lesson
 from prowess.learning.promotion import read_proposal
 from prowess.operations import learning as ops
 from prowess.operations.backend import Backend
@@ -55,8 +56,10 @@ def list_(status: ops.Status | None, as_json: bool) -> None:
         found = _lessons(backend, status or "")
     if as_json:
         emit(found)
-    else:
-        table(["ID", "STATUS", "WORKED", "FAILED", "GATES", "METHOD", "SHOWN BY"], [_row(s) for s in found])
+        return
+    table(["ID", "STATUS", "WORKED", "FAILED", "GATES", "METHOD", "SHOWN BY"], [_row(s) for s in found])
+    for why, methods in _proposed(found).items():
+        say(f"{why}; run: prowess lessons deprecate --method {methods[0]}  ({len(methods)} lessons)")
 
 
 @command.command()
@@ -72,15 +75,16 @@ def show(id: str, as_json: bool) -> None:
     lesson, results = found.lesson, found.results
     for key, value in (("id", lesson.id), ("method", lesson.method), ("steps", ", ".join(lesson.steps)),
                        ("status", f"{lesson.status} ({lesson.reason})"), ("proposal", lesson.proposal),
+                       ("replaces", lesson.replaces), ("replaced by", lesson.replaced_by),
                        ("agents", ", ".join(lesson.agents)), ("last seen", lesson.last_seen),
                        ("worked", f"{lesson.successes} of {lesson.demonstrations}")):  # fmt: skip
         if value:
-            click.echo(f"{key:10} {printable(value)}")
+            click.echo(f"{key:11} {printable(value)}")
     for span in lesson.spans:
-        click.echo(f"{'request':10} {printable(span)}")
+        click.echo(f"{'request':11} {printable(span)}")
     for result in results:
         measured = f"{result.at[:19]} {printable(result.verdict)} gain {result.gain:+.3f} {result.digest}"
-        click.echo(f"{'gate':10} {measured}")
+        click.echo(f"{'gate':11} {measured}")
 
 
 @command.command()
@@ -106,6 +110,9 @@ def gate(id: tuple[str, ...], every: bool, as_json: bool, by: str) -> None:
         click.echo(f"{result.lesson}  {'passed' if result.satisfied else 'blocked'}")
         for suite in (result.tests, result.benchmark):
             click.echo(f"  {printable(suite.verdict)}")
+        click.echo(f"  measured with: {printable(result.benchmark.used)}")
+        if result.benchmark.remedy:
+            click.echo(f"  {printable(result.benchmark.remedy)}")
     if not all(result.satisfied for result in results):
         sys.exit(1)
 
@@ -128,14 +135,21 @@ def promote(id: tuple[str, ...], auto: bool, by: str) -> None:
 
 
 @command.command()
-@click.argument("id")
+@click.argument("id", default="")
+@click.option("--method", default="", metavar="CAPABILITY", help="Every lesson that leads to this, at once.")
 @click.option("--reason", default="", help="Why.")
 @by_option
-def deprecate(id: str, reason: str, by: str) -> None:
+def deprecate(id: str, method: str, reason: str, by: str) -> None:
     """Rely on a lesson no more; it may be gated and promoted again."""
+    if bool(id) == bool(method):
+        raise LearningError("lessons deprecate", "it must be said what", "give an ID, or --method CAPABILITY")
     with connected(by=by) as backend:
-        lesson = backend.call(ops.deprecate_lesson, ops.Reason(reason=reason), id=id)
-    say(f"{lesson.id} is deprecated: {lesson.reason}; run: prowess sync")
+        if method:
+            done = backend.call(ops.deprecate_all, ops.WithdrawMethod(method=method, reason=reason))
+        else:
+            done = (backend.call(ops.deprecate_lesson, ops.Reason(reason=reason), id=id),)
+    for lesson in done:
+        say(f"{lesson.id} is deprecated: {lesson.reason}; run: prowess sync")
 
 
 @command.command()
@@ -150,14 +164,22 @@ def retire(id: str, reason: str, by: str) -> None:
 
 
 @command.command()
-@click.argument("proposal", type=click.Path(), metavar="PROPOSAL.json")
+@click.argument("proposal", type=click.Path(), metavar="PROPOSAL.json", default="")
+@click.option("--anew", default="", metavar="ID", help="Instead, a lesson that was retired, once more.")
 @by_option
-def propose(proposal: str, by: str) -> None:
+def propose(proposal: str, anew: str, by: str) -> None:
     """Suggest a lesson: an object with method and spans. It may not bring results of its own."""
-    said = read_proposal(read_bytes(proposal), proposal)
+    if bool(proposal) == bool(anew):
+        raise LearningError("lessons propose", "it must be said what", "give a PROPOSAL.json, or --anew ID")
+    said = None if anew else read_proposal(read_bytes(proposal), proposal)
     with connected(by=by) as backend:
-        lesson = backend.call(ops.propose_lesson, ops.Proposed(method=said.method, spans=said.spans))
-    say(f"{lesson.id} is proposed; run: prowess lessons gate {lesson.id}")
+        if said is None:
+            lesson = backend.call(ops.propose_anew, NO_PARAMS, id=anew)
+        else:
+            lesson = backend.call(ops.propose_lesson, ops.Proposed(method=said.method, spans=said.spans))
+    again = f", in place of {lesson.replaces}" if lesson.replaces else ""
+    then = "" if lesson.status == "stable" else f"; run: prowess lessons gate {lesson.id}"
+    say(f"{lesson.id} is {lesson.status}{again}{then}")
 
 
 @command.command()
@@ -178,6 +200,16 @@ def report(as_json: bool) -> None:
 
 def _lessons(backend: Backend, status: ops.Status) -> tuple[Lesson, ...]:
     return tuple(backend.pages(ops.list_lessons, ops.LessonsQuery(status=status)))
+
+
+def _proposed(found: Sequence[Lesson]) -> dict[str, list[str]]:
+    """What is to be deprecated because it fails: why -> the capability that each lesson leads to."""
+    methods: dict[str, list[str]] = {}
+    for lesson in found:
+        if OF_A_METHOD.search(lesson.proposal):
+            method = lesson.proposal.rpartition(" uses of ")[2].removesuffix(" failed")
+            methods.setdefault(lesson.proposal, []).append(method)
+    return methods
 
 
 def _row(lesson: Lesson) -> list[str]:

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import click
 
+from prowess.cli.session import emit
 from prowess.errors import LearningError
+from prowess.learning import links
 from prowess.learning.evidence import read_evidence
 from prowess.learning.ledger import SkillLedger
 
@@ -39,6 +41,19 @@ def ledger(evidence: str, corrected: bool) -> None:
     made = SkillLedger.from_evidence(read_evidence(read_bytes(evidence), evidence))
     text = made.to_links_notation("corrected" if corrected else "original")
     sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+
+
+@command.command()
+@click.argument("ledger", type=click.Path(), metavar="LEDGER.lino")
+@click.option("--original", is_flag=True, help="It was written with the original escaping.")
+def read(ledger: str, original: bool) -> None:
+    """Read Links Notation, such as a ledger, and print its records as JSON."""
+    try:
+        text = read_bytes(ledger).decode("utf-8")
+    except UnicodeDecodeError as failure:
+        raise LearningError(ledger, f"is no UTF-8 text ({failure.reason})", "give a ledger as text") from None
+    records = links.read(text, "original" if original else "corrected")
+    emit([{"id": record.id, "pairs": [list(pair) for pair in record.pairs]} for record in records])
 
 
 def read_bytes(file: str) -> bytes:

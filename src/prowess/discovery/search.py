@@ -8,6 +8,8 @@ old one meanwhile is not disturbed.
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
+from dataclasses import replace
 from threading import Lock
 
 import numpy as np
@@ -24,6 +26,21 @@ from prowess.types import Capability, Hit
 
 REMEMBERED_QUERIES = 512
 REMEMBERED_MASKS = 64
+FAILING_WEIGHT = 0.5
+"""What a capability that fails now is worth, of what it would be."""
+
+
+def lowered(hits: tuple[Hit, ...], failing: Mapping[str, str]) -> tuple[Hit, ...]:
+    """The hits with what fails now worth less, and why; nothing is taken out, for it may be all there is."""
+    if failing.keys().isdisjoint(hit.id for hit in hits):
+        return hits
+    weighed = (
+        replace(hit, score=hit.score * FAILING_WEIGHT, reasons=(*hit.reasons, f"ranked lower: {why}"))
+        if (why := failing.get(hit.id))
+        else hit
+        for hit in hits
+    )
+    return tuple(sorted(weighed, key=lambda hit: -hit.score))
 
 
 class RequestVectors:
@@ -71,6 +88,20 @@ class Search:
         self._calibration = calibration
         self._vectors = vectors
         self._masks: list[tuple[Collection[str], Mask]] = []
+        self._failing: Mapping[str, str] = {}
+        self._lowered: Search | None = None
+
+    def lowering(self, failing: Mapping[str, str]) -> "Search":
+        """The same search, in which what fails now comes behind what fits about as well.
+
+        failing: capability -> why it counts as failing.
+        """
+        if not failing:
+            return self
+        if self._lowered is None or self._lowered._failing is not failing:
+            self._lowered = copy(self)
+            self._lowered._failing = failing
+        return self._lowered
 
     @property
     def graph(self) -> Graph:
@@ -91,10 +122,10 @@ class Search:
         read = self.read(request) if isinstance(request, str) else request
         ranker, mask = Ranker(self._corpus, self._calibration), self._mask(allowed)
         with suppress(EncoderUnavailable):
-            return ranker.search(read, mask, options)
+            return lowered(ranker.search(read, mask, options), self._failing)
         self._vectors.embedding.hurry()
         read.go_by_words()
-        return ranker.search(read, mask, options)
+        return lowered(ranker.search(read, mask, options), self._failing)
 
     def _embed(self, texts: Sequence[str]) -> Matrix:
         return self._vectors.of(texts, self._corpus.dense.width)

@@ -93,7 +93,9 @@ class Engine:
         self.approvals = Approvals(database, journal, policy, inner.use)
         self.evolution = EvolutionService(database, journal, catalogue, inner.now, worlds, inner.use)
         learns = located(inner.options.learning, inner.options.root)
-        self.learning = Learning(database, journal, learns, clock, inner.trials(), inner.closing_of)
+        self.learning = Learning(
+            database, journal, learns, clock, inner.trials(), inner.closing_of, inner.known
+        )
         self.journal = JournalHistory(journal)
 
     @cached_property

@@ -4,7 +4,7 @@ Above: the engine and its namespaces, which hand on what each needs; the gateway
 command line. Below: every stage. Nothing here is promised to anybody else.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -136,6 +136,10 @@ class Internals:
         if all(source.kind != "learnt" for source in self.sources.current):
             learned = LearnedProcedures(lambda: procedures_of(self.teaching.taught()))
             self.sources.current = (*self.sources.current, learned)
+
+    def known(self) -> Collection[str]:
+        """The id of everything that exists."""
+        return self.worlds.now().view.capabilities
 
     def closing_of(self, span: str, agent: str, failed: str) -> Closing:
         """What stands between a need and its answer, as things are now."""

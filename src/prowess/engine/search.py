@@ -34,7 +34,7 @@ class Searching:
         if followed.may_lack_vectors and not self.index.is_encoded(world.view.version):
             # Not a daemon: one that is ended inside the encoder's native code takes the whole process down.
             Thread(target=self._make_vectors_beside, daemon=False, name="prowess-vectors").start()
-        return followed.search
+        return followed.search.lowering(world.failing)
 
     def embedding(self) -> Embedding:
         """The one that search uses, so that no model is loaded twice."""

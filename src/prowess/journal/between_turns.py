@@ -167,6 +167,8 @@ class SkillProposed(Entry, frozen=True, kw_only=True):
     type = "skill.proposed"
     skill: str
     by: str = ""
+    replaces: str = ""
+    """The retired one that is proposed anew."""
 
 
 class SuiteSaid(msgspec.Struct, frozen=True):

@@ -13,11 +13,11 @@ import msgspec
 from prowess.errors import NotFound
 from prowess.learning.ids import stable_id
 from prowess.learning.outcomes import TRIED_AND_FAILED
-from prowess.learning.paraphrases import normalised
-from prowess.learning.use_store import Met
+from prowess.learning.paraphrases import normalised, telling
+from prowess.learning.use_store import Answer, Met
 from prowess.store.database import Transaction
 
-MOST_AGENTS = 20
+MAX_AGENTS = 20
 HALF_LIFE_DAYS = 14.0
 ANSWERED = "answered since"
 
@@ -36,6 +36,8 @@ class Gap:
     agents: tuple[str, ...] = ()
     closed_by: str = ""
     closed_at: str = ""
+    answer: str = ""
+    """The capability that answered it since."""
 
     @property
     def failed(self) -> str:
@@ -48,22 +50,36 @@ def gap_id(span: str) -> str:
     return stable_id("curriculum_item", normalised(span))
 
 
-def counted(gap: Gap, met: Sequence[Met]) -> Gap:
-    """The gap with each time it was met, the newest first; met again after it was closed, it is open."""
+def counted(gap: Gap, met: Sequence[Met], answers: Sequence[Answer]) -> Gap:
+    """The gap with each time it was met and each time the same need was answered, the newest first.
+
+    What was answered for one of those who met it, after they had, is closed; met again, it is open.
+    """
+    latest = answers[0] if answers else None
     if not met:
-        return replace(gap, times=0, closed_by=gap.closed_by or ANSWERED)
-    reopened = bool(gap.closed_by) and (gap.closed_by == ANSWERED or met[0].at > gap.closed_at)
-    return replace(
+        answered = _answered(gap, latest) if latest else replace(gap, closed_by=gap.closed_by or ANSWERED)
+        return replace(answered, times=0)
+    now = replace(
         gap,
         status=met[0].status,
         reason=met[0].reason,
         times=len(met),
         since=met[-1].at,
         last_seen=met[0].at,
-        agents=tuple(sorted({each.agent for each in met}))[:MOST_AGENTS],
-        closed_by="" if reopened else gap.closed_by,
-        closed_at="" if reopened else gap.closed_at,
+        agents=tuple(sorted({each.agent for each in met}))[:MAX_AGENTS],
     )
+    if latest and latest.at > met[0].at:
+        return _answered(now, latest)
+    by_itself = gap.closed_by == ANSWERED
+    reopened = bool(gap.closed_by) and (by_itself or met[0].at > gap.closed_at)
+    return replace(now, closed_by="", closed_at="", answer="") if reopened else now
+
+
+def _answered(gap: Gap, by: Answer) -> Gap:
+    """Closed by itself, unless a person had closed it before."""
+    if gap.closed_by and gap.closed_by != ANSWERED:
+        return gap
+    return replace(gap, closed_by=ANSWERED, closed_at=by.at, answer=by.method)
 
 
 def weight(gap: Gap, now: datetime) -> float:
@@ -82,13 +98,13 @@ def ranked(gaps: Sequence[Gap], now: datetime) -> tuple[Gap, ...]:
 
 def keep(transaction: Transaction, gap: Gap) -> None:
     transaction.run(
-        "INSERT INTO curriculum_gap (workspace, id, span, last_seen, closed_by, record)"
-        " VALUES (:workspace, :id, :span, :last_seen, :closed_by, :record)"
+        "INSERT INTO curriculum_gap (workspace, id, span, telling, last_seen, closed_by, record)"
+        " VALUES (:workspace, :id, :span, :telling, :last_seen, :closed_by, :record)"
         " ON CONFLICT (workspace, id)"
         " DO UPDATE SET last_seen = excluded.last_seen, closed_by = excluded.closed_by,"
-        " record = excluded.record",
-        id=gap.id, span=gap.span, last_seen=gap.last_seen, closed_by=gap.closed_by,
-        record=msgspec.json.encode(gap).decode(),
+        " telling = excluded.telling, record = excluded.record",
+        id=gap.id, span=gap.span, telling=telling(gap.span), last_seen=gap.last_seen,
+        closed_by=gap.closed_by, record=msgspec.json.encode(gap).decode(),
     )  # fmt: skip
 
 
@@ -97,6 +113,15 @@ def find(transaction: Transaction, id: str) -> Gap | None:
         "SELECT record FROM curriculum_gap WHERE workspace = :workspace AND id = :id", id=id
     )
     return _gap(row[0]) if row else None
+
+
+def of_the_same_need(transaction: Transaction, span: str) -> tuple[Gap, ...]:
+    """The gaps of needs in these words, in whatever order."""
+    rows = transaction.all(
+        "SELECT record FROM curriculum_gap WHERE workspace = :workspace AND telling = :telling ORDER BY id",
+        telling=telling(span),
+    )
+    return tuple(_gap(record) for (record,) in rows)
 
 
 def get(transaction: Transaction, id: str) -> Gap:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 
 from prowess.learning.labelled import (
-    FEWEST_JUDGES,
+    MIN_JUDGES,
     LabelledRequest,
     LessonGroup,
     Lost,
@@ -162,7 +162,7 @@ class _Gate:
             self._court.progress(done, len(several))
             own = self._judging(claim, batch)
             concerned = [*own, *(in_the_way.get(claim.method, set()) - own)]
-            for lesson in claim.lessons if len(own) >= FEWEST_JUDGES else ():
+            for lesson in claim.lessons if len(own) >= MIN_JUDGES else ():
                 self._sort_out_one(lesson, batch, concerned, after)
         self._court.progress(len(several), len(several))
 
@@ -214,7 +214,7 @@ class _Gate:
 
     def _may_join(self, lesson: Lesson, within: SuiteResult, alone: SuiteResult) -> bool:
         """Whether what shows nothing alone may be judged with the batch: harmless, and known to others."""
-        judged = len(alone.rows) >= FEWEST_JUDGES
+        judged = len(alone.rows) >= MIN_JUDGES
         harmless = not alone.harms and not within.harms
         return judged and harmless and confirmed_by_others(lesson, self._court.judges, self._trial.nearest)
 
@@ -266,7 +266,7 @@ class _Gate:
         return found
 
     def _result(self, rows: Sequence[SuiteRow], own: int = 0) -> SuiteResult:
-        bar = (self._court.min_gain, FEWEST_JUDGES)
+        bar = (self._court.min_gain, MIN_JUDGES)
         return benchmark_result(rows[:own], rows[own:], bar, (self._court.command, self._court.at))
 
     def _settle(self, batch: _Batch) -> None:

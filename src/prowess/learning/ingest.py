@@ -3,14 +3,16 @@
 Above: learning in the engine. Below: the parts of learning, none of which knows the journal or the clock.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import msgspec
 
 from prowess.learning import gaps as curriculum
 from prowess.learning import lessons as lessons
+from prowess.learning import reading_state as state
 from prowess.learning import use_store as memory
+from prowess.learning import uses
 from prowess.learning.gaps import Gap, gap_id
 from prowess.learning.ledger import SkillLedger
 from prowess.learning.lessons import FEWEST_OF_STEPS, Lesson, skill_for, skill_of_steps, superseded
@@ -20,7 +22,8 @@ from prowess.learning.use_store import Demonstration, Requested
 from prowess.store.database import Transaction
 from prowess.types import Head, JournalEntry
 
-SKILL, GAP = "skill", "gap"
+SKILL, GAP, METHOD = "skill", "gap", "method"
+"""What is counted anew: a lesson, a gap, and whether a capability still works for its lessons."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +44,9 @@ class _Changed:
 def ingest(transaction: Transaction, entries: Sequence[JournalEntry]) -> tuple[SkillLedger, ...]:
     """Remember what happened, a portion of it; what it means is counted afterwards, by `count_due`."""
     found = _settle_all(transaction, _remember(transaction, entries), "")
-    memory.advance(transaction, _reached(entries))
+    state.advance(transaction, _reached(entries))
     memory.forget_the_oldest(transaction)
+    uses.forget_the_oldest(transaction)
     return found
 
 
@@ -54,7 +58,7 @@ def give_up(transaction: Transaction, before: str, most: int) -> tuple[int, tupl
 
 def count_due(transaction: Transaction, most: int) -> LearningReport | None:
     """Count some of the lessons and gaps anew that something was learnt about; nothing when none is left."""
-    due = memory.due(transaction, most)
+    due = state.due(transaction, most)
     if not due:
         return None
     kept = [
@@ -63,8 +67,9 @@ def count_due(transaction: Transaction, most: int) -> LearningReport | None:
         if kind == SKILL
     ]
     turned = _supersede(transaction, [lesson for lesson in kept if lesson])
+    turned += _question(transaction, [id for kind, id, _ in due if kind == METHOD])
     gaps = tuple(_count_gap(transaction, id, span) for kind, id, span in due if kind == GAP)
-    memory.done(transaction, due)
+    state.done(transaction, due)
     latest = {lesson.id: lesson for lesson in (*kept, *turned) if lesson}
     return LearningReport((), tuple(latest.values()), gaps)
 
@@ -91,7 +96,7 @@ def _settle_all(
         if known is not None:  # an outcome may come before its offer; it waits
             ledgers.append(_settle(transaction, offer, known, known.at < abandoned_before, changed))
     owed = [(SKILL, id, msgspec.json.encode(lesson).decode()) for id, lesson in changed.lessons.items()]
-    memory.owe(transaction, [*owed, *((GAP, id, span) for id, span in changed.gaps.items())])
+    state.owe(transaction, [*owed, *((GAP, id, span) for id, span in changed.gaps.items())])
     return tuple(each for each in ledgers if each)
 
 
@@ -105,18 +110,33 @@ def ledger_of(transaction: Transaction, offer: str) -> SkillLedger | None:
 
 
 def _remember(transaction: Transaction, entries: Sequence[JournalEntry]) -> list[str]:
+    """Write down what was asked and tried; returns the requests that are to be settled anew."""
     touched: list[str] = []
+    used: set[str] = set()
     for entry in entries:
         use = use_of(entry)
         if isinstance(use, OfferedRequest):
             memory.ask(transaction, use)
             touched.append(use.offer)
         elif isinstance(use, Tried):
-            memory.attempt(transaction, use)
-            touched.append(use.offer)
+            uses.note(transaction, use)
+            used.add(use.capability)
+            if use.offer:  # without one it says nothing of what it is good for
+                memory.attempt(transaction, use)
+                touched.append(use.offer)
         elif use is not None and (offer := memory.refuse(transaction, use)):
             touched.append(offer)
-    return touched
+    if uses.look_again(transaction, used):
+        state.next_taught_version(transaction)
+    state.owe(transaction, ((METHOD, method, "") for method in used))
+    return list(_with_parents(transaction, touched))
+
+
+def _with_parents(transaction: Transaction, offers: Iterable[str]) -> Iterator[str]:
+    """These requests, and the ones around them, which what was tried for these answers, too."""
+    for offer in dict.fromkeys(offers):
+        yield offer
+        yield from memory.pass_on(transaction, offer)
 
 
 def _reached(entries: Iterable[JournalEntry]) -> list[Head]:
@@ -129,26 +149,37 @@ def _settle(
 ) -> SkillLedger | None:
     attempts = memory.attempts(transaction, offer)
     needs = settled(known.needs, attempts, abandoned)
+    is_told = memory.has_a_successor(transaction, offer, known)
     for number, need in enumerate(needs):
-        _note_gap(transaction, offer, number, need, changed)
+        _note_gap(transaction, offer, number, need, changed, is_told)
         for attempt in need.attempts:
             _credit(transaction, offer, known, need, attempt, changed)
-    _credit_steps(transaction, offer, known, attempts, changed)
+    if not known.parents:  # the steps of a search are steps of the request around it
+        _credit_steps(transaction, offer, known, attempts, changed)
     if any(need.status == "pending" for need in needs):
         return None
     return SkillLedger.from_evidence(evidence_of(offer, needs))
 
 
 def _note_gap(
-    transaction: Transaction, offer: str, number: int, need: SettledNeed, changed: _Changed
+    transaction: Transaction, offer: str, number: int, need: SettledNeed, changed: _Changed, is_told: bool
 ) -> None:
+    """Write down what came of a need, and the gap it leaves.
+
+    is_told: whether a later request, which says it again or was made within it, tells how it went on.
+    """
     before = memory.gap_of(transaction, offer, number)
-    open_now = need.status in ("blocked", "deferred")
-    gap = gap_id(need.need.span) if open_now else ""
+    span = need.need.span
+    tried_here = any(not attempt.asked for attempt in need.attempts)
+    is_gap = need.status in ("blocked", "deferred") and (tried_here or not is_told)
+    gap = gap_id(span) if is_gap else ""
     memory.settle(transaction, offer, number, need, gap)
     for id in (before, gap):
         if id:
-            changed.gaps[id] = need.need.span
+            changed.gaps[id] = span
+    if need.status == "satisfied":
+        same = curriculum.of_the_same_need(transaction, span)
+        changed.gaps |= {known.id: known.span for known in same if not known.closed_by}
 
 
 def _credit(
@@ -216,9 +247,23 @@ def _supersede(transaction: Transaction, changed: Sequence[Lesson]) -> list[Less
     return turned
 
 
+def _question(transaction: Transaction, methods: Sequence[str]) -> list[Lesson]:
+    """Lessons that lead to what fails now, all of which are questioned for one reason; or no more."""
+    failing, turned = (uses.reasons(transaction) if methods else {}), []
+    for lesson in lessons.every(transaction, "stable") if methods else ():
+        questioned = lessons.questioned(lesson, failing)
+        if questioned != lesson:
+            lessons.keep(transaction, questioned)
+            turned.append(questioned)
+    return turned
+
+
 def _count_gap(transaction: Transaction, id: str, span: str) -> Gap:
-    gap = curriculum.find(transaction, id) or Gap(id=id, span=span)
-    counted = curriculum.counted(gap, memory.meetings(transaction, id))
-    if counted.times or curriculum.find(transaction, id):
+    known = curriculum.find(transaction, id)
+    gap = known or Gap(id=id, span=span)
+    met = memory.meetings(transaction, id)
+    agents = {*gap.agents, *(each.agent for each in met)}
+    counted = curriculum.counted(gap, met, memory.answers(transaction, gap.span, sorted(agents)))
+    if counted.times or known:
         curriculum.keep(transaction, counted)
     return counted

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 
 from prowess.learning.lessons import Lesson
 from prowess.learning.paraphrases import alike, normalised
-from prowess.learning.use_store import Demonstration
 
-FEWEST_JUDGES = 2
+MIN_JUDGES = 2
 NEIGHBOURS = 5
 HARDLY_NEARER = 0.1
 SAME_THING = 0.8
@@ -52,30 +51,6 @@ class LessonGroup:
     @property
     def examples(self) -> tuple[str, ...]:
         return tuple(span for lesson in self.lessons for span in lesson.examples)
-
-
-def divided(lesson: Lesson, seen: Sequence[Demonstration], others_only: bool) -> Lesson:
-    """The lesson as some of its requests teach it, so that the others are left to judge it.
-
-    Where others must judge, every other agent that showed it teaches; else all but every third request does.
-    Too few of them stay as they are: then only requests from elsewhere can judge.
-    """
-    if not others_only:
-        share = 2 if len(lesson.spans) < 3 * FEWEST_JUDGES else 3
-        left = [span for n, span in enumerate(lesson.spans) if n % share != 1]
-        return (
-            replace(lesson, spans=tuple(left)) if len(lesson.spans) - len(left) >= FEWEST_JUDGES else lesson
-        )
-    shown: dict[str, set[str]] = {}
-    for each in seen:
-        if each.ok:
-            shown.setdefault(each.agent, set()).add(normalised(each.span))
-    teachers = sorted(shown, key=lambda agent: (-len(shown[agent]), agent))[::2]
-    taught = set().union(*(shown[agent] for agent in teachers))
-    if len(set().union(*shown.values()) - taught) < FEWEST_JUDGES:
-        return lesson
-    spans = tuple(span for span in lesson.spans if normalised(span) in taught)
-    return replace(lesson, spans=spans, agents=tuple(sorted(teachers)))
 
 
 def claims_of(lessons: Iterable[Lesson]) -> tuple[LessonGroup, ...]:

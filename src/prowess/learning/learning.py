@@ -4,8 +4,7 @@ Above: the engine and the faces. Below: the parts of learning. Every change is o
 entry in the journal; nothing is promoted by itself.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -14,49 +13,38 @@ from msgspec.structs import replace as replace_fields
 
 from prowess.config import LearningConfig
 from prowess.errors import LearningError, NotFound
-from prowess.journal import Journal, canonical, stamp
+from prowess.journal import Journal, stamp
 from prowess.journal.between_turns import (
     GapClosed,
     LearningOrdered,
-    LedgerCounted,
-    LedgerWritten,
     SkillDeprecated,
-    SkillGated,
     SkillPromoted,
     SkillProposed,
     SkillRetired,
-    SuiteSaid,
 )
 from prowess.learning import gaps as curriculum
 from prowess.learning import gates, lessons
+from prowess.learning import reading_state as state
 from prowess.learning import use_store as memory
 from prowess.learning.gaps import Gap, ranked
-from prowess.learning.gating import GateContext, Progress, gate
-from prowess.learning.ids import stable_id
-from prowess.learning.ingest import LearningReport, count_due, give_up, ingest, ledger_of, together
-from prowess.learning.labelled import FEWEST_JUDGES, LabelledRequest, divided
-from prowess.learning.ledger import SkillLedger, SkillStatus, ledger_events
+from prowess.learning.gate_runs import ANEW, GATE_COMMAND, GateRuns
+from prowess.learning.gating import Progress
+from prowess.learning.ingest import LearningReport, ledger_of
+from prowess.learning.journal_reading import JournalReading
+from prowess.learning.ledger import SkillLedger, SkillStatus
 from prowess.learning.lessons import Lesson
-from prowess.learning.paraphrases import normalised
 from prowess.learning.promotion import Gated, SuiteResult, read_proposal
 from prowess.learning.trial import Trials
 from prowess.learning.usage import Closing
-from prowess.metrics import read_set, sampled
 from prowess.sources.source import silent
-from prowess.store.database import Database, Transaction, paced
+from prowess.store.database import Database, Transaction
 from prowess.text.redaction import redacted
-from prowess.types import DEFAULT_AGENT, Head
+from prowess.types import DEFAULT_AGENT
 
 ABANDONED_AFTER = timedelta(hours=1)
-PORTION = 200
-COUNTED_AT_ONCE = 10
-"""How many entries of the journal, and how many lessons and gaps, one transaction deals with."""
-MOST_JUDGES = 2000
-MOST_LABELLED = 5000
 DECIDED = {"stable": SkillPromoted, "deprecated": SkillDeprecated, "retired": SkillRetired}
 ClosingOf = Callable[[str, str, str], Closing]
 """Need, agent, what was tried -> what stands between the need and its answer."""
-GATE_COMMAND = "prowess lessons gate {}"
 
 
 def located(config: LearningConfig, root: Path) -> LearningConfig:
@@ -69,14 +57,16 @@ class Learning:
 
     def __init__(
         self, database: Database, journal: Journal, config: LearningConfig, clock: Callable[[], datetime],
-        trials: Trials, closing_of: ClosingOf,
+        trials: Trials, closing_of: ClosingOf, known: Callable[[], Collection[str]],
     ) -> None:  # fmt: skip
         self._database = database
         self._journal = journal
         self._config = config
         self._clock = clock
-        self._trials = trials
         self._closing_of = closing_of
+        self._known = known
+        self._reading = JournalReading(database, journal)
+        self._gates = GateRuns(database, journal, config, clock, trials)
 
     @property
     def on(self) -> bool:
@@ -93,49 +83,7 @@ class Learning:
         before = stamp(self._clock() - ABANDONED_AFTER)
         if by:
             self._journal.record(LearningOrdered(by=by))
-        until = self._journal.heads()  # what learning itself writes down is for the next time
-        return together(paced(self._portions(until, before)))
-
-    def _portions(self, until: Sequence[Head], before: str) -> Iterator[LearningReport]:
-        """One short transaction each, so that others may write in between; interrupted, the next goes on."""
-        while (learnt := self._read_portion(until)) is not None:
-            yield learnt
-        given_up = 1
-        while given_up:
-            with self._learning() as transaction:
-                given_up, ledgers = give_up(transaction, before, PORTION)
-                learnt = self._noted(transaction, ledgers)
-            yield learnt
-        counted: LearningReport | None = LearningReport()
-        while counted is not None:
-            with self._learning() as transaction:
-                counted = count_due(transaction, COUNTED_AT_ONCE)
-            yield counted or LearningReport()
-
-    def _read_portion(self, until: Sequence[Head]) -> LearningReport | None:
-        """Take in the next entries of the journal; they are read before anything is locked."""
-        with self._database.reading() as transaction:
-            seen = memory.heads(transaction)
-        entries = self._journal.portion(seen, until, PORTION)
-        if not entries:
-            return None
-        with self._learning() as transaction:
-            if memory.heads(transaction) != seen:
-                return LearningReport()  # another process has just learnt from them
-            return self._noted(transaction, ingest(transaction, entries))
-
-    @contextmanager
-    def _learning(self) -> Iterator[Transaction]:
-        with self._database.writing() as transaction:
-            memory.lock(transaction)
-            yield transaction
-
-    def _noted(self, transaction: Transaction, ledgers: Sequence[SkillLedger]) -> LearningReport:
-        for ledger in ledgers:
-            written, counted = ledger_events(ledger)
-            self._journal.append(transaction, LedgerWritten(id=written.id, payload=written.payload))
-            self._journal.append(transaction, LedgerCounted(id=counted.id, payload=counted.payload))
-        return LearningReport(tuple(ledgers))
+        return self._reading.read(before)
 
     def ledger(self, offer: str) -> SkillLedger:
         """What one request demonstrated.
@@ -220,7 +168,7 @@ class Learning:
             self._journal.append(transaction, GapClosed(gap=gap.id, by=by))
         return closed
 
-    # --- gates -------------------------------------------------------------------------------
+    # --- proposing ---------------------------------------------------------------------------
 
     def propose(self, document: bytes, place: str, by: str) -> Lesson:
         """Take a suggestion from outside; it starts where every lesson starts, and proves nothing.
@@ -231,17 +179,51 @@ class Learning:
         """
         self._needs_to_be_on()
         proposal = read_proposal(document, place)
-        spans = tuple(redacted(span) for span in proposal.spans if span.strip())[: lessons.MOST_SPANS]
-        id = stable_id("skill", canonical([proposal.method, normalised(spans[0])]))
+        if proposal.method not in (known := self._known()):
+            raise NotFound("capability", proposal.method, known, "see: prowess list")
+        spans = tuple(redacted(span) for span in proposal.spans if span.strip())[: lessons.MAX_SPANS]
+        id, at = lessons.id_of(proposal.method, spans[0]), stamp(self._clock())
         with self._database.writing() as transaction:
-            known = lessons.find(transaction, id)
-            at = stamp(self._clock())
-            made = known or Lesson(
+            held = lessons.current(transaction, id)
+            if held is not None and held.status == "retired":
+                return self._propose_anew(transaction, held, spans, by)
+            made = held or Lesson(
                 id=id, method=proposal.method, spans=spans, since=at, last_seen=at, reason=f"proposed by {by}"
             )
             lessons.keep(transaction, made)
             self._journal.append(transaction, SkillProposed(skill=id, by=by))
         return made
+
+    def propose_anew(self, id: str, by: str) -> Lesson:
+        """Suggest a retired lesson once more: a new one, of which nothing is proven and which names the old.
+
+        What was shown for the old one counts for the new one; the old one keeps its record.
+
+        id: of the retired lesson.
+        by: who suggests it.
+        """
+        self._needs_to_be_on()
+        with self._database.writing() as transaction:
+            held = lessons.get(transaction, id)
+            if held.status != "retired" or held.replaced_by:
+                now = f"was proposed anew as {held.replaced_by}" if held.replaced_by else f"is {held.status}"
+                remedy = "only a retired lesson is proposed anew"
+                raise LearningError(held.id, f"it {now}", remedy)
+            return self._propose_anew(transaction, held, (), by)
+
+    def _propose_anew(
+        self, transaction: Transaction, retired: Lesson, spans: Sequence[str], by: str
+    ) -> Lesson:
+        state.lock(transaction)  # nobody counts for the old one meanwhile
+        made = lessons.anew(retired, spans, stamp(self._clock()), f"proposed anew by {by}")
+        memory.credit_anew(transaction, retired.id, made.id)
+        made = lessons.counted(made, memory.demonstrations(transaction, made.id))
+        for lesson in (made, replace(retired, replaced_by=made.id, proposal="")):
+            lessons.keep(transaction, lesson)
+        self._journal.append(transaction, SkillProposed(skill=made.id, by=by, replaces=retired.id))
+        return made
+
+    # --- gates -------------------------------------------------------------------------------
 
     def gate(self, *ids: str, progress: Progress = silent, by: str = "a person") -> tuple[Gated, ...]:
         """Really run the gates of these lessons, together, and keep what they measured.
@@ -251,83 +233,7 @@ class Learning:
         by: who decides; the journal names them.
         """
         self._needs_to_be_on()
-        with self._database.reading() as transaction:
-            chosen = [lessons.get(transaction, id) for id in ids]
-            stable = lessons.every(transaction, "stable")
-            proposed = {lesson.id for lesson in lessons.every(transaction, "proposed")}
-            judges = self._judges(transaction)
-            chosen = [self._divided(transaction, lesson, judges) for lesson in chosen]
-        named = "--all" if len(chosen) > 1 and {each.id for each in chosen} == proposed else " ".join(ids)
-        agents = {DEFAULT_AGENT, *(j.agent for j in judges), *(a for lesson in chosen for a in lesson.agents)}
-        trial = self._trials.begin(sorted(agents))
-        results = gate(chosen, self._court(judges, stable, named, progress), trial)
-        with self._database.writing() as transaction:
-            for result in results:
-                self._keep(transaction, result, by)
-        return results
-
-    def _divided(self, transaction: Transaction, lesson: Lesson, judges: Sequence[LabelledRequest]) -> Lesson:
-        """The lesson as it is gated: all of it teaches where people labelled enough requests about it."""
-        labelled = sum(lesson.method in judge.expected for judge in judges if not judge.told_by)
-        if labelled >= FEWEST_JUDGES:
-            return lesson
-        return divided(lesson, memory.demonstrations(transaction, lesson.id), self._config.judges == "others")
-
-    def _court(
-        self, judges: tuple[LabelledRequest, ...], stable: tuple[Lesson, ...], named: str, progress: Progress
-    ) -> GateContext:
-        return GateContext(
-            judges=judges,
-            stable=stable,
-            min_gain=self._config.min_gain,
-            others_only=self._config.judges == "others",
-            command=GATE_COMMAND.format(named),
-            at=stamp(self._clock()),
-            progress=progress,
-        )
-
-    def _keep(self, transaction: Transaction, result: Gated, by: str) -> None:
-        current = lessons.get(transaction, result.lesson)
-        for suite in (result.tests, result.benchmark):
-            gates.keep(transaction, current.id, suite)
-        gated = replace(
-            current,
-            has_tests=result.tests.clears,
-            has_benchmark_delta=result.benchmark.clears,
-            # A stable lesson keeps teaching what it was promoted with until it is promoted anew.
-            examples=current.examples if current.status == "stable" else result.examples,
-        )
-        lessons.keep(transaction, gated)
-        said = [SuiteSaid(s.clears, s.digest, s.verdict) for s in (result.tests, result.benchmark)]
-        entry = SkillGated(skill=current.id, by=by, regression=said[0], benchmark=said[1])
-        self._journal.append(transaction, entry)
-
-    def _judges(self, transaction: Transaction) -> tuple[LabelledRequest, ...]:
-        """Requests whose right answer is known: from a labelled set, and from what worked."""
-        found = [
-            LabelledRequest(query.text, query.gold, DEFAULT_AGENT, "")
-            for query in (
-                sampled(read_set(Path(self._config.benchmark)).queries, "train", MOST_LABELLED)
-                if self._config.benchmark
-                else ()
-            )
-        ]
-        stepped = {
-            (span, agent): steps
-            for span, agent, lesson in memory.worked_in_steps(transaction, MOST_JUDGES)
-            if (steps := self._steps(transaction, lesson))
-        }
-        found += [LabelledRequest(span, steps, agent, agent) for (span, agent), steps in stepped.items()]
-        found += [
-            LabelledRequest(span, (method,), agent, agent)
-            for span, agent, method in memory.worked(transaction, MOST_JUDGES)
-            if (span, agent) not in stepped
-        ]
-        return tuple({(j.request, j.agent, j.expected): j for j in found}.values())
-
-    def _steps(self, transaction: Transaction, id: str) -> tuple[str, ...]:
-        lesson = lessons.find(transaction, id)
-        return lesson.steps if lesson else ()
+        return self._gates.run(ids, progress, by)
 
     # --- deciding ----------------------------------------------------------------------------
 
@@ -341,13 +247,22 @@ class Learning:
         with self._database.writing() as transaction:
             lesson = lessons.get(transaction, id)
             if not lesson.gate.satisfied:
-                lacking = "tests" if not lesson.has_tests else "a benchmark delta"
-                raise LearningError(
-                    lesson.id, f"it has not shown {lacking}", f"run: prowess lessons gate {id}"
-                )
+                raise self._unproven(transaction, lesson)
             if lesson.status == "stable":
                 return lesson
             return self._decide(transaction, lesson, "stable", f"promoted by {by}", by)
+
+    def _unproven(self, transaction: Transaction, lesson: Lesson) -> LearningError:
+        """What a lesson has not shown, and why, if its gates were run."""
+        suite, lacking = ("benchmark", "a benchmark delta") if lesson.has_tests else ("regression", "tests")
+        ran = [result for result in gates.of_skill(transaction, lesson.id) if result.suite == suite]
+        if not ran:
+            remedy = f"run: {GATE_COMMAND.format(lesson.id)}"
+            return LearningError(lesson.id, f"it has not shown {lacking}", remedy)
+        why, remedy = ran[-1].why or ran[-1].verdict, ran[-1].remedy
+        again = f"then run: {GATE_COMMAND.format(lesson.id)}"
+        what = f"it has not shown {lacking}, for its gate was blocked: {why}"
+        return LearningError(lesson.id, what, f"{remedy}; {again}" if remedy else again)
 
     def promote_all(self) -> tuple[Lesson, ...]:
         """Promote whatever has passed its gates, where the configuration says that nobody need be asked."""
@@ -366,6 +281,22 @@ class Learning:
         """
         return self._withdraw(id, "deprecated", by, reason)
 
+    def deprecate_all(self, method: str, by: str, reason: str = "") -> tuple[Lesson, ...]:
+        """Rely no more on any lesson that leads to one capability, such as a tool that died.
+
+        method: the capability, such as "tool:invoices".
+        by: who decides; the journal names them.
+        reason: why, for people.
+        """
+        with self._database.writing() as transaction:
+            stable = lessons.every(transaction, "stable")
+            chosen = [one for one in stable if method in (one.method, *one.steps)]
+            if not chosen:
+                known = {id for one in stable for id in (one.method, *one.steps)}
+                what, see = "stable lesson that leads to", "see: prowess lessons list"
+                raise NotFound(f"{what} a capability", method, known, see)
+            return tuple(self._withdrawn(transaction, one, "deprecated", by, reason) for one in chosen)
+
     def retire(self, id: str, by: str, reason: str = "") -> Lesson:
         """Withdraw a lesson for good; its history stays.
 
@@ -377,17 +308,22 @@ class Learning:
 
     def _withdraw(self, id: str, status: SkillStatus, by: str, reason: str) -> Lesson:
         with self._database.writing() as transaction:
-            lesson = lessons.get(transaction, id)
-            why = reason or lesson.proposal or f"{status} by {by}"
-            fallen = replace(lesson, has_tests=False, has_benchmark_delta=False)
-            return self._decide(transaction, fallen, status, why, by)
+            return self._withdrawn(transaction, lessons.get(transaction, id), status, by, reason)
+
+    def _withdrawn(
+        self, transaction: Transaction, lesson: Lesson, status: SkillStatus, by: str, reason: str
+    ) -> Lesson:
+        why = reason or lesson.proposal or f"{status} by {by}"
+        fallen = replace(lesson, has_tests=False, has_benchmark_delta=False)
+        return self._decide(transaction, fallen, status, why, by)
 
     def _decide(
         self, transaction: Transaction, lesson: Lesson, status: SkillStatus, reason: str, by: str
     ) -> Lesson:
         if lesson.status == "retired" and status != "retired":
-            raise LearningError(lesson.id, "it is retired", "propose it anew")
-        decided = replace(lesson, status=status, reason=reason, proposal="")
+            raise LearningError(lesson.id, "it is retired", f"run: {ANEW.format(lesson.id)}")
+        at = stamp(self._clock())
+        decided = replace(lesson, status=status, reason=reason, proposal="", decided_at=at)
         lessons.keep(transaction, decided)
         entry = DECIDED[status](
             skill=lesson.id, method=lesson.method, before=lesson.status, reason=reason, by=by

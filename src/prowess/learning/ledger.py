@@ -4,7 +4,7 @@ Above: promotion, which alone may satisfy a gate, and the engine. Below: evidenc
 Recording is proposal-only: a candidate is born proposed with both flags of its gate false.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from prowess.learning.evidence import EvidenceTrail, NeedStatus, SolutionEvidence
@@ -57,14 +57,12 @@ class CandidateSkill:
     route: str | None = None
     work_unit_id: str | None = None
     gate: PromotionGate = PromotionGate()
+    status: SkillStatus = field(init=False, default="proposed")
+    promotable: bool = field(init=False, default=False)
 
-    @property
-    def status(self) -> SkillStatus:
-        return self.gate.status
-
-    @property
-    def promotable(self) -> bool:
-        return self.gate.satisfied
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "status", self.gate.status)
+        object.__setattr__(self, "promotable", self.gate.satisfied)
 
     def record(self) -> Record:
         pairs = [

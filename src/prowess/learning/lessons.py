@@ -4,8 +4,9 @@ Above: the engine. Below: the store, whose table of lessons this module owns. Wh
 memory; what changes a status comes from promotion. Nothing is ever deleted.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
@@ -17,12 +18,15 @@ from prowess.learning.paraphrases import alike, distinct, normalised
 from prowess.learning.use_store import Demonstration
 from prowess.store.database import Transaction
 
-MOST_SPANS = 32
-MOST_AGENTS = 20
+MAX_SPANS = 32
+MAX_AGENTS = 20
 FEWEST_OF_STEPS = 3
 """How often several steps must have worked in this order before they count as a skill."""
 RECENT = 10
 FEWEST_RECENT = 5
+DEPRECATE = "deprecate: "
+OF_A_METHOD = re.compile(r" uses of \S+ failed$")
+"""A proposal that is made for all lessons of what fails, and taken back when that works again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +54,18 @@ class Lesson:
     """Whether the last sync took it in."""
     proposal: str = ""
     """What later evidence speaks for, until a person decides."""
+    decided_at: str = ""
+    """When a person last decided about it."""
+    replaces: str = ""
+    """The retired lesson that was proposed anew as this one."""
+    replaced_by: str = ""
+    """The lesson that this one was proposed anew as."""
+    promotable: bool = field(init=False, default=False)
+    """Whether it may be promoted now."""
+
+    def __post_init__(self) -> None:
+        ready = self.gate.satisfied and self.status in ("proposed", "deprecated")
+        object.__setattr__(self, "promotable", ready)
 
     @property
     def gate(self) -> PromotionGate:
@@ -59,43 +75,66 @@ class Lesson:
     def success_rate(self) -> float:
         return self.successes / (self.successes + self.failures) if self.demonstrations else 0.0
 
-    @property
-    def promotable(self) -> bool:
-        return self.gate.satisfied and self.status in ("proposed", "deprecated")
-
 
 def skill_for(transaction: Transaction, method: str, span: str, create: bool) -> Lesson | None:
     """The lesson of this method whose requests are like this one; a new one where there is none."""
-    held = [lesson for lesson in of_method(transaction, method) if not lesson.steps]
-    for lesson in held:
+    held = [one for one in of_method(transaction, method) if not (one.steps or one.replaced_by)]
+    for lesson in sorted(held, key=lambda lesson: lesson.status == "retired"):
         if any(alike(span, known) for known in lesson.spans[:8]):
             return lesson
     if not create:
         return None
-    made = Lesson(id=stable_id("skill", canonical([method, normalised(span)])), method=method, spans=(span,))
-    known = next((lesson for lesson in held if lesson.id == made.id), None)
-    return known or made
+    id = id_of(method, span)
+    return current(transaction, id) or Lesson(id=id, method=method, spans=(span,))
 
 
 def skill_of_steps(transaction: Transaction, steps: tuple[str, ...]) -> Lesson:
     id = stable_id("skill", canonical(["steps", *steps]))
-    known = find(transaction, id)
     names = [step.partition(":")[2] or step for step in steps]
+    known = current(transaction, id)
     return known or Lesson(id=id, method="skill:" + "-then-".join(names)[:80], steps=steps)
+
+
+def id_of(method: str, span: str) -> str:
+    return stable_id("skill", canonical([method, normalised(span)]))
+
+
+def current(transaction: Transaction, id: str) -> Lesson | None:
+    """The lesson of this id, or the one that it was last proposed anew as."""
+    lesson = find(transaction, id)
+    while lesson is not None and lesson.replaced_by:
+        lesson = find(transaction, lesson.replaced_by)
+    return lesson
+
+
+def anew(retired: Lesson, spans: Sequence[str], at: str, reason: str) -> Lesson:
+    """A lesson that was withdrawn, as a new proposal: nothing is proven of it, and it names the old one."""
+    return Lesson(
+        id=stable_id("skill", canonical(["anew", retired.id])),
+        method=retired.method,
+        steps=retired.steps,
+        spans=distinct([*spans, *retired.spans])[:MAX_SPANS],
+        since=at,
+        last_seen=at,
+        reason=reason,
+        replaces=retired.id,
+    )
 
 
 def counted(lesson: Lesson, seen: Sequence[Demonstration]) -> Lesson:
     """The lesson with what memory holds for it, the newest first."""
     good = [each for each in seen if each.ok]
+    # A turn and the search in it were answered by one use, and both are requests.
+    uses = {each.use or str(number): each.ok for number, each in enumerate(seen)}
     return replace(
         lesson,
-        demonstrations=len(seen),
-        successes=len(good),
-        failures=len(seen) - len(good),
+        demonstrations=len(uses),
+        successes=sum(uses.values()),
+        failures=len(uses) - sum(uses.values()),
         since=lesson.since or (seen[-1].at if seen else ""),
         last_seen=seen[0].at if seen else lesson.last_seen,
-        agents=tuple(sorted({each.agent for each in good}))[:MOST_AGENTS],
-        spans=distinct(each.span for each in good)[:MOST_SPANS] or lesson.spans,
+        agents=tuple(sorted({each.agent for each in good}))[:MAX_AGENTS],
+        spans=distinct(each.span for each in good)[:MAX_SPANS] or lesson.spans,
         proposal=_turned(lesson, seen),
     )
 
@@ -103,10 +142,24 @@ def counted(lesson: Lesson, seen: Sequence[Demonstration]) -> Lesson:
 def _turned(lesson: Lesson, seen: Sequence[Demonstration]) -> str:
     """Whether the latest evidence speaks against a lesson that is relied on."""
     latest = seen[:RECENT]
+    if lesson.status == "retired":
+        since = sum(each.ok and each.at > lesson.decided_at for each in seen)
+        return f"propose anew: it worked {since} times since it was retired" if since >= FEWEST_RECENT else ""
     if lesson.status != "stable" or len(latest) < FEWEST_RECENT:
         return lesson.proposal if lesson.status == "stable" else ""
     failed = sum(not each.ok for each in latest)
     return f"deprecate: {failed} of the last {len(latest)} uses failed" if 2 * failed > len(latest) else ""
+
+
+def questioned(lesson: Lesson, failing: Mapping[str, str]) -> Lesson:
+    """The lesson, proposed to be deprecated while what it leads to fails.
+
+    failing: capability -> why it counts as failing.
+    """
+    why = next((failing[id] for id in (lesson.method, *lesson.steps) if id in failing), "")
+    if lesson.status == "stable" and why:
+        return replace(lesson, proposal=f"{DEPRECATE}{why}")
+    return replace(lesson, proposal="") if OF_A_METHOD.search(lesson.proposal) else lesson
 
 
 def superseded(lesson: Lesson, others: Sequence[Lesson]) -> str:
@@ -148,7 +201,7 @@ def get(transaction: Transaction, id: str) -> Lesson:
     short = id.removeprefix("skill_")
     fitting = [record for known, record in rows if known.removeprefix("skill_").startswith(short)]
     if len(fitting) != 1 or not short:
-        raise NotFound("skill", id, [known for known, _ in rows], "see: prowess lessons list")
+        raise NotFound("lesson", id, [known for known, _ in rows], "see: prowess lessons list")
     return _skill(fitting[0])
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from prowess.learning.evidence import EvidenceTrail, NeedStatus, SolutionEvidence
 from prowess.learning.ids import stable_id
+from prowess.learning.paraphrases import alike
 from prowess.learning.usage_entries import Need
 
 NOTHING_MATCHES = "nothing matches"
@@ -25,6 +26,8 @@ class Attempt:
     denied: str
     detail: str
     at: str
+    asked: str = ""
+    """The search through which it came, where that was made within the request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +42,18 @@ class SettledNeed:
 
 
 def settled(needs: Sequence[Need], attempts: Sequence[Attempt], abandoned: bool) -> tuple[SettledNeed, ...]:
-    """Each need with what was tried for it; what was tried unoffered counts for the first."""
+    """Each need with what was tried for it."""
     owned: list[list[Attempt]] = [[] for _ in needs]
     for attempt in sorted(attempts, key=lambda a: (a.at, a.capability)):
-        owner = next((n for n, need in enumerate(needs) if attempt.capability in need.routes), 0)
-        owned[owner].append(attempt)
+        owned[_owner(needs, attempt)].append(attempt)
     return tuple(_settled(need, tuple(own), abandoned) for need, own in zip(needs, owned, strict=True))
+
+
+def _owner(needs: Sequence[Need], attempt: Attempt) -> int:
+    """The need that was offered it, else the one that was searched for, else the first."""
+    offered = (n for n, need in enumerate(needs) if attempt.capability in need.routes)
+    searched = (n for n, need in enumerate(needs) if attempt.asked and alike(need.span, attempt.asked))
+    return next(offered, next(searched, 0))
 
 
 def _settled(need: Need, attempts: tuple[Attempt, ...], abandoned: bool) -> SettledNeed:

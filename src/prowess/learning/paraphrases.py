@@ -26,6 +26,11 @@ def telling_words(text: str) -> frozenset[str]:
     return frozenset(_stem(word) for word in words if not _LITTLE.fullmatch(word)) or frozenset(words)
 
 
+def telling(text: str) -> str:
+    """One text for requests that say the same words in whatever order, with whatever little words between."""
+    return " ".join(sorted(telling_words(text))) or normalised(text)
+
+
 def alike(one: str, other: str) -> bool:
     """Whether two requests share most of the telling words of the shorter one."""
     first, second = telling_words(one), telling_words(other)

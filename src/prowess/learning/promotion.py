@@ -58,6 +58,12 @@ class SuiteResult:
     why: str = ""
     """What keeps it from clearing although the counts would do."""
     gain: float = 0.0
+    judging: int = 0
+    """How many requests about it judged it."""
+    used: str = ""
+    """What it was measured with: for people."""
+    remedy: str = ""
+    """What else it takes, where that is known: for people."""
     rows: tuple[SuiteRow, ...] = ()
 
     @property
@@ -81,9 +87,12 @@ class SuiteResult:
     @property
     def verdict(self) -> str:
         """For people: cleared or blocked, with its counts."""
-        said = "cleared" if self.clears else "blocked"
-        counts = f"{self.passed}/{self.passed + self.failed}"
-        return f"{self.suite}: {said} {counts}" + (f" ({self.why})" if self.why else "")
+        went = f"{self.passed}/{self.passed + self.failed}"
+        if self.clears:
+            return f"{self.suite}: cleared {went}"
+        # Why comes first: that everything else went well is no reason, and reads as if it were.
+        counts = f"{sum(row.ok for row in self.rows)} of {len(self.rows)} requests went well"
+        return f"{self.suite}: blocked, " + (f"{self.why}; {counts}" if self.why else counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +128,7 @@ def regression_result(
     """The regression suite: the lesson's own requests, everything that worked, and the proof by removal."""
     rows = (*own, *others)
     passed = sum(row.ok for row in rows)
-    why = "" if own else "it has no request of its own to replay"
+    why = "" if own else "none of its own requests may teach it"
     if own and all(row.ok for row in without):
         why = "its requests are answered just as well without it"
     return SuiteResult(
@@ -152,7 +161,7 @@ def benchmark_result(
     return SuiteResult(
         suite="benchmark", command=command, passed=0 if why else sum(row.ok for row in rows),
         failed=sum(not row.ok for row in rows) or int(bool(why)), rate=0, minimum=1,
-        digest=digest_of("benchmark", rows), at=at, why=why, gain=gain, rows=rows,
+        digest=digest_of("benchmark", rows), at=at, why=why, gain=gain, judging=len(judged), rows=rows,
     )  # fmt: skip
 
 

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from prowess.learning import lessons as lessons
+from prowess.learning import reading_state as state
 from prowess.learning import use_store as memory
+from prowess.learning import uses
 from prowess.learning.lessons import Lesson
 from prowess.store.database import Database
 
@@ -21,7 +23,7 @@ class Teaching:
             for lesson in turned:
                 lessons.keep(transaction, replace(lesson, taught=lesson.status == "stable"))
             if turned:
-                memory.next_lesson(transaction)
+                state.next_taught_version(transaction)
         return tuple(lesson for lesson in held if lesson.status == "stable")
 
     def taught(self) -> tuple[Lesson, ...]:
@@ -31,4 +33,4 @@ class Teaching:
     def counts(self) -> tuple[dict[str, int], dict[str, Sequence[int]]]:
         """By capability: how often it was offered; how often it was tried and worked."""
         with self.database.reading() as transaction:
-            return memory.offered(transaction), memory.counts(transaction)
+            return memory.offered(transaction), uses.counts(transaction)

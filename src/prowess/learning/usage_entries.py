@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from prowess.journal import read
 from prowess.journal.entries import Decided, Offered, OfferedHit, OutcomeRecorded, Searched
+from prowess.learning.small_talk import says_nothing
 from prowess.types import JournalEntry
 
 LONGEST_ID = 500
@@ -34,17 +35,25 @@ class OfferedRequest:
     at: str
     request: str
     needs: tuple[Need, ...]
+    """None where it asks for nothing, such as "thanks"."""
+    asked_in: str = ""
+    """The offer of the turn in which the model searched."""
+    follows: str = ""
+    """The search before it, of which nothing had worked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A capability that was used for an offer."""
+    """A capability that was used: for an offer, or for nothing that is known."""
 
     offer: str
+    agent: str
     capability: str
     ok: bool
     detail: str
     at: str
+    use: str
+    """Names the use, which counts once however often it was tried or reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +75,31 @@ def use_of(entry: JournalEntry) -> Use | None:
     match read(entry):
         case Offered(offer=offer, session_type=session) as said if offer and session != REPLAYED:
             request = _text(said.request)
-            needs = needs_of(request, said.hits) if request.strip() else ()
+            needs = () if says_nothing(request) else needs_of(request, said.hits)
             return OfferedRequest(_id(offer), entry.chain, entry.at, request, needs)
-        case Searched(search=search, query=query, hits=found) if search and query.strip():
-            need = Need(_text(query), tuple(map(_id, filter(None, found))))
-            return OfferedRequest(_id(search), entry.chain, entry.at, need.span, (need,))
-        case OutcomeRecorded(offer=offer, capability=capability) as said if offer and capability:
-            return Tried(_id(offer), _id(capability), said.ok, _text(said.detail), entry.at)
+        case Searched(search=search) as said if search:
+            return _searched(said, entry)
+        case OutcomeRecorded(capability=capability) as said if capability:
+            return _tried(said, entry)
         case Decided(verdict="deny" | "ask") as said:
             capability, reason = _id(said.capability), _text(said.reason)
             return RefusedUse(entry.chain, capability, said.verdict, reason, entry.at)
     return None
+
+
+def _searched(said: Searched, entry: JournalEntry) -> OfferedRequest:
+    query = _text(said.query)
+    need = Need(query, tuple(map(_id, filter(None, said.hits))))
+    needs = () if says_nothing(query) else (need,)
+    asked_in, follows = _id(said.offer), _id(said.follows)
+    return OfferedRequest(_id(said.search), entry.chain, entry.at, query, needs, asked_in, follows)
+
+
+def _tried(said: OutcomeRecorded, entry: JournalEntry) -> Tried:
+    use = said.offer or said.key or f"{entry.chain}/{entry.number}"
+    return Tried(
+        _id(said.offer), entry.chain, _id(said.capability), said.ok, _text(said.detail), entry.at, _id(use)
+    )
 
 
 def needs_of(request: str, hits: Sequence[OfferedHit]) -> tuple[Need, ...]:

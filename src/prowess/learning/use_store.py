@@ -5,24 +5,19 @@ order of writes does not matter, so that outcomes that come twice, late or early
 newest requests are remembered; the journal keeps them all.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from prowess.learning.outcomes import Attempt, SettledNeed
+from prowess.learning.paraphrases import alike, telling
 from prowess.learning.usage_entries import Need, OfferedRequest, RefusedUse, Tried
 from prowess.store.database import Transaction
 from prowess.text.redaction import redacted
-from prowess.types import Head
 
-MOST_REMEMBERED = 100_000
-MOST_TALLIED = 2000
-LOCK = "*"
-TAUGHT = "+"
-"""Rows of `learning_seen` that are no chains: one to lock, one that counts changes of what is taught."""
-ESCAPE = "="
-"""Stands before a chain that begins like one of those rows, for an agent may have any name."""
+MAX_REMEMBERED = 100_000
+MAX_TALLIED = 2000
 
 
 class Requested(NamedTuple):
@@ -32,6 +27,15 @@ class Requested(NamedTuple):
     at: str
     text: str
     needs: tuple[Need, ...]
+    asked_in: str = ""
+    """The offer of the turn it was made in."""
+    rewords: str = ""
+    """The first request that it says again in other words."""
+
+    @property
+    def parents(self) -> tuple[str, ...]:
+        """The requests that are answered by what answers this one."""
+        return tuple(filter(None, (self.asked_in, self.rewords)))
 
 
 class Demonstration(NamedTuple):
@@ -41,6 +45,16 @@ class Demonstration(NamedTuple):
     at: str
     agent: str
     span: str
+    use: str = ""
+    """The request it is counted with: one use may answer a turn and the search in it."""
+
+
+class Answer(NamedTuple):
+    """What answered a need, for whom and when."""
+
+    method: str
+    agent: str
+    at: str
 
 
 class Met(NamedTuple):
@@ -52,59 +66,16 @@ class Met(NamedTuple):
     reason: str
 
 
-def lock(transaction: Transaction) -> None:
-    """Let nobody else learn until this transaction ends."""
-    transaction.run(
-        "INSERT INTO learning_seen (workspace, chain, count) VALUES (:workspace, :lock, 1)"
-        " ON CONFLICT (workspace, chain) DO UPDATE SET count = learning_seen.count + 1",
-        lock=LOCK,
-    )
-
-
-def heads(transaction: Transaction) -> tuple[Head, ...]:
-    """How far the journal was read."""
-    rows = transaction.all(
-        "SELECT chain, count FROM learning_seen WHERE workspace = :workspace ORDER BY chain"
-    )
-    chains = ((row.removeprefix(ESCAPE), count) for row, count in rows if row not in (LOCK, TAUGHT))
-    return tuple(Head(chain, count, "") for chain, count in chains)
-
-
-def lesson(transaction: Transaction) -> int:
-    """A number that moves when a sync changes what is taught."""
-    row = transaction.one(
-        "SELECT count FROM learning_seen WHERE workspace = :workspace AND chain = :taught", taught=TAUGHT
-    )
-    return int(row[0]) if row else 0
-
-
-def next_lesson(transaction: Transaction) -> None:
-    _advance(transaction, {TAUGHT: lesson(transaction) + 1})
-
-
-def advance(transaction: Transaction, seen: Iterable[Head]) -> None:
-    """Say how far the journal was read."""
-    _advance(transaction, {_row_of(head.chain): head.count for head in seen})
-
-
-def _row_of(chain: str) -> str:
-    return ESCAPE + chain if chain.startswith((LOCK, TAUGHT, ESCAPE)) else chain
-
-
-def _advance(transaction: Transaction, counts: Mapping[str, int]) -> None:
-    transaction.many(
-        "INSERT INTO learning_seen (workspace, chain, count) VALUES (:workspace, :chain, :count)"
-        " ON CONFLICT (workspace, chain) DO UPDATE SET count = excluded.count",
-        ({"chain": row, "count": count} for row, count in counts.items()),
-    )
-
-
 def ask(transaction: Transaction, asked: OfferedRequest) -> None:
     """Remember a request; one that is known already stays as it is."""
+    text = redacted(asked.request)
+    rewords = _first_wording(transaction, asked, text)
     transaction.many(
         "INSERT INTO learning_need"
-        " (workspace, offer, number, agent, at, request, span, routes, status, method, reason, gap)"
-        " VALUES (:workspace, :offer, :number, :agent, :at, :request, :span, :routes, 'pending', '', '', '')"
+        " (workspace, offer, number, agent, at, request, span, routes, status, method, reason, gap,"
+        " asked_in, rewords, telling)"
+        " VALUES (:workspace, :offer, :number, :agent, :at, :request, :span, :routes, 'pending', '', '', '',"
+        " :asked_in, :rewords, :telling)"
         " ON CONFLICT DO NOTHING",
         (
             {
@@ -112,18 +83,39 @@ def ask(transaction: Transaction, asked: OfferedRequest) -> None:
                 "number": number,
                 "agent": asked.agent,
                 "at": asked.at,
-                "request": redacted(asked.request),
-                "span": redacted(need.span),
+                "request": text,
+                "span": (span := redacted(need.span)),
                 "routes": msgspec.json.encode(need.routes).decode(),
+                "asked_in": asked.asked_in,
+                "rewords": rewords,
+                "telling": telling(span),
             }
             for number, need in enumerate(asked.needs)
         ),
     )
 
 
+def _first_wording(transaction: Transaction, asked: OfferedRequest, text: str) -> str:
+    """The first request that this one says in other words; nothing where it asks for something else."""
+    earlier = requested(transaction, asked.follows) if asked.follows else None
+    if earlier is None or earlier.agent != asked.agent or not alike(earlier.text, text):
+        return ""
+    return earlier.rewords or asked.follows
+
+
 def attempt(transaction: Transaction, tried: Tried) -> None:
     """Remember a use; a success outlasts whatever else is reported for the same offer."""
     _attempt(transaction, tried.offer, Attempt(tried.capability, tried.ok, "", tried.detail, tried.at))
+
+
+def pass_on(transaction: Transaction, offer: str) -> tuple[str, ...]:
+    """Let what was tried for a search count for the requests around it, too; returns those."""
+    known = requested(transaction, offer)
+    parents = known.parents if known else ()
+    for parent in parents:
+        for made in attempts(transaction, offer):
+            _attempt(transaction, parent, made, offer)
+    return parents
 
 
 def refuse(transaction: Transaction, refused: RefusedUse) -> str:
@@ -142,11 +134,11 @@ def refuse(transaction: Transaction, refused: RefusedUse) -> str:
     return offer
 
 
-def _attempt(transaction: Transaction, offer: str, made: Attempt) -> None:
+def _attempt(transaction: Transaction, offer: str, made: Attempt, via: str = "") -> None:
     transaction.run(
         "INSERT INTO learning_attempt"
-        " (workspace, offer, capability, ok, denied, detail, at, agent, span, skill)"
-        " VALUES (:workspace, :offer, :capability, :ok, :denied, :detail, :at, '', '', '')"
+        " (workspace, offer, capability, ok, denied, detail, at, agent, span, skill, via)"
+        " VALUES (:workspace, :offer, :capability, :ok, :denied, :detail, :at, '', '', '', :via)"
         " ON CONFLICT (workspace, offer, capability) DO UPDATE SET"
         " at = CASE WHEN learning_attempt.ok < excluded.ok OR"
         " (learning_attempt.ok = excluded.ok AND excluded.at < learning_attempt.at)"
@@ -155,31 +147,42 @@ def _attempt(transaction: Transaction, offer: str, made: Attempt) -> None:
         " detail = CASE WHEN excluded.detail = '' THEN learning_attempt.detail ELSE excluded.detail END,"
         " ok = CASE WHEN learning_attempt.ok > excluded.ok THEN learning_attempt.ok ELSE excluded.ok END",
         offer=offer, capability=made.capability, ok=int(made.ok), denied=made.denied,
-        detail=redacted(made.detail), at=made.at,
+        detail=redacted(made.detail), at=made.at, via=via,
     )  # fmt: skip
 
 
 def requested(transaction: Transaction, offer: str) -> Requested | None:
     rows = transaction.all(
-        "SELECT agent, at, request, span, routes FROM learning_need"
+        "SELECT span, routes, agent, at, request, asked_in, rewords FROM learning_need"
         " WHERE workspace = :workspace AND offer = :offer ORDER BY number",
         offer=offer,
     )
     if not rows:
         return None
-    needs = tuple(Need(span, tuple(msgspec.json.decode(routes))) for _, _, _, span, routes in rows)
-    agent, at, text = rows[0][:3]
-    return Requested(agent, at, text, needs)
+    needs = tuple(Need(span, tuple(msgspec.json.decode(routes))) for span, routes, *_ in rows)
+    agent, at, text, asked_in, rewords = rows[0][2:]
+    return Requested(agent, at, text, needs, asked_in, rewords)
+
+
+def has_a_successor(transaction: Transaction, offer: str, known: Requested) -> bool:
+    """Whether a later request says this one again, or was made within it: then that one tells how it went."""
+    row = transaction.one(
+        "SELECT 1 FROM learning_need WHERE workspace = :workspace"
+        " AND (asked_in = :offer OR (rewords = :first AND at > :at)) LIMIT 1",
+        offer=offer, first=known.rewords or offer, at=known.at,
+    )  # fmt: skip
+    return row is not None
 
 
 def attempts(transaction: Transaction, offer: str) -> tuple[Attempt, ...]:
     rows = transaction.all(
-        "SELECT capability, ok, denied, detail, at FROM learning_attempt"
-        " WHERE workspace = :workspace AND offer = :offer"
-        " ORDER BY at, capability",
+        "SELECT made.capability, made.ok, made.denied, made.detail, made.at, COALESCE(search.request, '')"
+        " FROM learning_attempt AS made LEFT JOIN learning_need AS search"
+        " ON search.workspace = made.workspace AND search.offer = made.via AND search.number = 0"
+        " WHERE made.workspace = :workspace AND made.offer = :offer ORDER BY made.at, made.capability",
         offer=offer,
     )
-    return tuple(Attempt(id, bool(ok), denied, detail, at) for id, ok, denied, detail, at in rows)
+    return tuple(Attempt(id, bool(ok), *rest) for id, ok, *rest in rows)
 
 
 def abandoned(transaction: Transaction, before: str, most: int) -> tuple[str, ...]:
@@ -191,31 +194,6 @@ def abandoned(transaction: Transaction, before: str, most: int) -> tuple[str, ..
         before=before, most=most,
     )  # fmt: skip
     return tuple(offer for (offer,) in rows)
-
-
-def owe(transaction: Transaction, found: Iterable[tuple[str, str, str]]) -> None:
-    """Note what is to be counted anew: whether it is a lesson or a gap, its id, and what is known of it."""
-    transaction.many(
-        "INSERT INTO learning_due (workspace, kind, id, record) VALUES (:workspace, :kind, :id, :record)"
-        " ON CONFLICT (workspace, kind, id) DO NOTHING",
-        ({"kind": kind, "id": id, "record": record} for kind, id, record in found),
-    )
-
-
-def due(transaction: Transaction, most: int) -> list[tuple[str, str, str]]:
-    rows = transaction.all(
-        "SELECT kind, id, record FROM learning_due"
-        " WHERE workspace = :workspace ORDER BY kind DESC, id LIMIT :most",
-        most=most,
-    )
-    return [(kind, id, record) for kind, id, record in rows]
-
-
-def done(transaction: Transaction, counted: Iterable[tuple[str, str, str]]) -> None:
-    transaction.many(
-        "DELETE FROM learning_due WHERE workspace = :workspace AND kind = :kind AND id = :id",
-        ({"kind": kind, "id": id} for kind, id, _ in counted),
-    )
 
 
 def gap_of(transaction: Transaction, offer: str, number: int) -> str:
@@ -261,14 +239,33 @@ def credit_steps(transaction: Transaction, offer: str, lesson: str, seen: Demons
 def demonstrations(transaction: Transaction, lesson: str) -> tuple[Demonstration, ...]:
     """What counts for a lesson, the newest first."""
     rows = transaction.all(
-        "SELECT ok, at, agent, span FROM learning_attempt"
+        "SELECT ok, at, agent, span, CASE WHEN via = '' THEN offer ELSE via END AS use FROM learning_attempt"
         " WHERE workspace = :workspace AND skill = :lesson AND denied = ''"
-        " UNION ALL SELECT ok, at, agent, span FROM learning_steps"
+        " UNION ALL SELECT ok, at, agent, span, offer AS use FROM learning_steps"
         " WHERE workspace = :workspace AND skill = :lesson"
         " ORDER BY at DESC, span LIMIT :most",
-        lesson=lesson, most=MOST_TALLIED,
+        lesson=lesson, most=MAX_TALLIED,
     )  # fmt: skip
-    return tuple(Demonstration(bool(ok), at, agent, span) for ok, at, agent, span in rows)
+    return tuple(Demonstration(bool(ok), at, agent, span, use) for ok, at, agent, span, use in rows)
+
+
+def credit_anew(transaction: Transaction, before: str, after: str) -> None:
+    """Count for one lesson from now on what counted for another."""
+    for statement in (
+        "UPDATE learning_attempt SET skill = :after WHERE workspace = :workspace AND skill = :before",
+        "UPDATE learning_steps SET skill = :after WHERE workspace = :workspace AND skill = :before",
+    ):
+        transaction.run(statement, before=before, after=after)
+
+
+def answers(transaction: Transaction, span: str, agents: Sequence[str]) -> tuple[Answer, ...]:
+    """What answered a need in these words, in whatever order, for one of these agents; the newest first."""
+    rows = transaction.all(
+        "SELECT method, agent, at FROM learning_need WHERE workspace = :workspace AND telling = :telling"
+        " AND status = 'satisfied' ORDER BY at DESC, offer LIMIT :most",
+        telling=telling(span), most=MAX_TALLIED,
+    )  # fmt: skip
+    return tuple(Answer(*row) for row in rows if row[1] in agents)
 
 
 def meetings(transaction: Transaction, gap: str) -> tuple[Met, ...]:
@@ -276,7 +273,7 @@ def meetings(transaction: Transaction, gap: str) -> tuple[Met, ...]:
     rows = transaction.all(
         "SELECT at, agent, status, reason FROM learning_need WHERE workspace = :workspace AND gap = :gap"
         " ORDER BY at DESC, offer LIMIT :most",
-        gap=gap, most=MOST_TALLIED,
+        gap=gap, most=MAX_TALLIED,
     )  # fmt: skip
     return tuple(Met(*row) for row in rows)
 
@@ -301,7 +298,16 @@ def worked(transaction: Transaction, most: int) -> tuple[tuple[str, str, str], .
     return tuple((span, agent, method) for span, agent, method in rows)
 
 
-def forget_the_oldest(transaction: Transaction, most: int = MOST_REMEMBERED) -> None:
+def agents(transaction: Transaction) -> tuple[str, ...]:
+    """Everybody for whom something worked."""
+    rows = transaction.all(
+        "SELECT DISTINCT agent FROM learning_need WHERE workspace = :workspace AND status = 'satisfied'"
+        " ORDER BY agent"
+    )
+    return tuple(agent for (agent,) in rows)
+
+
+def forget_the_oldest(transaction: Transaction, most: int = MAX_REMEMBERED) -> None:
     row = transaction.one(
         "SELECT at FROM learning_need WHERE workspace = :workspace ORDER BY at DESC LIMIT 1 OFFSET :most",
         most=most,
@@ -310,15 +316,6 @@ def forget_the_oldest(transaction: Transaction, most: int = MOST_REMEMBERED) -> 
         transaction.run("DELETE FROM learning_need WHERE workspace = :workspace AND at <= :at", at=row[0])
         transaction.run("DELETE FROM learning_attempt WHERE workspace = :workspace AND at <= :at", at=row[0])
         transaction.run("DELETE FROM learning_steps WHERE workspace = :workspace AND at <= :at", at=row[0])
-
-
-def counts(transaction: Transaction) -> dict[str, Sequence[int]]:
-    """By capability: how often it was tried and how often it worked."""
-    rows = transaction.all(
-        "SELECT capability, COUNT(*), SUM(ok) FROM learning_attempt"
-        " WHERE workspace = :workspace AND denied = '' GROUP BY capability"
-    )
-    return {capability: (int(tried), int(ok)) for capability, tried, ok in rows}
 
 
 def offered(transaction: Transaction) -> dict[str, int]:

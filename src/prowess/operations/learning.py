@@ -7,9 +7,11 @@ from typing import Annotated, Literal
 import msgspec
 
 from prowess.errors import LearningError, NotFound
+from prowess.learning import links
 from prowess.learning.gaps import Gap
 from prowess.learning.ledger import SkillLedger
 from prowess.learning.lessons import Lesson
+from prowess.learning.links import Escaping
 from prowess.learning.promotion import Gated, SuiteResult
 from prowess.learning.usage import Closing, UsageLine
 from prowess.operations.operation import Call, Limit, Name, NoParams, Note, P, RequestParams, Text, operation
@@ -40,11 +42,28 @@ class GateLessons(RequestParams, frozen=True, kw_only=True):
     lessons: Annotated[tuple[Name, ...], msgspec.Meta(min_length=1, max_length=200)]
 
 
+class WithdrawMethod(RequestParams, frozen=True, kw_only=True):
+    method: Name
+    """The capability, such as "tool:invoices"."""
+    reason: Note = ""
+
+
+class LedgerText(RequestParams, frozen=True, kw_only=True):
+    text: Text
+    escaping: Escaping = "corrected"
+
+
 class Proposed(RequestParams, frozen=True, kw_only=True):
     method: Name
     spans: Annotated[
         tuple[Annotated[Text, msgspec.Meta(min_length=1)], ...], msgspec.Meta(min_length=1, max_length=100)
     ]
+
+
+class LedgerRecord(msgspec.Struct, frozen=True):
+    id: str
+    pairs: tuple[tuple[str, str], ...]
+    """What is said about it, in order; a key may occur more than once."""
 
 
 class LessonWhole(msgspec.Struct, frozen=True):
@@ -86,10 +105,17 @@ def show_lesson(call: Call[NoParams]) -> LessonWhole:
 
 
 @operation("lessons.propose", "POST /lessons", role="operator", status=201, signed=True,
-           errors=(LearningError,))  # fmt: skip
+           errors=(LearningError, NotFound))  # fmt: skip
 def propose_lesson(call: Call[Proposed]) -> Lesson:
     """Suggest a lesson."""
     return call.engine.learning.propose(msgspec.json.encode(call.params), "proposal", call.by)
+
+
+@operation("lessons.propose_anew", "POST /lessons/{id}/anew", role="operator", status=201, signed=True,
+           errors=(NotFound, LearningError))  # fmt: skip
+def propose_anew(call: Call[NoParams]) -> Lesson:
+    """Suggest a retired lesson once more."""
+    return call.engine.learning.propose_anew(call.path["id"], call.by)
 
 
 @operation("lessons.gate", "POST /lessons/gate", role="operator", signed=True, slow=True,
@@ -119,6 +145,14 @@ def deprecate_lesson(call: Call[Reason]) -> Lesson:
     return call.engine.learning.deprecate(call.path["id"], call.by, call.params.reason)
 
 
+@operation("lessons.deprecate_all", "POST /lessons/deprecate", role="operator", signed=True,
+           errors=(NotFound, LearningError))  # fmt: skip
+def deprecate_all(call: Call[WithdrawMethod]) -> tuple[Lesson, ...]:
+    """Rely no more on any lesson that leads to one capability."""
+    q = call.params
+    return call.engine.learning.deprecate_all(q.method, call.by, q.reason)
+
+
 @operation("lessons.retire", "POST /lessons/{id}/retire", role="operator", signed=True,
            errors=(NotFound, LearningError))  # fmt: skip
 def retire_lesson(call: Call[Reason]) -> Lesson:
@@ -136,6 +170,13 @@ def report_usage(call: Call[NoParams]) -> tuple[UsageLine, ...]:
 def show_ledger(call: Call[NoParams]) -> SkillLedger:
     """What one request demonstrated."""
     return call.engine.learning.ledger(call.path["offer"])
+
+
+@operation("learning.read_ledger", "POST /learning/ledger", reads=True, errors=(LearningError,))
+def read_ledger(call: Call[LedgerText]) -> tuple[LedgerRecord, ...]:
+    """The records of a text in Links Notation, such as a ledger."""
+    records = links.read(call.params.text, call.params.escaping)
+    return tuple(LedgerRecord(record.id, record.pairs) for record in records)
 
 
 @operation("gaps.list", "GET /gaps", quotes=True, errors=(NotFound,))

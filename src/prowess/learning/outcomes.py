@@ -42,7 +42,10 @@ def settled(needs: Sequence[Need], attempts: Sequence[Attempt], abandoned: bool)
     """Each need with what was tried for it; what was tried unoffered counts for the first."""
     owned: list[list[Attempt]] = [[] for _ in needs]
     for attempt in sorted(attempts, key=lambda a: (a.at, a.capability)):
-        owner = next((n for n, need in enumerate(needs) if attempt.capability in need.routes), 0)
+        id = attempt.capability
+        fits = next((n for n, need in enumerate(needs) if id in need.routes), None)
+        near = next((n for n, need in enumerate(needs) if id in need.weak), 0)
+        owner = near if fits is None else fits
         owned[owner].append(attempt)
     return tuple(_settled(need, tuple(own), abandoned) for need, own in zip(needs, owned, strict=True))
 

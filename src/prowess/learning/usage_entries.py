@@ -23,6 +23,8 @@ class Need:
 
     span: str
     routes: tuple[str, ...]
+    weak: tuple[str, ...] = ()
+    """What was shown as the nearest though it did not fit: no answer, unless it works."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +70,11 @@ def use_of(entry: JournalEntry) -> Use | None:
             request = _text(said.request)
             needs = needs_of(request, said.hits) if request.strip() else ()
             return OfferedRequest(_id(offer), entry.chain, entry.at, request, needs)
+        case Searched(search=search, query=query, needs=searched) if search and query.strip() and searched:
+            needs = tuple(Need(_text(one.need), _ids(one.hits), _ids(one.weak)) for one in searched)
+            return OfferedRequest(_id(search), entry.chain, entry.at, _text(query), needs)
         case Searched(search=search, query=query, hits=found) if search and query.strip():
-            need = Need(_text(query), tuple(map(_id, filter(None, found))))
+            need = Need(_text(query), _ids(found))
             return OfferedRequest(_id(search), entry.chain, entry.at, need.span, (need,))
         case OutcomeRecorded(offer=offer, capability=capability) as said if offer and capability:
             return Tried(_id(offer), _id(capability), said.ok, _text(said.detail), entry.at)
@@ -90,6 +95,10 @@ def needs_of(request: str, hits: Sequence[OfferedHit]) -> tuple[Need, ...]:
         return (Need(request, tuple(parts.get("", ()))),)
     # What answers the whole request may serve any of its parts.
     return tuple(Need(part, (*parts[part], *parts.get("", ()))) for part in named)
+
+
+def _ids(found: Sequence[str]) -> tuple[str, ...]:
+    return tuple(map(_id, filter(None, found)))
 
 
 def _text(value: str) -> str:

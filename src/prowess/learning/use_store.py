@@ -103,8 +103,9 @@ def ask(transaction: Transaction, asked: OfferedRequest) -> None:
     """Remember a request; one that is known already stays as it is."""
     transaction.many(
         "INSERT INTO learning_need"
-        " (workspace, offer, number, agent, at, request, span, routes, status, method, reason, gap)"
-        " VALUES (:workspace, :offer, :number, :agent, :at, :request, :span, :routes, 'pending', '', '', '')"
+        " (workspace, offer, number, agent, at, request, span, routes, weak, status, method, reason, gap)"
+        " VALUES (:workspace, :offer, :number, :agent, :at, :request, :span, :routes, :weak,"
+        " 'pending', '', '', '')"
         " ON CONFLICT DO NOTHING",
         (
             {
@@ -115,6 +116,7 @@ def ask(transaction: Transaction, asked: OfferedRequest) -> None:
                 "request": redacted(asked.request),
                 "span": redacted(need.span),
                 "routes": msgspec.json.encode(need.routes).decode(),
+                "weak": msgspec.json.encode(need.weak).decode(),
             }
             for number, need in enumerate(asked.needs)
         ),
@@ -161,13 +163,16 @@ def _attempt(transaction: Transaction, offer: str, made: Attempt) -> None:
 
 def requested(transaction: Transaction, offer: str) -> Requested | None:
     rows = transaction.all(
-        "SELECT agent, at, request, span, routes FROM learning_need"
+        "SELECT agent, at, request, span, routes, weak FROM learning_need"
         " WHERE workspace = :workspace AND offer = :offer ORDER BY number",
         offer=offer,
     )
     if not rows:
         return None
-    needs = tuple(Need(span, tuple(msgspec.json.decode(routes))) for _, _, _, span, routes in rows)
+    needs = tuple(
+        Need(span, tuple(msgspec.json.decode(routes)), tuple(msgspec.json.decode(weak)))
+        for *_, span, routes, weak in rows
+    )
     agent, at, text = rows[0][:3]
     return Requested(agent, at, text, needs)
 

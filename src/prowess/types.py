@@ -210,6 +210,8 @@ class Turn:
     environment: str = ""  # such as "production"; cards may go by it
     router_tags: tuple[str, ...] = ()  # what a router found out about the request
     language: str = ""  # such as "en"
+    needs: tuple[str, ...] = ()
+    """What it takes, where somebody planned it: one sentence for each step, each searched for by itself."""
     budget: int | None = None
     """The most tokens the whole offer may cost; tier and card budgets apply within it."""
     authenticated: bool = True  # whether it is certain who the agent is
@@ -234,6 +236,8 @@ class Hit:
     """What brought it along, where the request alone would not have."""
 
 
+SIMILARITY = "similarity"
+"""How the reason begins that says how near two vectors are: for people."""
 PINNED = ("pinned",)
 """The reasons of a hit that a profile pins and the request did not find."""
 

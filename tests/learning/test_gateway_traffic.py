@@ -35,7 +35,7 @@ def office(folder: Path) -> AbstractAsyncContextManager[World]:
 
 async def found(client: Client, query: str) -> list[str]:
     answer = await ask(client, "discover_capabilities", query=query)
-    return [str(one["id"]) for one in answer["capabilities"]]
+    return [str(one["id"]) for one in answer["capabilities"] if one.get("fit") != "weak"]
 
 
 async def test_searches_and_calls_of_a_client_become_lessons_and_gaps(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from prowess.clients import json_edits, toml_edits
-from prowess.clients.client import McpClient, KeyPath
+from prowess.clients.client import KeyPath, McpClient
 from prowess.clients.entry import NAME
 from prowess.errors import ConfigError, SourceError
 from prowess.sources.imports.documents import parsed

@@ -16,7 +16,7 @@ from prowess.discovery.dense import Matrix, joined
 from prowess.discovery.fusion import Calibration, pooled
 from prowess.discovery.needs import MOST_NEEDS, Splitter
 from prowess.discovery.reranking import USUAL_BOOST, Candidate, in_order, with_relatives
-from prowess.types import Hit
+from prowess.types import SIMILARITY, Hit
 
 Embed = Callable[[Sequence[str]], Matrix]
 Floats = npt.NDArray[np.float32]
@@ -296,7 +296,7 @@ class Ranker:
         if matched:
             yield "words: " + ", ".join(dict.fromkeys(surfaces.get(term, term) for term in matched))
         if text.similar is not None and self.corpus.dense.known[row]:
-            yield f"similarity {text.similar[row]:.2f}"
+            yield f"{SIMILARITY} {text.similar[row]:.2f}"
 
 
 def _strongest(strengths: Floats, count: int) -> list[int]:

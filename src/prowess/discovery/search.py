@@ -107,6 +107,13 @@ class Search:
     def graph(self) -> Graph:
         return self._corpus.graph
 
+    @property
+    def unencoded(self) -> int:
+        """How many capabilities have no vector so far though an embedder works, and go by their words."""
+        if self._vectors.embedding.failure is not None or self._corpus.dense.complete:
+            return 0
+        return len(self._corpus.without_vectors())
+
     def lint(self) -> tuple[LintFinding, ...]:
         return lint(self._capabilities, self._corpus)
 

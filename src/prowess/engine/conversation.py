@@ -11,7 +11,7 @@ whatever is called is looked up, validated and decided on anew: a conversation h
 """
 
 import threading
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Unpack
@@ -128,12 +128,14 @@ class Conversation:
         return self._format.tools(made, defer=self.deferred)
 
     def turn(
-        self, said: str | Iterable[Message], *, key: str = "", **options: Unpack[SearchOptions]
-    ) -> ConversationTurn:
+        self, said: str | Iterable[Message], *, key: str = "", needs: Sequence[str] = (),
+        **options: Unpack[SearchOptions],
+    ) -> ConversationTurn:  # fmt: skip
         """Something came in: make an offer for it, and add what is new to the list.
 
         said: the text of the user, or the messages of the chat, the newest last.
         key: names this turn, so that a host that repeats it makes one offer.
+        needs: the steps of a plan, where the host made one; each is searched for by itself.
         options: keys of [discovery] for this turn, such as tier1_top_k=3.
         """
         messages = (Message("user", said),) if isinstance(said, str) else tuple(said)
@@ -141,7 +143,8 @@ class Conversation:
             if key and key == self._state.key and (repeated := self.last):
                 return repeated
             settings: SearchOptions = {"tier0_token_budget": 0, **options}
-            offer = self._engine.offer(Turn(messages=messages, agent=self.agent), **settings)
+            asked = Turn(messages=messages, agent=self.agent, needs=tuple(needs))
+            offer = self._engine.offer(asked, **settings)
             self._state.turns += 1
             self._state.key, self._state.offer = key, offer.id
             ids = dict(offer.tool_ids)

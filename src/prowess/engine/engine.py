@@ -74,9 +74,8 @@ class Engine:
         environment: Mapping[str, str],
         options: EngineOptions | None = None,
     ) -> None:
-        inner = Internals(database, sources, clock, environment, options or EngineOptions())
+        self.internals = inner = Internals(database, sources, clock, environment, options or EngineOptions())
         journal, catalogue, policy, worlds = inner.journal, inner.catalogue, inner.policy, inner.worlds
-        self.internals = inner
         """What the faces of this package build on; not promised, and may change with every version."""
         self.store = database.place
         """Where the store is, without any password."""
@@ -306,18 +305,21 @@ class Engine:
         return self.internals.search(world).hits(request, visible.capabilities, chosen)
 
     def discover(
-        self, query: str, kind: str = "any", category: str = "", agent: str = DEFAULT_AGENT
-    ) -> JsonObject:
+        self, query: str = "", kind: str = "any", category: str = "", agent: str = DEFAULT_AGENT, *,
+        needs: Sequence[str] = (),
+    ) -> JsonObject:  # fmt: skip
         """Answer a model's call of `discover_capabilities`; recorded, and what is called of it answers it.
 
         query: what the model looks for.
         kind: only this kind, such as "tool"; "any" for all.
         category: only this category.
         agent: who calls.
+        needs: instead of a query, the steps of the model's plan: each is searched for by itself.
         """
-        from prowess.engine.own_tools import searched  # numpy, at the first search
+        from prowess.engine.own_tools import answered_query  # numpy, at the first search
 
-        return searched(self.internals, query, kind, category, Caller(agent)).answer
+        given = {"query": query, "needs": tuple(needs), "kind": kind, "category": category}
+        return answered_query(self.internals, given, agent)
 
     def rank(
         self, request: str, agent: str = DEFAULT_AGENT, depth: int = 100, split: bool = True

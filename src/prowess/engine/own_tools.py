@@ -13,7 +13,8 @@ from prowess.calling.caller import Caller
 from prowess.calling.results import REFERENCE, data, read_on, said
 from prowess.calling.service import OwnTool
 from prowess.calling.wording import TEXT_KINDS
-from prowess.engine.search import options
+from prowess.engine.candidates import Candidates, candidates
+from prowess.engine.model_query import QUERY_MISSING, ModelQuery
 from prowess.engine.turn_log import record_search
 from prowess.errors import CallFailed
 from prowess.prompt.render import discovered
@@ -33,52 +34,49 @@ class ModelSearch:
     hits: tuple[JsonObject, ...]
     total: int
     search: str
+    needs: tuple[JsonObject, ...] = ()
+    note: str = ""
 
     @property
     def answer(self) -> JsonObject:
         """As the model reads it."""
-        return {"capabilities": list(self.hits), "total_indexed": self.total}
+        said = {"needs": list(self.needs), "note": self.note}
+        found: JsonObject = {"capabilities": list(self.hits), "total_indexed": self.total}
+        return {**found, **{key: value for key, value in said.items() if value}}
 
 
-def searched(
-    inner: "Internals", query: str, kind: str, category: str, caller: Caller, offer: str = ""
-) -> ModelSearch:
-    """Search for a model: the nearest of what this agent may use; recorded.
+def searched(inner: "Internals", asked: ModelQuery, caller: Caller, offer: str = "") -> ModelSearch:
+    """Search for a model: what fits each of its needs, and the nearest, of what this agent may use; recorded.
 
     offer: of the turn in which the model searches further, if there is one.
     """
     with inner.options.tracer.span("search", caller.agent) as span:
-        found = _found(inner, query, kind, category, caller)
-        ids = [str(hit["id"]) for hit in found.hits]
-        search = record_search(inner, query, ids, found.answer, caller, offer)
-        span.add(offer=search, hits=ids)
-    return replace(found, search=search)
+        found = candidates(inner, asked, caller)
+        shown = _shown(inner, found)
+        search = record_search(inner, asked, found, shown.answer, caller, offer)
+        span.add(offer=search, hits=[hit.id for hit in found.hits])
+    return replace(shown, search=search)
 
 
-def _found(inner: "Internals", query: str, kind: str, category: str, caller: Caller) -> ModelSearch:
-    world = inner.world(caller.agent)
-    visible = world.visible(caller.agent, caller.authenticated).capabilities
-    chosen = inner.settings({"kind": kind.lower(), "category": category, "only_available": False})
-    hits = [
-        hit
-        for hit in inner.search(world).hits(query, visible, options(chosen))
-        if not (visible[hit.id].kind == "card" and inner.parts.cards.rejected(visible[hit.id]))
-    ]
-    clean = inner.parts.offering.clean
-    return ModelSearch(tuple(discovered(clean(visible[hit.id]), hit) for hit in hits), len(visible), "")
+def answered_query(inner: "Internals", given: JsonObject, agent: str) -> JsonObject:
+    """What a model is answered to these arguments of a search."""
+    return searched(inner, ModelQuery.read(given), Caller(agent)).answer
+
+
+def _shown(inner: "Internals", found: Candidates) -> ModelSearch:
+    clean, known, weak = inner.parts.offering.clean, found.visible.capabilities, found.weak
+    hits = tuple(discovered(clean(known[hit.id]), hit, is_weak=hit.id in weak) for hit in found.hits)
+    return ModelSearch(hits, len(known), "", tuple(found.by_need), found.note)
 
 
 def own_tools(inner: "Internals") -> dict[str, OwnTool]:
     """By name, each of them."""
 
     def discover(request: CallRequest, caller: Caller) -> CallResult:
-        given = as_arguments(request.arguments) or {}
-        query = _text(given, "query")
-        if not query.strip():
-            why = 'query is missing: say in plain words what should be done, {"query": "..."}'
-            return _answered(request, why, "misfit")
-        kind, category = _text(given, "kind") or "any", _text(given, "category")
-        found = searched(inner, query, kind, category, caller, request.offer)
+        asked = ModelQuery.read(as_arguments(request.arguments) or {})
+        if not asked.each:
+            return _answered(request, QUERY_MISSING, "misfit")
+        found = searched(inner, asked, caller, request.offer)
         answer = found.answer
         return CallResult(
             capability=DISCOVER, ending="ok", content=tuple(data(answer)["content"]), structured=answer,

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import replace
-from threading import Thread, main_thread
+from threading import Lock, Thread, main_thread
 
 from prowess.config import DiscoveryConfig
 from prowess.discovery.corpus import same_name
@@ -27,14 +27,31 @@ class Searching:
     def __init__(self, index: Index, worlds: Worlds) -> None:
         self.index = index
         self._worlds = worlds
+        self._lock = Lock()
+        self._encoding: Thread | None = None
 
     def at(self, world: World) -> Search:
         """What to search in this world."""
         followed = self.index.follow(world.view.capabilities, world.lessons)
         if followed.may_lack_vectors and not self.index.is_encoded(world.view.version):
-            # Not a daemon: one that is ended inside the encoder's native code takes the whole process down.
-            Thread(target=self._make_vectors_beside, daemon=False, name="prowess-vectors").start()
+            self._encode_beside()
         return followed.search.lowering(world.failing)
+
+    def settled(self, world: World, seconds: float) -> Search:
+        """The same, but where vectors are being made, it waits so long for them."""
+        search, encoding = self.at(world), self._encoding
+        if encoding is None or not search.unencoded:
+            return search
+        encoding.join(seconds)
+        return self.at(world)
+
+    def _encode_beside(self) -> None:
+        """One thread at a time: what several encoded at once would be encoded several times."""
+        with self._lock:
+            if self._encoding is None or not self._encoding.is_alive():
+                # Not a daemon: one that is ended inside the encoder's native code takes the process down.
+                self._encoding = Thread(target=self._make_vectors_beside, name="prowess-vectors")
+                self._encoding.start()
 
     def embedding(self) -> Embedding:
         """The one that search uses, so that no model is loaded twice."""

@@ -13,6 +13,7 @@ from prowess.catalogue.view import View
 from prowess.config import DiscoveryConfig, with_arguments
 from prowess.discovery.ranking import ParsedRequest
 from prowess.discovery.search import Search
+from prowess.discovery.sharing import in_turn, merged
 from prowess.engine.cards import CardService, Selected
 from prowess.engine.options import OnFailure
 from prowess.engine.search import Searching, filtered, fitting, narrows, nearest
@@ -113,10 +114,10 @@ def needed(
     """What fits the request, best first, among what the agent may use."""
     try:
         search = searching.at(world)
-        read = search.read(turn.text)
-        return SearchResult(
-            fitting(search, read, visible.capabilities, options.settings), DISCOVERY, (search, read)
-        )
+        read = search.read(turn.text or "\n".join(turn.needs))
+        found = _by_needs(turn, search, visible, options.settings) if turn.needs else None
+        hits = fitting(search, read, visible.capabilities, options.settings) if found is None else found
+        return SearchResult(hits, DISCOVERY, (search, read))
     except Exception as failure:
         # Awareness fails open unless the caller wants it closed; permission was decided before.
         failed = f"discovery failed ({type(failure).__name__})"
@@ -124,6 +125,18 @@ def needed(
             return SearchResult((), f"{failed}; nothing but what is pinned is offered")
         reason = f"{failed}; everything allowed is offered"
         return SearchResult(_everything(visible, options.settings, reason), reason)
+
+
+def _by_needs(turn: Turn, search: Search, visible: View, settings: DiscoveryConfig) -> tuple[Hit, ...]:
+    """What fits each need, when all of them share the places of one offer."""
+    found = [
+        tuple(
+            replace(hit, need=need)
+            for hit in fitting(search, search.read(need), visible.capabilities, settings)
+        )
+        for need in turn.needs
+    ]
+    return merged(in_turn(found, settings.tier1_top_k))
 
 
 def with_pinned(

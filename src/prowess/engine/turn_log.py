@@ -16,9 +16,10 @@ import msgspec
 
 from prowess.calling.caller import Caller
 from prowess.calling.use import UseCheck
+from prowess.engine.model_query import ModelQuery
 from prowess.errors import NotFound
 from prowess.journal import Journal, canonical
-from prowess.journal.entries import Offered, OfferedHit, OutcomeRecorded, Searched
+from prowess.journal.entries import Offered, OfferedHit, OutcomeRecorded, Searched, SearchedNeed
 from prowess.journal.payloads import Payload, Payloads
 from prowess.store.database import Database
 from prowess.text.values import redacted_values
@@ -26,6 +27,7 @@ from prowess.types import PINNED, JournalEntry, JsonObject, Offer, Outcome, Trac
 from prowess.world import World
 
 if TYPE_CHECKING:
+    from prowess.engine.candidates import Candidates
     from prowess.engine.cards import CardService
     from prowess.engine.internals import Internals
     from prowess.engine.turn import MadeOffer
@@ -103,21 +105,46 @@ def offer_entry(turn: Turn, offer: Offer, shown: str = "") -> Offered:
 
 
 def record_search(
-    inner: "Internals", query: str, hits: Sequence[str], answer: object, caller: Caller, offer: str = ""
-) -> str:
-    """Record what was searched for and shown; returns the id that a call of it refers to.
+    inner: "Internals", asked: ModelQuery, found: "Candidates", answer: object, caller: Caller,
+    offer: str = "",
+) -> str:  # fmt: skip
+    """Record what a model searched for and was shown; returns the id that a call of it refers to.
 
     offer: of the turn in which the model searched further, if there is one.
     """
+    hidden = inner.use.hidden
+    needs = [
+        SearchedNeed(
+            hidden(one.need[:MAX_QUERY_CHARACTERS]),
+            [hit.id for hit in one.fits],
+            [hit.id for hit in one.weak],
+        )
+        for one in found.needs
+    ]
+    fits = [hit.id for hit in found.hits if hit.id not in found.weak]
+    return _record_search(inner, asked.text, fits, answer, caller, offer, needs)
+
+
+def record_find(inner: "Internals", query: str, hits: Sequence[str], answer: object, caller: Caller) -> str:
+    """Record what an agent searched for over the API and found; returns the id that a call refers to."""
+    return _record_search(inner, query, hits, answer, caller, "", [])
+
+
+def _record_search(
+    inner: "Internals", query: str, hits: Sequence[str], answer: object, caller: Caller, offer: str,
+    needs: Sequence[SearchedNeed],
+) -> str:  # fmt: skip
     search = inner.options.ids()
     body = canonical(redacted_values(answer, inner.use.hiding())) if inner.payloads.on else ""
     kept = [Payload.of(body)] if body else []
     asked = inner.use.hidden(query[:MAX_QUERY_CHARACTERS])
     shown = kept[0].digest if kept else ""
     follows = inner.searches.unanswered(caller)
-    entry = Searched(query=asked, hits=hits, search=search, shown=shown, follows=follows, offer=offer)
+    entry = Searched(
+        query=asked, hits=hits, search=search, shown=shown, follows=follows, offer=offer, needs=needs
+    )
     inner.payloads.record(inner.journal, [entry], caller.agent, kept)
-    inner.searches.showed(search, caller, hits)
+    inner.searches.showed(search, caller, {*hits, *(id for need in needs for id in need.weak)})
     return search
 
 

@@ -7,20 +7,23 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prowess.calling.caller import Caller
 from prowess.calling.wording import EFFECTS, READ, callable_here, clean, clean_schema
 from prowess.catalogue.view import View
 from prowess.engine.engine import Engine
-from prowess.options import SearchOptions
-from prowess.types import Capability, Hit, JsonObject
+from prowess.types import SIMILARITY, Capability, Hit, JsonObject
+
+if TYPE_CHECKING:
+    from prowess.engine.candidates import Candidates
 
 LONGEST_SCHEMA = 1500
+LONGEST_WEAK_SCHEMA = 700
 LONGEST_SUMMARY = 300
+LONGEST_CAUSE = 100
 MOST_LISTED = 100
 MOST_NAMED = 3
-HITS = 5
 
 
 def is_rejected(engine: Engine, capability: Capability) -> bool:
@@ -28,39 +31,31 @@ def is_rejected(engine: Engine, capability: Capability) -> bool:
     return capability.kind == "card" and bool(engine.internals.parts.cards.rejected(capability))
 
 
-def found(engine: Engine, caller: Caller, query: str, kind: str, limit: int) -> JsonObject:
+def found(engine: Engine, caller: Caller, near: "Candidates") -> JsonObject:
     """Answer a search: each hit with why it is there and enough to call it."""
-    visible = engine.catalogue.visible(caller.agent, caller.authenticated)
-    options: SearchOptions = {"kind": kind or "any", "only_available": False, "tier1_top_k": limit}
-    hits = [
-        hit
-        for hit in engine.find(query, caller.agent, **options)
-        if hit.id in visible.capabilities and not is_rejected(engine, visible.capabilities[hit.id])
-    ]
-    answer: dict[str, Any] = {"capabilities": [_hit(engine, visible, hit) for hit in hits]}
-    down = _never_read(engine, caller)
-    if down:
-        answer["servers_down"] = down
-    held = _held_back(engine, caller, query)
-    if held:
-        answer["waiting_for_a_person"] = held
-    if not hits:
-        answer["note"] = _nothing(visible)
+    weak = near.weak
+    hits = [_hit(engine, near.visible, hit, hit.id in weak) for hit in near.hits]
+    answer: dict[str, Any] = {"capabilities": hits}
+    if near.by_need:
+        answer["needs"] = near.by_need
+    if near.note:
+        answer["note"] = near.note if hits else f"{near.note}{_unavailable(near.visible)}"
     return answer
 
 
-def _hit(engine: Engine, visible: View, hit: Hit) -> JsonObject:
+def _hit(engine: Engine, visible: View, hit: Hit, is_weak: bool) -> JsonObject:
     capability, existing = visible.capabilities[hit.id], engine.catalogue.view()
     about: dict[str, Any] = {
         "id": capability.id,
+        **({"fit": "weak"} if is_weak else {}),
         "description": clean(capability.description[:LONGEST_SUMMARY]),
-        "why": clean("; ".join(one for one in hit.reasons if _speakable(one, existing, visible))),
+        "why": clean(_why([one for one in hit.reasons if _speakable(one, existing, visible)])),
         "use": use(capability),
     }
     schema = engine.catalogue.detail(capability.id).input_schema
     if schema is not None:
         shown = clean_schema(schema)
-        if len(json.dumps(shown)) <= LONGEST_SCHEMA:
+        if len(json.dumps(shown)) <= (LONGEST_WEAK_SCHEMA if is_weak else LONGEST_SCHEMA):
             about["arguments"] = shown
         else:
             about["parameters"] = capability.parameters
@@ -68,6 +63,12 @@ def _hit(engine: Engine, visible: View, hit: Hit) -> JsonObject:
     if capability.unavailable:
         about["unavailable"] = [clean(reason) for reason in capability.unavailable]
     return about
+
+
+def _why(reasons: Sequence[str]) -> str:
+    """The reasons in words that help a model to choose; how similar two vectors are does not."""
+    told = [one for one in reasons if not one.startswith(SIMILARITY)]
+    return "; ".join(told) or "close in meaning"
 
 
 def _speakable(reason: str, everything: View, visible: View) -> bool:
@@ -83,19 +84,19 @@ def use(capability: Capability) -> str:
     return EFFECTS if capability.has_side_effects else READ
 
 
-def _nothing(visible: View) -> str:
+def _unavailable(visible: View) -> str:
+    """Why what may be meant cannot be used now."""
     down = [c for c in visible.capabilities.values() if c.unavailable]
     reasons = Counter(reason for c in down for reason in c.unavailable).most_common(MOST_NAMED)
-    missing = "".join(f" Unavailable now: {count} ({clean(reason)})." for reason, count in reasons)
-    return f"Nothing here fits that, of {len(visible.capabilities)}. Say it in other words.{missing}"
+    return "".join(f" Unavailable now: {count} ({clean(reason)})." for reason, count in reasons)
 
 
-def _never_read(engine: Engine, caller: Caller) -> Sequence[JsonObject]:
+def never_read(engine: Engine, caller: Caller) -> Sequence[JsonObject]:
     """Servers of which nothing is known because they could not be reached, to those who may use them."""
     view = engine.catalogue.view()
     known = {capability.provider for capability in view.capabilities.values()}
     return [
-        {"server": provider.name, "why": clean(provider.down[:LONGEST_SUMMARY])}
+        {"server": provider.name, "why": clean(provider.down[:LONGEST_CAUSE])}
         for provider in view.providers.values()
         if provider.down
         and provider.name not in known
@@ -105,7 +106,7 @@ def _never_read(engine: Engine, caller: Caller) -> Sequence[JsonObject]:
     ][:MOST_NAMED]
 
 
-def _held_back(engine: Engine, caller: Caller, query: str) -> Sequence[JsonObject]:
+def held_back(engine: Engine, caller: Caller, query: str) -> Sequence[JsonObject]:
     """What was probably meant and waits for a person, by name alone: its text is what nobody has seen."""
     words = set(re.findall(r"\w{3,}", query.lower()))
     view = engine.catalogue.view()

@@ -1,7 +1,7 @@
 """The tools, resources and prompts of the gateway itself, each answered by what lies behind it."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anyio import to_thread
 from mcp_types import CallToolRequestParams
@@ -16,15 +16,19 @@ from prowess.calling.skill_files import FILE
 from prowess.calling.wording import EFFECTS, NO_SUCH, READ, REJECTED, TEXT_KINDS, Way, unknown
 from prowess.catalogue.view import View
 from prowess.engine.engine import Engine
+from prowess.engine.model_query import QUERY_MISSING, ModelQuery
 from prowess.engine.turn_log import record_search
 from prowess.errors import NotFound, ProwessError, SourceError
-from prowess.gateway.descriptions import HITS, described, found, is_rejected, listed
+from prowess.gateway.descriptions import described, found, held_back, is_rejected, listed, never_read
 from prowess.gateway.gateway import Gateway
 from prowess.gateway.resources import MARKDOWN, prompt_names, resource_named, skill_file_at
+from prowess.gateway.told_down import ToldDown
 from prowess.gateway.tools import META_NAMES
 from prowess.types import Capability
 
-MOST_HITS = 20
+if TYPE_CHECKING:
+    from prowess.engine.candidates import Candidates
+
 TEXTS = tuple(f"{kind}:" for kind in TEXT_KINDS)
 
 Given = Mapping[str, Any]
@@ -33,6 +37,7 @@ Given = Mapping[str, Any]
 class MetaTools:
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
+        self._told_down = ToldDown()
 
     @property
     def _engine(self) -> Engine:
@@ -77,17 +82,24 @@ class MetaTools:
         return self._reference(_text(given, "reference"), given.get("offset"), caller)
 
     def _discover(self, given: Given, caller: Caller) -> Answer:
-        query = _text(given, "query")
-        if not query.strip():
-            return failed('query is missing: say in plain words what should be done, {"query": "..."}')
-        limit = given.get("limit")
-        wanted = limit if isinstance(limit, int) and 1 <= limit <= MOST_HITS else HITS
+        from prowess.engine.candidates import candidates  # numpy, at the first search
+
+        asked = ModelQuery.read(given)
+        if not asked.each:
+            return failed(QUERY_MISSING)
         with self._gateway.tracer.span("search", caller.agent) as span:
-            answer = found(self._engine, caller, query, _text(given, "kind"), wanted)
-            hits = [one["id"] for one in answer["capabilities"]]
-            search = record_search(self._engine.internals, query, hits, answer, caller)
-            span.add(offer=search, hits=hits)
+            near = candidates(self._engine.internals, asked, caller)
+            answer = {**found(self._engine, caller, near), **self._missing(asked, near, caller)}
+            search = record_search(self._engine.internals, asked, near, answer, caller)
+            span.add(offer=search, hits=[hit.id for hit in near.hits])
         return data(answer)
+
+    def _missing(self, asked: ModelQuery, near: "Candidates", caller: Caller) -> dict[str, Any]:
+        """What is not here but may be meant: servers that are down, and what waits for a person."""
+        down = self._told_down.new(caller, near, never_read(self._engine, caller), asked.text)
+        held = held_back(self._engine, caller, asked.text)
+        told = {"servers_down": down, "waiting_for_a_person": held}
+        return {key: value for key, value in told.items() if value}
 
     def _reference(self, reference: str, offset: object, caller: Caller) -> Answer:
         start = offset if isinstance(offset, int) else 0

@@ -34,10 +34,12 @@ META = (
     Tool(
         name="discover_capabilities",
         description="Search everything you can use here: tools of many servers, skills, APIs. Ask before"
-        " saying that something cannot be done. Each result says how to call it.",
+        " saying that something cannot be done. A task of several steps: plan it, and give each step in"
+        " `needs`; one search answers them all. Each result says how to call it.",
         input_schema=_object(
-            ("query",),
+            (),
             query={"type": "string", "description": "What should be done, in plain words."},
+            needs={"type": "array", "items": TEXT, "description": "Your plan: one sentence for each step."},
             kind={"type": "string", "description": "Only this kind: tool, skill, event, prompt, resource."},
             limit={"type": "integer", "minimum": 1, "maximum": 20},
         ),

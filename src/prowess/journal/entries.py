@@ -94,6 +94,14 @@ class OutcomeRecorded(Entry, frozen=True, kw_only=True):
     key: str = ""
 
 
+class SearchedNeed(msgspec.Struct, frozen=True):
+    """One of the needs of a search: what fitted it, and what was shown as the nearest."""
+
+    need: str
+    hits: Sequence[str] = ()
+    weak: Sequence[str] = ()
+
+
 class Searched(Entry, frozen=True, kw_only=True):
     """What a model or a client searched for, and what it was shown."""
 
@@ -109,6 +117,8 @@ class Searched(Entry, frozen=True, kw_only=True):
     """The search before it in the conversation, if nothing that one showed had worked."""
     offer: str = ""
     """The offer of the turn in which the model searched further."""
+    needs: Sequence[SearchedNeed] = ()
+    """What a model asked for, need by need."""
 
 
 class CallBegun(Entry, frozen=True, kw_only=True):

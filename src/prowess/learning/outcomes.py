@@ -5,6 +5,7 @@ The order in which attempts were reported does not matter, nor how often: one su
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from prowess.learning.evidence import EvidenceTrail, NeedStatus, SolutionEvidence
 from prowess.learning.ids import stable_id
@@ -50,10 +51,11 @@ def settled(needs: Sequence[Need], attempts: Sequence[Attempt], abandoned: bool)
 
 
 def _owner(needs: Sequence[Need], attempt: Attempt) -> int:
-    """The need that was offered it, else the one that was searched for, else the first."""
+    """The need that was offered it, else the one searched for, else the one it came near, else the first."""
     offered = (n for n, need in enumerate(needs) if attempt.capability in need.routes)
     searched = (n for n, need in enumerate(needs) if attempt.asked and alike(need.span, attempt.asked))
-    return next(offered, next(searched, 0))
+    near = (n for n, need in enumerate(needs) if attempt.capability in need.weak)
+    return next(chain(offered, searched, near), 0)
 
 
 def _settled(need: Need, attempts: tuple[Attempt, ...], abandoned: bool) -> SettledNeed:

@@ -24,6 +24,8 @@ class Need:
 
     span: str
     routes: tuple[str, ...]
+    weak: tuple[str, ...] = ()
+    """What was shown as the nearest though it did not fit: no answer, unless it works."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +91,9 @@ def use_of(entry: JournalEntry) -> Use | None:
 
 def _searched(said: Searched, entry: JournalEntry) -> OfferedRequest:
     query = _text(said.query)
-    need = Need(query, tuple(map(_id, filter(None, said.hits))))
-    needs = () if says_nothing(query) else (need,)
+    whole = Need(query, _ids(said.hits))
+    planned = tuple(Need(_text(one.need), _ids(one.hits), _ids(one.weak)) for one in said.needs)
+    needs = () if says_nothing(query) else planned or (whole,)
     asked_in, follows = _id(said.offer), _id(said.follows)
     return OfferedRequest(_id(said.search), entry.chain, entry.at, query, needs, asked_in, follows)
 
@@ -113,6 +116,10 @@ def needs_of(request: str, hits: Sequence[OfferedHit]) -> tuple[Need, ...]:
         return (Need(request, tuple(parts.get("", ()))),)
     # What answers the whole request may serve any of its parts.
     return tuple(Need(part, (*parts[part], *parts.get("", ()))) for part in named)
+
+
+def _ids(found: Sequence[str]) -> tuple[str, ...]:
+    return tuple(map(_id, filter(None, found)))
 
 
 def _text(value: str) -> str:

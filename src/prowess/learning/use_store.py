@@ -72,10 +72,10 @@ def ask(transaction: Transaction, asked: OfferedRequest) -> None:
     rewords = _first_wording(transaction, asked, text)
     transaction.many(
         "INSERT INTO learning_need"
-        " (workspace, offer, number, agent, at, request, span, routes, status, method, reason, gap,"
+        " (workspace, offer, number, agent, at, request, span, routes, weak, status, method, reason, gap,"
         " asked_in, rewords, telling)"
-        " VALUES (:workspace, :offer, :number, :agent, :at, :request, :span, :routes, 'pending', '', '', '',"
-        " :asked_in, :rewords, :telling)"
+        " VALUES (:workspace, :offer, :number, :agent, :at, :request, :span, :routes, :weak,"
+        " 'pending', '', '', '', :asked_in, :rewords, :telling)"
         " ON CONFLICT DO NOTHING",
         (
             {
@@ -89,6 +89,7 @@ def ask(transaction: Transaction, asked: OfferedRequest) -> None:
                 "asked_in": asked.asked_in,
                 "rewords": rewords,
                 "telling": telling(span),
+                "weak": msgspec.json.encode(need.weak).decode(),
             }
             for number, need in enumerate(asked.needs)
         ),
@@ -153,14 +154,17 @@ def _attempt(transaction: Transaction, offer: str, made: Attempt, via: str = "")
 
 def requested(transaction: Transaction, offer: str) -> Requested | None:
     rows = transaction.all(
-        "SELECT span, routes, agent, at, request, asked_in, rewords FROM learning_need"
+        "SELECT span, routes, weak, agent, at, request, asked_in, rewords FROM learning_need"
         " WHERE workspace = :workspace AND offer = :offer ORDER BY number",
         offer=offer,
     )
     if not rows:
         return None
-    needs = tuple(Need(span, tuple(msgspec.json.decode(routes))) for span, routes, *_ in rows)
-    agent, at, text, asked_in, rewords = rows[0][2:]
+    needs = tuple(
+        Need(span, tuple(msgspec.json.decode(routes)), tuple(msgspec.json.decode(weak)))
+        for span, routes, weak, *_ in rows
+    )
+    agent, at, text, asked_in, rewords = rows[0][3:]
     return Requested(agent, at, text, needs, asked_in, rewords)
 
 

@@ -13,9 +13,10 @@ import msgspec
 
 from prowess.calling.caller import Caller
 from prowess.cards.injection import Injection
+from prowess.engine.model_query import QUERY_MISSING, ModelQuery
 from prowess.engine.no_results import why_nothing
 from prowess.engine.own_tools import searched
-from prowess.engine.turn_log import record_search
+from prowess.engine.turn_log import record_find
 from prowess.errors import ApprovalNeeded, Denied, EncoderUnavailable, NotFound, Refused
 from prowess.guard.clean import clean_capability, clean_detail
 from prowess.guard.sanitise import admit
@@ -84,6 +85,8 @@ class TurnAsked(RequestParams, frozen=True, kw_only=True):
     budget: Count | None = None
     language: Annotated[str, msgspec.Meta(max_length=40)] = ""
     authenticated: bool = True
+    needs: Annotated[tuple[Text, ...], msgspec.Meta(max_length=10)] = ()
+    """The steps of a plan, each of which is searched for by itself."""
 
 
 class OfferAsked(TurnAsked, frozen=True, kw_only=True):
@@ -118,7 +121,9 @@ class OutcomeAsked(RequestParams, frozen=True, kw_only=True):
 
 
 class Discovery(RequestParams, frozen=True, kw_only=True):
-    query: Text
+    query: Text = ""
+    needs: Annotated[tuple[Text, ...], msgspec.Meta(max_length=10)] = ()
+    """Instead of a query: the steps of a plan, each of which is searched for by itself."""
     kind: Name = "any"
     category: Annotated[str, msgspec.Meta(max_length=200)] = ""
 
@@ -128,6 +133,10 @@ class Discovered(msgspec.Struct, frozen=True):
     total_indexed: int
     search: str = ""
     """Names the search, as the `offer` of a call or an outcome; without one, they refer to the latest."""
+    needs: tuple[JsonObject, ...] = ()
+    """Which capability serves which need, where several were searched for."""
+    note: str = ""
+    """What is missing, in a sentence."""
 
 
 class Cost(msgspec.Struct, frozen=True):
@@ -206,7 +215,7 @@ def find(call: Call[FindRequest]) -> tuple[Hit, ...]:
     q, agent = call.params, call.path["agent"]
     hits = call.engine.find(q.request, agent, **_options(q))
     if call.is_agent:
-        record_search(call.engine.internals, q.request, [hit.id for hit in hits], hits, Caller(agent))
+        record_find(call.engine.internals, q.request, [hit.id for hit in hits], hits, Caller(agent))
     return hits
 
 
@@ -231,12 +240,15 @@ def offer_tools(call: Call[OfferAsked]) -> OfferTools:
     return OfferTools(made.id, made.tools)
 
 
-@operation("agent.discover", "POST /agents/{agent}/discover", agents=True, reads=True)
+@operation("agent.discover", "POST /agents/{agent}/discover", agents=True, reads=True, errors=(Refused,))
 def discover(call: Call[Discovery]) -> Discovered:
     """Answer a call of discover_capabilities; recorded."""
     q = call.params
-    found = searched(call.engine.internals, q.query, q.kind, q.category, Caller(call.path["agent"]))
-    return Discovered(found.hits, found.total, found.search)
+    asked = ModelQuery(query=q.query, needs=q.needs, kind=q.kind, category=q.category)
+    if not asked.each:
+        raise Refused(400, "nothing is searched for", QUERY_MISSING)
+    found = searched(call.engine.internals, asked, Caller(call.path["agent"]))
+    return Discovered(found.hits, found.total, found.search, found.needs, found.note)
 
 
 @operation("agent.inject", "POST /agents/{agent}/inject", role="operator", agents=True)
@@ -280,6 +292,7 @@ def _turn(call: Call[P], q: TurnAsked) -> Turn:
         budget=q.budget,
         language=q.language,
         authenticated=q.authenticated,
+        needs=q.needs,
     )
 
 

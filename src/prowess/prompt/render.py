@@ -25,10 +25,10 @@ DISCOVER_TOOL: JsonObject = {
         "type": "object",
         "properties": {
             "query": {"type": "string", "description": "What you want to do"},
+            "needs": {"type": "array", "items": {"type": "string"}, "description": "Your plan's steps"},
             "kind": {"type": "string", "enum": ["tool", "skill", "extension", "channel", "any"]},
             "category": {"type": "string"},
         },
-        "required": ["query"],
     },
 }
 
@@ -111,8 +111,8 @@ def tool_definition(capability: Capability, detail: Detail) -> JsonObject:
     return {"name": tool_name(capability.id), "description": capability.description, "input_schema": schema}
 
 
-def discovered(capability: Capability, hit: Hit) -> JsonObject:
-    """One thing that the tool for searching found, as it answers a model."""
+def discovered(capability: Capability, hit: Hit, is_weak: bool = False) -> JsonObject:
+    """One thing that the tool for searching found, as it answers a model; what is only near says so."""
     return {
         "id": capability.id,
         "name": shown_name(capability),
@@ -121,4 +121,5 @@ def discovered(capability: Capability, hit: Hit) -> JsonObject:
         "category": capability.category,
         "relevance": round(hit.score, 2),
         "available": capability.available,
+        **({"fit": "weak"} if is_weak else {}),
     }

@@ -1,0 +1,138 @@
+"""What a model that searches is shown: what fits each of its needs, then the nearest that fit less.
+
+Leaving a request empty is right for an offer that nobody asked for, and wrong for a model that asks: it can
+read what a tool does, and judge. So the nearest are shown, too, marked as weak, as far as anything is meant.
+Above: the tools of prowess itself, on every face. Below: search.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from prowess.calling.caller import Caller
+from prowess.catalogue.view import View
+from prowess.discovery.ranking import Options
+from prowess.discovery.search import Search
+from prowess.discovery.sharing import in_turn, merged
+from prowess.engine.model_query import ModelQuery
+from prowess.engine.search import options
+from prowess.types import Capability, Hit, JsonObject
+
+if TYPE_CHECKING:
+    from prowess.engine.internals import Internals
+
+WEAK_FROM = 0.1
+"""The least relevance of what is shown as weak; how it was found stands in bench/results/candidates.md."""
+LONGEST_NEED_TOLD = 80
+SECONDS_TO_WAIT = 1.5
+"""How long a search waits for vectors that are being made."""
+
+
+@dataclass(frozen=True, slots=True)
+class NeedCandidates:
+    """What is shown for one need, best first."""
+
+    need: str
+    fits: tuple[Hit, ...]
+    weak: tuple[Hit, ...]
+
+    @property
+    def all(self) -> tuple[Hit, ...]:
+        return (*self.fits, *self.weak)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Everything that one search of a model shows."""
+
+    needs: tuple[NeedCandidates, ...]
+    visible: View
+    unencoded: int = 0
+    """How many capabilities are found by their words alone, because their vectors are still being made."""
+
+    @property
+    def hits(self) -> tuple[Hit, ...]:
+        """Each once: what fits, of all needs in turn, then the nearest."""
+        fits = merged([one.fits for one in self.needs])
+        ids = {hit.id for hit in fits}
+        return (*fits, *(hit for hit in merged([one.weak for one in self.needs]) if hit.id not in ids))
+
+    @property
+    def weak(self) -> Collection[str]:
+        """What fits none of the needs well."""
+        fits = {hit.id for one in self.needs for hit in one.fits}
+        return {hit.id for hit in self.hits} - fits
+
+    @property
+    def unmet(self) -> tuple[str, ...]:
+        """The needs that nothing fits well."""
+        return tuple(one.need for one in self.needs if not one.fits)
+
+    @property
+    def by_need(self) -> list[JsonObject]:
+        """Which capability serves which need, where there are several."""
+        if len(self.needs) < 2:
+            return []
+        return [{"need": one.need, "capabilities": [hit.id for hit in one.all]} for one in self.needs]
+
+    @property
+    def note(self) -> str:
+        """What is missing, in a sentence or two; nothing where nothing is."""
+        notes, total = [], len(self.visible.capabilities)
+        if self.unmet and len(self.needs) > 1:
+            names = "; ".join(need[:LONGEST_NEED_TOLD] for need in self.unmet)
+            notes.append(f"Nothing fits well for: {names}. What is weak is only the nearest.")
+        elif self.unmet and self.hits:
+            notes.append(
+                "Nothing fits well; these are only the nearest. If none does it, say it in other words."
+            )
+        elif self.unmet:
+            notes.append(
+                f"Nothing here fits that, of {len(self.visible.capabilities)}. Say it in other words."
+            )
+        if self.unencoded:
+            notes.append(
+                f"{self.unencoded} of {total} are still being read and found by their own words alone;"
+                " ask again in a minute if something is missing."
+            )
+        return " ".join(notes)
+
+
+def candidates(inner: "Internals", asked: ModelQuery, caller: Caller) -> Candidates:
+    """What is near each need, of what the caller may use."""
+    world = inner.world(caller.agent)
+    visible = world.visible(caller.agent, caller.authenticated)
+    search = inner.parts.searching.settled(world, SECONDS_TO_WAIT)
+    chosen = options(inner.settings({
+        "kind": asked.kind.lower(), "category": asked.category, "only_available": False,
+    }))  # fmt: skip
+    chosen = replace(chosen, top_k=max(asked.places, chosen.top_k if asked.limit is None else 0))
+    shown = {id: each for id, each in visible.capabilities.items() if not _is_rejected(inner, each)}
+    allowed = visible.capabilities if len(shown) == len(visible.capabilities) else shown
+    found = [_of_need(search, need, allowed, chosen) for need in asked.each]
+    return Candidates(_shared(found, asked.places), visible, search.unencoded)
+
+
+def _of_need(search: Search, need: str, allowed: Collection[str], chosen: Options) -> NeedCandidates:
+    """What fits, and what is nearest of the rest."""
+    read = search.read(need)
+    fits = search.hits(read, allowed, chosen)
+    ids = {hit.id for hit in fits}
+    least = min(WEAK_FROM, chosen.min_relevance)
+    near = search.hits(read, allowed, replace(chosen, min_relevance=least, use_graph=False))
+    return NeedCandidates(need, fits, tuple(hit for hit in near if hit.id not in ids))
+
+
+def _shared(found: Sequence[NeedCandidates], places: int) -> tuple[NeedCandidates, ...]:
+    """The places of one answer: what fits comes first, and what is weak has what is left."""
+    fits = in_turn([one.fits for one in found], places)
+    taken = {hit.id for share in fits for hit in share if not hit.brought_by}
+    left = places - len(taken)
+    weak = in_turn([[hit for hit in one.weak if hit.id not in taken] for one in found], left)
+    return tuple(
+        replace(one, fits=strong, weak=near) for one, strong, near in zip(found, fits, weak, strict=True)
+    )
+
+
+def _is_rejected(inner: "Internals", capability: Capability) -> bool:
+    return capability.kind == "card" and bool(inner.parts.cards.rejected(capability))

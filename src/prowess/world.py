@@ -13,7 +13,8 @@ from pathlib import Path
 
 from prowess.cards.history import NO_RATE, InjectionRate, read_rate
 from prowess.catalogue.catalogue import Catalogue
-from prowess.catalogue.view import View, off_below, with_availability, with_standing
+from prowess.catalogue.health import NOTHING_DOWN, Health, health
+from prowess.catalogue.view import View, off_below, with_availability, with_health
 from prowess.evolution.generations import Generations
 from prowess.learning import lessons as skills
 from prowess.learning import use_store as memory
@@ -90,9 +91,9 @@ class SourceSet:
         return [path for source in self.current for path in getattr(source, "paths", ())]
 
     @property
-    def connected(self) -> frozenset[str]:
-        """Those whose server this process talks to right now, whatever another process saw of it."""
-        return frozenset(source.name for source in self.current if getattr(source, "stands", False))
+    def loaded(self) -> frozenset[str]:
+        """Those whose code this process has loaded, whatever another process saw of it."""
+        return frozenset(source.name for source in self.current if getattr(source, "is_loaded", False))
 
 
 class Worlds:
@@ -100,7 +101,8 @@ class Worlds:
 
     def __init__(
         self, database: Database, catalogue: Catalogue, policy: Policy, sources: SourceSet,
-        environment: Mapping[str, str], clock: Callable[[], datetime], *, learns: bool, card_hours: int,
+        environment: Mapping[str, str], clock: Callable[[], datetime], node: str,
+        *, learns: bool, card_hours: int,
     ) -> None:  # fmt: skip
         self._database = database
         self._catalogue = catalogue
@@ -108,11 +110,12 @@ class Worlds:
         self._sources = sources
         self._environment = environment
         self._clock = clock
+        self._node = node
         self._learns = learns
         self._card_hours = card_hours
         self._generations = Generations()
         self._read: View | None = None
-        self._seen: tuple[View, frozenset[str], frozenset[str], PolicyState, View] | None = None
+        self._seen: tuple[View, frozenset[str], frozenset[str], Health, PolicyState, View] | None = None
         self._lessons: tuple[int, Lessons] = (-1, NOTHING)
 
     def now(self, *agents: str) -> World:
@@ -142,19 +145,22 @@ class Worlds:
         return read_rate(transaction, self._clock(), self._card_hours)
 
     def _with_availability(self, read: View, standing: PolicyState) -> View:
-        """The view as this process sees it: servers it talks to, secrets that are set, installed programs."""
+        """The view as this process sees it: what it could read, secrets that are set, installed programs."""
         secrets = frozenset(name for name in read.secret_names if self._environment.get(name))
-        connected, seen = self._sources.connected, self._seen
+        loaded, seen = self._sources.loaded, self._seen
+        disputed = any(one.down for one in read.observations)
+        seen_health = health(read.observations, self._node, self._clock()) if disputed else NOTHING_DOWN
         if (
             seen is None
             or seen[0] is not read
-            or seen[1:3] != (secrets, connected)
-            or seen[3] is not standing
+            or seen[1:4] != (secrets, loaded, seen_health)
+            or seen[4] is not standing
         ):
-            view = with_availability(with_standing(read, connected), self._environment, shutil.which)
+            healthy = with_health(read, seen_health, loaded)
+            view = with_availability(healthy, self._environment, shutil.which)
             above = {name: lineage(standing.agents, name)[1:] for name in standing.agents}
-            seen = self._seen = (read, secrets, connected, standing, off_below(view, above))
-        return seen[4]
+            seen = self._seen = (read, secrets, loaded, seen_health, standing, off_below(view, above))
+        return seen[5]
 
     def _learnt(self, transaction: Transaction) -> Lessons:
         if not self._learns:

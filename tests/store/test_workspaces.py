@@ -122,7 +122,7 @@ def test_the_workspace_leads_every_table_key_and_index(database: Database) -> No
     assert leading.pop("resource_use") == [], "its rows are counted and have no name"
     assert {name for name, first in leading.items() if first != [("workspace",)]} == set()
     assert [name for name, text in indexes if "(workspace, " not in text] == []
-    assert len(tables()) == len(set(tables())) == 43
+    assert len(tables()) == len(set(tables())) == 44
 
 
 # --- two workspaces in one store ---------------------------------------------------------------

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from prowess.cards.history import NO_RATE, InjectionRate, read_rate
 from prowess.catalogue.catalogue import Catalogue
-from prowess.catalogue.view import View, off_below, with_availability, with_standing
+from prowess.catalogue.health import NOTHING_DOWN, Health, health
+from prowess.catalogue.view import View, off_below, with_availability, with_health
 from prowess.evolution.generations import Generations
 from prowess.learning import lessons as skills
 from prowess.learning import reading_state, uses
@@ -93,9 +94,19 @@ class SourceSet:
         return [path for source in self.current for path in getattr(source, "paths", ())]
 
     @property
-    def connected(self) -> frozenset[str]:
-        """Those whose server this process talks to right now, whatever another process saw of it."""
-        return frozenset(source.name for source in self.current if getattr(source, "stands", False))
+    def loaded(self) -> frozenset[str]:
+        """Those whose code this process has loaded, whatever another process saw of it."""
+        return frozenset(source.name for source in self.current if getattr(source, "is_loaded", False))
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessFacts:
+    """What only this process knows, by which the view that all share becomes its own."""
+
+    secrets: frozenset[str]
+    loaded: frozenset[str]
+    trust: Mapping[str, str]
+    health: Health
 
 
 class Worlds:
@@ -103,7 +114,8 @@ class Worlds:
 
     def __init__(
         self, database: Database, catalogue: Catalogue, policy: Policy, sources: SourceSet,
-        environment: Mapping[str, str], clock: Callable[[], datetime], *, learns: bool, card_hours: int,
+        environment: Mapping[str, str], clock: Callable[[], datetime], node: str,
+        *, learns: bool, card_hours: int,
     ) -> None:  # fmt: skip
         self._database = database
         self._catalogue = catalogue
@@ -111,11 +123,12 @@ class Worlds:
         self._sources = sources
         self._environment = environment
         self._clock = clock
+        self._node = node
         self._learns = learns
         self._card_hours = card_hours
         self._generations = Generations()
         self._read: View | None = None
-        self._seen: tuple[View, frozenset[str], frozenset[str], PolicyState, View] | None = None
+        self._seen: tuple[View, PolicyState, ProcessFacts, View] | None = None
         self._learnt_at: tuple[int, Lessons, Mapping[str, str]] = (-1, NOTHING, {})
 
     def now(self, *agents: str) -> World:
@@ -146,22 +159,24 @@ class Worlds:
         return read_rate(transaction, self._clock(), self._card_hours)
 
     def _with_availability(self, read: View, standing: PolicyState) -> View:
-        """The view as this process sees it: servers it talks to, secrets that are set, installed programs."""
-        secrets = frozenset(name for name in read.secret_names if self._environment.get(name))
-        connected, seen = self._sources.connected, self._seen
-        trust = {source.name: self._sources.trust_of(source) for source in self._sources.current}
-        if (
-            seen is None
-            or seen[0] is not read
-            or seen[1:3] != (secrets, connected)
-            or seen[3] is not standing
-            or seen[4].trust != trust
-        ):
-            view = with_availability(with_standing(read, connected), self._environment, shutil.which)
+        """The view as this process sees it: what it could read, secrets that are set, installed programs."""
+        facts, seen = self._facts(read), self._seen
+        if seen is None or seen[0] is not read or seen[1] is not standing or seen[2] != facts:
+            healthy = with_health(read, facts.health, facts.loaded)
+            view = with_availability(healthy, self._environment, shutil.which)
             above = {name: lineage(standing.agents, name)[1:] for name in standing.agents}
-            below = replace(off_below(view, above), trust=trust)
-            seen = self._seen = (read, secrets, connected, standing, below)
-        return seen[4]
+            view = replace(off_below(view, above), trust=facts.trust)
+            seen = self._seen = (read, standing, facts, view)
+        return seen[3]
+
+    def _facts(self, read: View) -> ProcessFacts:
+        disputed = any(one.down for one in read.observations)
+        return ProcessFacts(
+            secrets=frozenset(name for name in read.secret_names if self._environment.get(name)),
+            loaded=self._sources.loaded,
+            trust={source.name: self._sources.trust_of(source) for source in self._sources.current},
+            health=health(read.observations, self._node, self._clock()) if disputed else NOTHING_DOWN,
+        )
 
     def _learnt(self, transaction: Transaction) -> tuple[Lessons, Mapping[str, str]]:
         """What is taught, and what fails."""

@@ -6,19 +6,21 @@ exactly what the sources offer, remembers every text a capability ever had, and 
 change, so that an open process learns of another's sync by reading one number.
 """
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 import msgspec
 
-from prowess.catalogue import claims, ownership, quarantine, writing
+from prowess.catalogue import claims, health, ownership, quarantine, writing
+from prowess.catalogue.health import Node, Observation
 from prowess.catalogue.merge import Arrival
 from prowess.catalogue.planning import Plan, PlannedWrite, plan_of
 from prowess.catalogue.view import View
 from prowess.catalogue.writing import Written
 from prowess.errors import NotFound
 from prowess.store.database import Database, Transaction, paced
-from prowess.types import Capability, Detail, HeldCapability, Problem
+from prowess.types import Capability, Detail, HeldCapability, Problem, Provider
 
 DecodeAll = msgspec.json.Decoder(list[Capability])
 DecodeDetail = msgspec.json.Decoder(Detail)
@@ -49,11 +51,13 @@ class Catalogue:
         """The catalogue as a transaction sees it: the view that is known, when nothing changed since."""
         version = _version(transaction)
         if known is not None and known.version == version:
-            return known
+            return _with_news_of_health(transaction, known)
+        providers = writing.providers(transaction)
         return View(
             version=version,
             capabilities=_capabilities(transaction, known),
-            providers={name: each for name, (each, _) in writing.providers(transaction).items()},
+            providers={name: each for name, (each, _) in providers.items()},
+            observations=_observations(transaction, providers.values()),
             quarantined=quarantine.held(transaction),
             first=claims.owners(transaction),
             switched_off={
@@ -111,12 +115,14 @@ class Catalogue:
                 stamps.setdefault(source, {})[place] = stamp
         return stamps
 
-    def problems(self) -> tuple[Problem, ...]:
+    def problems(self, view: View) -> tuple[Problem, ...]:
+        """What the last syncs could not read, and why this view takes sources to be down."""
         with self._database.reading() as transaction:
             rows = transaction.all(
                 "SELECT problem FROM problem WHERE workspace = :workspace ORDER BY source, number"
             )
-        return tuple(DecodeProblem.decode(row[0]) for row in rows)
+        found = (*view.health.problems, *(DecodeProblem.decode(row[0]) for row in rows))
+        return tuple(sorted(found, key=lambda problem: problem.source))
 
     def plan(self, arrival: Arrival) -> Plan:
         """What a sync would change, as the catalogue is now; nothing is written."""
@@ -141,7 +147,13 @@ class Catalogue:
         return plan if version == plan.version else plan_of(transaction, arrival, version)
 
     def apply(
-        self, transaction: Transaction, arrival: Arrival, step: PlannedWrite, has_text: Collection[str]
+        self,
+        transaction: Transaction,
+        arrival: Arrival,
+        step: PlannedWrite,
+        has_text: Collection[str],
+        node: Node,
+        now: datetime,
     ) -> None:
         """Make the catalogue hold exactly what these sources offer now.
 
@@ -159,6 +171,7 @@ class Catalogue:
         writing.write_stamps(transaction, plan.wanted.stamps, arrival, plan.ownership)
         touched = writing.write_providers(transaction, arrival, plan.wanted.rows, plan.ownership)
         writing.write_problems(transaction, plan.wanted.problems, arrival, plan.ownership)
+        touched = health.note(transaction, arrival, node, now) or touched
         touched = touched or step.changes_anything or claimed
         if touched or not claims.are_known(transaction):
             touched = claims.update(transaction) or touched
@@ -223,6 +236,23 @@ class Catalogue:
         if changed:
             _changed(transaction)
         return changed
+
+
+def _observations(
+    transaction: Transaction, providers: Iterable[tuple[Provider, str]]
+) -> tuple[Observation, ...]:
+    """What was seen of the sources as they are defined where their providers come from."""
+    defined = {(provider.source, definition) for provider, definition in providers}
+    return tuple(one for one in health.observations(transaction) if (one.source, one.definition) in defined)
+
+
+def _with_news_of_health(transaction: Transaction, known: View) -> View:
+    """Where processes do not agree, it counts whether they still run."""
+    if not any(one.down for one in known.observations):
+        return known
+    defined = {(one.source, one.definition) for one in known.observations}
+    found = tuple(one for one in health.observations(transaction) if (one.source, one.definition) in defined)
+    return known if found == known.observations else replace(known, observations=found)
 
 
 def _version(transaction: Transaction) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from prowess.catalogue import findings as flagged
 from prowess.catalogue.catalogue import Catalogue
+from prowess.catalogue.health import Node
 from prowess.catalogue.merge import Arrival
 from prowess.catalogue.planning import Plan, PlannedWrite, prepared
 from prowess.catalogue.writing import Written
@@ -34,6 +35,8 @@ class Intake:
     clock: Clock
     judge: "Callable[[], Judge]"
     """The guard; loaded when there is something to judge."""
+    node: Node
+    """Who read what arrives."""
 
     def take_in(self, arrival: Arrival) -> Changes:
         """Make the catalogue hold what arrived; nothing of it is seen before it was judged."""
@@ -62,7 +65,7 @@ class Intake:
                 if again is None:
                     return None
                 ready, kept = again, frozenset()
-            self.catalogue.apply(transaction, arrival, ready.step, kept)
+            self.catalogue.apply(transaction, arrival, ready.step, kept, self.node, self.clock())
             if current.changes:
                 self.journal.append(transaction, _synced(current.changes))
             for held in ready.held:

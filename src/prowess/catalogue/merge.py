@@ -110,7 +110,7 @@ def merge(current: Mapping[str, OwnedContent], arrival: Arrival, ownership: Owne
             wanted.keep(ours, [id for ids in mine.values() for id in ids])
         else:
             _take(wanted, source, arrival, ours, mine)
-        if reading is not None:
+        if reading is not None and not reading.down:
             wanted.problems.setdefault(source, []).extend(reading.problems)
     return wanted
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from prowess.catalogue.health import NOTHING_DOWN, Health, Observation
 from prowess.catalogue.uris import LONGEST_URI, NormalizedUri, Specificity, Template, address, template
 from prowess.errors import NotFound
 from prowess.types import Capability, HeldCapability, Provider
@@ -97,6 +98,10 @@ class View:
     """What several servers offer -> who offered it first; more than one where they came at once."""
     trust: Mapping[str, str] = field(default_factory=dict)
     """Source -> how far it is trusted."""
+    observations: tuple[Observation, ...] = ()
+    """What the processes that read sources saw of them."""
+    health: Health = NOTHING_DOWN
+    """What that says to this process."""
 
     @cached_property
     def resources(self) -> Resources:
@@ -187,11 +192,14 @@ def with_availability(view: View, environment: Mapping[str, str], which: Which) 
     return replace(view, capabilities={**view.capabilities, **changed}) if changed else view
 
 
-def with_standing(view: View, sources: Collection[str]) -> View:
-    """The same view, in which what this process itself has in its hands is not down: another's failed start
-    says nothing about it."""
-    wrong = {p.name: replace(p, down="") for p in view.providers.values() if p.down and p.source in sources}
-    return replace(view, providers={**view.providers, **wrong}) if wrong else view
+def with_health(view: View, health: Health, sources: Collection[str]) -> View:
+    """The same view, in which what is down says why; never what this process has loaded itself."""
+    down = {source: why for source, why in health.down.items() if source not in sources}
+    problems = tuple(one for one in health.problems if one.source not in sources)
+    providers = {
+        name: replace(p, down=down[p.source]) for name, p in view.providers.items() if p.source in down
+    }
+    return replace(view, providers={**view.providers, **providers}, health=Health(down, problems))
 
 
 def off_below(view: View, above: Mapping[str, Collection[str]]) -> View:

@@ -134,7 +134,7 @@ def write_stamps(
 def providers(transaction: Transaction) -> dict[str, tuple[Provider, str]]:
     """Every provider by its name, with the definition of the source it belongs to."""
     rows = transaction.all(
-        "SELECT name, source, description, faculties, down, definition FROM provider"
+        "SELECT name, source, description, faculties, definition FROM provider"
         " WHERE workspace = :workspace ORDER BY name"
     )
     return {
@@ -144,11 +144,10 @@ def providers(transaction: Transaction) -> dict[str, tuple[Provider, str]]:
                 source=source,
                 description=description,
                 faculties=tuple(msgspec.json.decode(faculties)),
-                down=down,
             ),
             definition,
         )
-        for name, source, description, faculties, down, definition in rows
+        for name, source, description, faculties, definition in rows
     }
 
 
@@ -171,18 +170,17 @@ def write_providers(
         ({"name": n} for n in held.keys() - now.keys()),
     )
     transaction.many(
-        "INSERT INTO provider (workspace, name, source, description, faculties, down, definition)"
-        " VALUES (:workspace, :name, :source, :description, :faculties, :down, :definition)"
+        "INSERT INTO provider (workspace, name, source, description, faculties, definition)"
+        " VALUES (:workspace, :name, :source, :description, :faculties, :definition)"
         " ON CONFLICT (workspace, name)"
         " DO UPDATE SET source = excluded.source, definition = excluded.definition,"
-        " description = excluded.description, faculties = excluded.faculties, down = excluded.down",
+        " description = excluded.description, faculties = excluded.faculties",
         (
             {
                 "name": p.name,
                 "source": p.source,
                 "description": p.description,
                 "faculties": canonical(p.faculties),
-                "down": p.down,
                 "definition": definition,
             }
             for p, definition in now.values()
@@ -197,8 +195,8 @@ def _providers_of(source: str, reading: SourceReading | None, held: Sequence[Pro
         return held
     if reading.down:
         known = held or reading.providers or [Provider(name=source, source=source)]
-        return [replace(p, source=source, down=reading.down) for p in known]
-    return [replace(p, source=source) for p in reading.providers]
+        return [replace(p, source=source, down="") for p in known]
+    return [replace(p, source=source, down="") for p in reading.providers]
 
 
 def write_problems(
@@ -211,7 +209,7 @@ def write_problems(
     for source, definition in transaction.all(
         "SELECT DISTINCT source, definition FROM problem WHERE workspace = :workspace"
     ):
-        is_old = source in arrival.readings or source not in claimed
+        is_old = arrival.was_read(source) or source not in claimed
         if is_old and not ownership.is_foreign(source, definition):
             transaction.run(
                 "DELETE FROM problem"
@@ -219,7 +217,7 @@ def write_problems(
                 source=source, definition=definition,
             )  # fmt: skip
     for source, found in problems.items():
-        if source in arrival.readings and found:
+        if arrival.was_read(source) and found:
             _add_problems(transaction, source, claimed[source], found)
 
 

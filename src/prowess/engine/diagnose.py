@@ -42,7 +42,12 @@ def unusable(inner: "Internals", world: World) -> Problems:
 def stored(catalogue: Catalogue, journal: Journal, world: World, database: Database) -> Problems:
     """What syncs could not read, what the guard found, what is held back, and if the journal is whole."""
     waiting = (_waiting(held) for held in world.view.quarantined.values())
-    found = [*catalogue.problems(), *collisions(world.view), *flagged.standing(journal, world.view), *waiting]
+    found = [
+        *catalogue.problems(world.view),
+        *collisions(world.view),
+        *flagged.standing(journal, world.view),
+        *waiting,
+    ]
     found += [*flagged.broken_guard(), *database.problems()]
     try:
         journal.verify()

@@ -58,7 +58,7 @@ class Internals:
         self.policy = Policy(database, clock, options.policy_files)
         self.guard = OpenedGuard()
         self.worlds = Worlds(
-            database, self.catalogue, self.policy, self.sources, environment, clock,
+            database, self.catalogue, self.policy, self.sources, environment, clock, options.node.id,
             learns=options.learning.mode == "accumulate",
             card_hours=options.cards.auto_disable_window_hours,
         )  # fmt: skip
@@ -66,7 +66,7 @@ class Internals:
         self.payloads = Payloads(database, clock, options.journal.keep_days)
         self.log = TurnLog(database, self.journal, self.payloads, self.use)
         self.syncing = Sync(
-            database, self.journal, self.catalogue, self.policy, self.worlds, self.guard, clock
+            database, self.journal, self.catalogue, self.policy, self.worlds, self.guard, clock, options.node
         )
         self.environment = environment
         calls = options.calls

@@ -12,8 +12,10 @@ from prowess.catalogue import findings as flagged
 from prowess.catalogue.catalogue import Catalogue
 from prowess.catalogue.claims import collisions
 from prowess.catalogue.findings import Judge
+from prowess.catalogue.health import Node, release, vouch
 from prowess.catalogue.intake import Intake
 from prowess.catalogue.merge import Arrival
+from prowess.catalogue.view import View
 from prowess.errors import NotFound
 from prowess.journal import Clock, Journal
 from prowess.journal.entries import PolicyShifted
@@ -65,6 +67,7 @@ class Sync:
     worlds: Worlds
     guard: OpenedGuard
     clock: Clock
+    node: Node
 
     def run(self, sources: SourceSet, names: Sequence[str], progress: SyncProgress) -> SyncReport:
         """Read the sources, or some of them, and make the catalogue hold exactly what they offer."""
@@ -73,7 +76,7 @@ class Sync:
         readings = read_all(chosen, self.catalogue.known(sources.definitions), progress)
         trust = {source.name: sources.trust_of(source) for source in sources.current}
         arrival = Arrival.of(readings, trust, sources.owner, sources.definitions)
-        intake = Intake(self.database, self.catalogue, self.journal, self.clock, self.guard.judge)
+        intake = Intake(self.database, self.catalogue, self.journal, self.clock, self.guard.judge, self.node)
         changes = intake.take_in(arrival)
         after = self.worlds.now()
         for shift in self.policy.shifts(before.view, after.view) if changes else ():
@@ -82,7 +85,7 @@ class Sync:
         return SyncReport(
             changes=changes,
             problems=(
-                *self._problems(names),
+                *self._problems(names, after.view),
                 *collisions(after.view),
                 *flagged.standing(self.journal, after.view),
             ),
@@ -90,8 +93,18 @@ class Sync:
             total=len(after.view.capabilities),
         )
 
-    def _problems(self, names: Sequence[str]) -> tuple[Problem, ...]:
-        found = [p for p in self.catalogue.problems() if not names or p.source in names]
+    def vouch(self) -> None:
+        """Say that this process still runs, and has what it could read."""
+        with self.database.writing() as transaction:
+            vouch(transaction, self.node, self.clock())
+
+    def release(self) -> None:
+        """Say that this process ends: others look for themselves."""
+        with self.database.writing() as transaction:
+            release(transaction, self.node, self.clock())
+
+    def _problems(self, names: Sequence[str], view: View) -> tuple[Problem, ...]:
+        found = [p for p in self.catalogue.problems(view) if not names or p.source in names]
         return (*found, *flagged.broken_guard())
 
 

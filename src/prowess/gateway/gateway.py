@@ -4,7 +4,7 @@ Above: `server`, which speaks the protocol with clients. Below: the engine, call
 """
 
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import replace
 
 from anyio import to_thread
@@ -18,6 +18,7 @@ from prowess.calling.results import Remainders
 from prowess.calling.routing import Routes
 from prowess.config import GatewayConfig
 from prowess.engine.engine import Engine
+from prowess.errors import ProwessError
 from prowess.gateway.config_reload import Reloading
 from prowess.gateway.engine_worker import EngineWorker
 from prowess.gateway.listeners import Listeners
@@ -64,6 +65,12 @@ class Gateway:
                 self.parking.running(),
             ):
                 yield
+            await self._release()
+
+    async def _release(self) -> None:
+        """What was seen of servers is from now on only what somebody saw once."""
+        with suppress(ProwessError):  # others stop going by it a little later
+            await to_thread.run_sync(self.engine.internals.syncing.release)
 
     async def ready(self) -> None:
         """What was read before serves at once; a source that never was is waited for, once."""

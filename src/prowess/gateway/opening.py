@@ -2,11 +2,15 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 from prowess import config as configuration
 from prowess.calling.mcp.upstreams import Upstreams
+from prowess.catalogue.health import Node
 from prowess.engine.engine import Engine
+from prowess.engine.options import new_id
 from prowess.gateway.config_reload import Reloading
 from prowess.gateway.gateway import Gateway
 from prowess.opening import now, options_of, owned
@@ -15,6 +19,8 @@ from prowess.sources.configured import configured_sources
 from prowess.store.database import Database
 from prowess.store.opening import driver
 
+VOUCHES = timedelta(minutes=3)
+"""How long others go by what a gateway saw after it was killed; while it runs, it says so again."""
 PATIENCE = 5.0
 """Seconds a call waits while others write to the store, before it is refused."""
 
@@ -28,7 +34,9 @@ def opened(file: Path | None, store: str | None, environment: Mapping[str, str])
     upstreams = Upstreams(sources, settings.config.calls)
     # No call of a client waits for the disk; what was written survives the end of this process.
     database = Database(driver(url, settings.root, PATIENCE, synchronous="NORMAL"))
-    options = owned(options_of(settings, environment, {}), settings, sources)
+    # It reads every source itself and keeps the servers: what it could read is there for as long as it runs.
+    node = Node(id=new_id(), vouches=VOUCHES)
+    options = replace(owned(options_of(settings, environment, {}), settings, sources), node=node)
     with Engine(database, upstreams.sources, now, environment, options) as engine:
         reloading = Reloading(file, environment) if file else None
         yield Gateway(engine, upstreams, environment, settings.config.gateway, reloading)

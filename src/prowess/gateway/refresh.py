@@ -20,6 +20,7 @@ from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged, S
 
 from prowess.calling.mcp.upstreams import Upstreams
 from prowess.engine.engine import Engine
+from prowess.errors import ProwessError
 from prowess.gateway.config_reload import Reloading
 from prowess.sources.files.watch import watch
 from prowess.sources.learned import NAME as LEARNT
@@ -33,6 +34,8 @@ LONGEST_RETRY = 60.0
 AT_ONCE = 5
 QUIET = 120.0
 """So many readings of a server that says it changed are made at once; after so many quiet seconds, again."""
+
+SECONDS_BETWEEN_SIGNS = 60.0
 
 SETTLE = 0.05
 """Seconds to gather what changes at once into one sync."""
@@ -164,6 +167,7 @@ class Following:
             self._tasks = tasks
             for follower in self.followers:
                 tasks.start_soon(follower.follow)
+            tasks.start_soon(self._vouch)
             if self._poll:
                 tasks.start_soon(self._ask_again)
             tasks.start_soon(self._watch, portal, stop)
@@ -202,6 +206,15 @@ class Following:
         if self._tasks is not None:
             self._tasks.start_soon(follower.follow)
         return follower
+
+    async def _vouch(self) -> None:
+        """Say now and then that this gateway still runs, for processes that have not looked themselves."""
+        while True:
+            await anyio.sleep(SECONDS_BETWEEN_SIGNS)
+            try:
+                await to_thread.run_sync(self._engine.internals.syncing.vouch, abandon_on_cancel=True)
+            except ProwessError as error:  # a store that is busy now may not be at the next sign
+                logger.warning("other processes were not told that this gateway runs: %s", error)
 
     async def _ask_again(self) -> None:
         while True:

@@ -5,7 +5,8 @@ tool that is written as it stands, with ID in the place of the request's id; `wa
 the tools are asked for, a second before they are told; `endless`, how long each message is that a tool
 reports for ever instead of answering; `large`, how many megabytes a tool answers; `noise`, how many lines it
 prints before; `dribbles`, tools whose answer comes byte by byte; `crashes`, tools that end the server;
-`restless`, seconds between two times at which it says that its tools changed, and they have.
+`refuses_once`, methods whose first request gets an
+error; `restless`, seconds between two times at which it says that its tools changed, and they have.
 """
 
 import itertools
@@ -31,6 +32,7 @@ class Told:
 
     def __init__(self, content: Message) -> None:
         self.content = content
+        self.refusing = list(content.get("refuses_once", ()))
         self._times = itertools.count(1)
         self._speaking = Lock()
 
@@ -87,6 +89,10 @@ class Told:
 
     def answer(self, request: Message) -> str:
         params = request.get("params") or {}
+        if request["method"] in self.refusing:
+            self.refusing.remove(request["method"])
+            error = {"code": -32603, "message": "not yet"}
+            return json.dumps({"jsonrpc": "2.0", "id": request["id"], "error": error})
         raw = self.content.get("raw", {}).get(params.get("name"))
         if request["method"] == "tools/call" and raw is not None:
             return str(raw).replace("ID", json.dumps(request["id"]))

@@ -93,12 +93,8 @@ class Upstream:
         self._failures = 0
         self._silences = 0
         self._crashes = 0
-        self._listed = False
-
-    @property
-    def answers(self) -> bool:
-        """Whether it is there and said what it offers when it was last asked."""
-        return self._listed and self._attempt.stands
+        self._unlisted = False
+        """Whether it could not say what it offers when it was last asked."""
 
     @property
     def asks_by_return(self) -> bool:
@@ -139,6 +135,9 @@ class Upstream:
                 if reports is not None:
                     reports.end()
             self._silences = self._crashes = 0
+            if self._unlisted:  # it was taken to be down, and works
+                self._unlisted = False
+                self._changed(self.source.name)
             return result
         took = anyio.current_time() - began
         raise self._silent(self._longest if took >= self._longest else self._timeout)
@@ -146,14 +145,15 @@ class Upstream:
     async def survey(self) -> tuple[Listing, Conduct]:
         """Everything the server offers now, over the connection that stands."""
         listing = Listing()
-        self._listed = False
-        with anyio.move_on_after(self.source.timeout):
-            attempt = await self._connected()
-            attempt.conduct.unusable.clear()
-            await self._guarded(attempt, lambda client: fill(listing, client, self.source.max_items))
+        try:
+            with anyio.move_on_after(self.source.timeout):
+                attempt = await self._connected()
+                attempt.conduct.unusable.clear()
+                await self._guarded(attempt, lambda client: fill(listing, client, self.source.max_items))
+        finally:
+            self._unlisted = not listing.complete or bool(listing.failed)
         if not listing.complete:
             raise self._silent(self.source.timeout)
-        self._listed = not listing.failed
         return listing, attempt.conduct
 
     async def _guarded(self, attempt: ConnectionAttempt, ask: Callable[[Client], Awaitable[Any]]) -> Any:

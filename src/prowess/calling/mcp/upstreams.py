@@ -38,12 +38,6 @@ class WarmSource(McpSource):
     """
 
     survey: Callable[[str], Surveyed] = _unset
-    answers: Callable[[str], bool] = bool
-
-    @property
-    def stands(self) -> bool:
-        """Whether its server is there and has said what it offers."""
-        return self.answers(self.name)
 
     def ask(self) -> Surveyed:
         return self.survey(self.name)
@@ -126,10 +120,7 @@ class Upstreams:
         if not isinstance(source, McpSource):
             return source
         same = {part.name: getattr(source, part.name) for part in fields(McpSource)}
-        return WarmSource(**same, survey=self._survey, answers=self._answers)
-
-    def _answers(self, name: str) -> bool:
-        return self._servers[name].answers
+        return WarmSource(**same, survey=self._survey)
 
     def _survey(self, name: str) -> Surveyed:
         """Ask a server from the thread of a sync."""

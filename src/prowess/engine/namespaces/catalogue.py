@@ -91,7 +91,7 @@ class CatalogueLookup:
 
     def problems(self) -> tuple[Problem, ...]:
         """What the last syncs could not read."""
-        return self._catalogue.problems()
+        return self._catalogue.problems(self.view())
 
     def stats(self) -> JsonObject:
         """How much there is to search in."""

@@ -85,7 +85,7 @@ class Events:
         return "events"
 
     @property
-    def stands(self) -> bool:
+    def is_loaded(self) -> bool:
         """Whether this process has loaded it, whatever others could not."""
         return bool(self.handlers) or self.module in sys.modules
 

@@ -88,7 +88,7 @@ class Functions:
         return "functions"
 
     @property
-    def stands(self) -> bool:
+    def is_loaded(self) -> bool:
         """Whether this process has loaded it, whatever others could not."""
         return bool(self.functions) or self.module in sys.modules
 

@@ -1,0 +1,180 @@
+"""What each process saw of a source when it last read it, and what that says to another process.
+
+A process goes by what it saw itself. One that has not looked goes by a process that still runs and could
+read the source, else by whoever looked last. What was down an hour ago may be up again.
+
+Above: the catalogue, which reads and writes this with a sync. Below: the store.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import msgspec
+
+from prowess.catalogue.merge import Arrival
+from prowess.journal import canonical, stamp
+from prowess.store.database import Transaction
+from prowess.types import Problem, SourceReading
+
+EXPIRY = timedelta(hours=1)
+"""How long a source that could not be read is called down."""
+MAX_ENDED = 8
+"""How many nodes that vouch for nothing are remembered for a source; some of them may still run."""
+
+Problems = tuple[Problem, ...]
+_decoded = msgspec.json.Decoder(Problems)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A process that reads sources, and how long it vouches for what it saw, unless it ends."""
+
+    id: str
+    vouches: timedelta = timedelta(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What one node saw of one source."""
+
+    node: str
+    source: str
+    definition: str
+    down: str
+    problems: Problems
+    at: str
+    until: str
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What is down, as one node has to take it."""
+
+    down: Mapping[str, str] = field(default_factory=dict)
+    """Source -> why."""
+    problems: Problems = ()
+    """What was wrong with the sources that could not be read."""
+
+
+NOTHING_DOWN = Health()
+
+
+def health(observations: Iterable[Observation], node: str, now: datetime) -> Health:
+    """What the observations of all nodes say to one of them."""
+    by_source: dict[str, list[Observation]] = {}
+    for one in observations:
+        by_source.setdefault(one.source, []).append(one)
+    deciding = [_deciding(found, node, stamp(now)) for found in by_source.values()]
+    fresh = stamp(now - EXPIRY)
+    return Health(
+        {one.source: one.down for one in deciding if one.down and one.at >= fresh},
+        tuple(problem for one in deciding if one.down for problem in one.problems),
+    )
+
+
+def _deciding(found: Sequence[Observation], node: str, now: str) -> Observation:
+    for one in found:
+        if one.node == node:
+            return one
+    running = [one for one in found if one.until > now and not one.down]
+    return max(running or found, key=_when)
+
+
+def _when(observation: Observation) -> tuple[str, str]:
+    return observation.at, observation.node
+
+
+# --- the table -----------------------------------------------------------------------------------
+
+
+def observations(transaction: Transaction) -> tuple[Observation, ...]:
+    rows = transaction.all(
+        "SELECT node, source, definition, down, problems, at, until FROM source_health"
+        " WHERE workspace = :workspace ORDER BY source, node"
+    )
+    return tuple(
+        Observation(node, source, definition, down, _decoded.decode(problems), at, until)
+        for node, source, definition, down, problems, at, until in rows
+    )
+
+
+def note(transaction: Transaction, arrival: Arrival, node: Node, now: datetime) -> bool:
+    """Write down what a node saw of the sources it read; true when that may change what others see."""
+    before = observations(transaction)
+    _forget(transaction, before, node, stamp(now))
+    seen = [
+        Observation(
+            node.id, source, arrival.claimed[source], _down(reading), _problems(reading),
+            stamp(now), stamp(now + node.vouches),
+        )
+        for source, reading in arrival.readings.items()
+    ]  # fmt: skip
+    transaction.many(
+        "INSERT INTO source_health (workspace, node, source, definition, down, problems, at, until)"
+        " VALUES (:workspace, :node, :source, :definition, :down, :problems, :at, :until)"
+        " ON CONFLICT (workspace, node, source) DO UPDATE SET definition = excluded.definition,"
+        " down = excluded.down, problems = excluded.problems, at = excluded.at, until = excluded.until",
+        (
+            {
+                "node": one.node, "source": one.source, "definition": one.definition, "down": one.down,
+                "problems": canonical(one.problems), "at": one.at, "until": one.until,
+            }
+            for one in seen
+        ),
+    )  # fmt: skip
+    return any(_is_news(one, before) for one in seen)
+
+
+def vouch(transaction: Transaction, node: Node, now: datetime) -> None:
+    """The node still runs, and still has what it could read."""
+    _vouch(transaction, node.id, stamp(now + node.vouches))
+
+
+def release(transaction: Transaction, node: Node, now: datetime) -> None:
+    """The node ends: what it saw is from now on only what somebody saw once."""
+    _vouch(transaction, node.id, stamp(now))
+
+
+def _vouch(transaction: Transaction, node: str, until: str) -> None:
+    transaction.run(
+        "UPDATE source_health SET until = :until WHERE workspace = :workspace AND node = :node",
+        node=node, until=until,
+    )  # fmt: skip
+
+
+def _forget(transaction: Transaction, before: Iterable[Observation], node: Node, now: str) -> None:
+    """What nobody goes by any more, so that many short runs do not fill the store."""
+    ended: dict[str, list[Observation]] = {}
+    for one in before:
+        if one.until <= now and one.node != node.id:
+            ended.setdefault(one.source, []).append(one)
+    transaction.many(
+        "DELETE FROM source_health WHERE workspace = :workspace AND node = :node AND source = :source",
+        (
+            {"node": one.node, "source": one.source}
+            for found in ended.values()
+            for one in sorted(found, key=_when)[:-MAX_ENDED]
+        ),
+    )
+    transaction.run(
+        "DELETE FROM source_health WHERE workspace = :workspace"
+        " AND source NOT IN (SELECT source FROM provider WHERE workspace = :workspace)"
+    )
+
+
+def _is_news(seen: Observation, before: Iterable[Observation]) -> bool:
+    of_source = [one for one in before if one.source == seen.source]
+    own = next((one for one in of_source if one.node == seen.node), None)
+    if own is None:
+        return bool(seen.down) or any(one.down for one in of_source)
+    return (own.down, own.problems, own.definition) != (seen.down, seen.problems, seen.definition)
+
+
+def _down(reading: SourceReading) -> str:
+    return reading.down or next((provider.down for provider in reading.providers if provider.down), "")
+
+
+def _problems(reading: SourceReading) -> Problems:
+    """Of one that could not be read at all; what is wrong with what was read is kept beside it."""
+    return reading.problems if reading.down else ()

@@ -16,10 +16,10 @@ import pytest
 
 from examples.office import CONFIG, LAST, POLICY
 from tests.integrations.loopback import LoopbackModel, Step
+from tests.integrations.pages import blocks
 from tests.support.places import ROOT
 
 FRAMEWORKS = ("agent_framework", "autogen", "crewai", "dspy", "smolagents", "vercel")
-PAGES = ROOT / "docs" / "integrations"
 ENVIRONMENTS = ROOT / ".venv-integrations"
 TOOLS = f"""
 import sys
@@ -68,7 +68,7 @@ class Desk:
     def run(self, model: LoopbackModel) -> str:
         """What the program says at the end, with this model."""
         place = ENVIRONMENTS / self.framework
-        language, program = _first_program((PAGES / f"{self.framework}.md").read_text())
+        language, program = blocks(self.framework)[0]
         file = self.folder / f"program.{'mjs' if language == 'js' else 'py'}"
         file.write_text(program)
         if language == "js" and not (self.folder / "node_modules").exists():
@@ -100,12 +100,6 @@ class Day:
     first: LoopbackModel
     second: LoopbackModel
     said: tuple[str, str]
-
-
-def _first_program(page: str) -> tuple[str, str]:
-    found = re.search(r"^```(\w+)\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    assert found
-    return found[1], found[2]
 
 
 @pytest.fixture(scope="module", params=FRAMEWORKS)

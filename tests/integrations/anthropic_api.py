@@ -1,7 +1,8 @@
 """Anthropic's API on a transport of the SDK: it plays a script, and keeps what it was sent."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,4 +64,27 @@ class ScriptedMessages:
         self.said += 1
         said = {"id": f"msg_{self.said}", "type": "message", "role": "assistant", "model": "claude-x"}
         usage = {"input_tokens": 1, "output_tokens": 1}
-        return httpx2.Response(200, json={**said, "content": [block], "stop_reason": reason, "usage": usage})
+        whole = {**said, "content": [block], "stop_reason": reason, "usage": usage}
+        return _streamed(whole) if self.requests[-1].get("stream") else httpx2.Response(200, json=whole)
+
+
+def _streamed(whole: dict[str, Any]) -> httpx2.Response:
+    text = "".join(f"event: {each['type']}\ndata: {json.dumps(each)}\n\n" for each in _events(whole))
+    return httpx2.Response(200, headers={"content-type": "text/event-stream"}, text=text)
+
+
+def _events(whole: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A message of one block, in events: the words one by one, the input of a call at once."""
+    (block,) = whole["content"]
+    empty: dict[str, Any] = {"text": ""} if block["type"] == "text" else {"input": {}}
+    yield {"type": "message_start", "message": {**whole, "content": [], "stop_reason": None}}
+    yield {"type": "content_block_start", "index": 0, "content_block": {**block, **empty}}
+    for word in re.findall(r"\S+\s*", block.get("text", "")):
+        yield {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": word}}
+    if "input" in block:
+        delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+        yield {"type": "content_block_delta", "index": 0, "delta": delta}
+    yield {"type": "content_block_stop", "index": 0}
+    ending = {"stop_reason": whole["stop_reason"], "stop_sequence": None}
+    yield {"type": "message_delta", "delta": ending, "usage": whole["usage"]}
+    yield {"type": "message_stop"}

@@ -1,7 +1,8 @@
 """OpenAI's API on a transport of the SDK: it plays a script, and keeps what it was sent."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,9 +41,11 @@ class ScriptedAPI:
             return httpx2.Response(500, headers={"retry-after-ms": "1"}, json={"error": {"message": "down"}})
         body = json.loads(request.content)
         self.requests.append(body)
-        if request.url.path.endswith("/responses"):
-            return httpx2.Response(200, json=self._response(body))
-        return httpx2.Response(200, json=self._completion(body))
+        is_response = request.url.path.endswith("/responses")
+        said = self._response(body) if is_response else self._completion(body)
+        if body.get("stream"):
+            return _streamed(_response_events(said) if is_response else _chunks(said))
+        return httpx2.Response(200, json=said)
 
     def _next(self, done: int) -> tuple[str, Mapping[str, Any]] | None:
         self.before.get(done, lambda: None)()
@@ -72,3 +75,36 @@ class ScriptedAPI:
                 item = {"type": "tool_search_call", "call_id": f"call_{done}", "arguments": step[1]}
                 item["execution"] = "client"
         return {"object": "response", "output": [{"id": f"item_{done}", "status": "completed", **item}]}
+
+
+def _streamed(events: Iterable[Mapping[str, Any]]) -> httpx2.Response:
+    text = "".join(f"data: {json.dumps(event)}\n\n" for event in events)
+    return httpx2.Response(200, headers={"content-type": "text/event-stream"}, text=text + "data: [DONE]\n\n")
+
+
+def _chunks(said: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """A completion, in pieces: the words one by one, the arguments of a call in two."""
+    message = said["choices"][0]["message"]
+    deltas: list[dict[str, Any]] = [{"role": "assistant"}]
+    deltas += [{"content": word} for word in re.findall(r"\S+\s*", message["content"] or "")]
+    for call in message.get("tool_calls", ()):
+        name, arguments = call["function"]["name"], call["function"]["arguments"]
+        function = {"name": name, "arguments": arguments[:3]}
+        deltas.append(
+            {"tool_calls": [{"index": 0, "id": call["id"], "type": "function", "function": function}]}
+        )
+        deltas.append({"tool_calls": [{"index": 0, "function": {"arguments": arguments[3:]}}]})
+    head = {"id": "chunk", "object": "chat.completion.chunk", "created": 1, "model": "gpt-5"}
+    for delta in deltas:
+        yield {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+    yield {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+
+
+def _response_events(said: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """A response, in events: the words of a message, and at the end the whole."""
+    place = {"item_id": "item", "output_index": 0, "content_index": 0, "logprobs": []}
+    for item in said["output"]:
+        text = "".join(part["text"] for part in item.get("content", ()))
+        for word in re.findall(r"\S+\s*", text):
+            yield {"type": "response.output_text.delta", "delta": word, "sequence_number": 1, **place}
+    yield {"type": "response.completed", "response": said, "sequence_number": 2}

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from prowess import ApprovalAnswer
 from prowess.integrations.anthropic import aconverse, async_tool_runner, converse, tool_runner
 from tests.calling.programs import Workshop, program
 from tests.integrations.anthropic_api import ScriptedMessages
+from tests.integrations.pages import streaming
 
 OPTIONS: dict[str, Any] = {"model": "claude-x", "max_tokens": 500}
 
@@ -179,3 +181,41 @@ def test_a_loop_that_was_left_goes_on_with_the_call_that_waits(tmp_path: Path) -
         assert made.done == [] and messages[-1]["role"] == "assistant"
         converse(api.client, talk, messages, **OPTIONS)
         assert made.done == ["mail ann"]
+
+
+def test_an_answer_is_shown_while_it_is_said_as_the_page_does_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole, streamed = ScriptedMessages(STEPS, LAST), ScriptedMessages(STEPS, LAST)
+    options = {**OPTIONS, "model": "claude-sonnet-5", "max_tokens": 1000, "approve": yes}
+    with office(made(tmp_path / "whole")) as engine:
+        converse(whole.client, engine.conversation("ada", format="anthropic"), asked(), **options)
+    with office(made(tmp_path / "streamed")) as engine:
+        names: dict[str, Any] = {"client": streamed.client, "converse": partial(converse, approve=yes)}
+        names |= {"talk": engine.conversation("ada", format="anthropic"), "messages": asked()}
+        exec(streaming("anthropic")[0], names)
+        assert journal(engine) == EXPECTED
+    assert capsys.readouterr().out == LAST
+    assert all(request.pop("stream") for request in streamed.requests)
+    assert streamed.requests == whole.requests
+
+
+def test_an_answer_is_streamed_where_everything_is_awaited(tmp_path: Path) -> None:
+    made, spoken = Workshop(), list[str]()
+    client = ScriptedMessages([("send_mail", {"to": "ann"})], LAST).async_client
+
+    async def streamed(**request: Any) -> Any:
+        async with client.messages.stream(**request) as stream:
+            spoken.extend([text async for text in stream.text_stream])
+            return await stream.get_final_message()
+
+    with program(tmp_path, workshop=made) as engine:
+        talk = engine.conversation(format="anthropic")
+        messages = asked("send a mail to Ann")
+        anyio.run(partial(aconverse, client, talk, messages, create=streamed, **OPTIONS))
+    assert made.done == ["mail ann"] and "".join(spoken) == LAST
+
+
+def made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder

@@ -9,6 +9,7 @@ from typing import Any
 
 import anyio
 import pytest
+from openai.lib.streaming.chat import ChatCompletionStreamState
 
 from examples import openai as example
 from examples.office import EXPECTED, LAST, POLICY, REQUEST, STEPS, journal, office
@@ -16,6 +17,7 @@ from prowess import ApprovalAnswer, ConfigError
 from prowess.integrations.openai import acomplete, arespond, complete, respond
 from tests.calling.programs import Workshop, program
 from tests.integrations.openai_api import ScriptedAPI
+from tests.integrations.pages import streaming
 
 LOOPS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "openai": (complete, acomplete),
@@ -187,3 +189,43 @@ def test_a_model_that_never_stops_calling_is_left(tmp_path: Path) -> None:
 def test_a_conversation_of_another_format_is_refused(tmp_path: Path) -> None:
     with program(tmp_path) as engine, pytest.raises(ConfigError, match="not 'openai'"):
         complete(ScriptedAPI([]).client, engine.conversation(format="gemini"), asked(), model="gpt-5")
+
+
+@both
+def test_an_answer_is_shown_while_it_is_said_as_the_page_does_it(
+    tmp_path: Path, format: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    loop, (whole, streamed) = LOOPS[format][0], (ScriptedAPI(STEPS, LAST), ScriptedAPI(STEPS, LAST))
+    with office(made(tmp_path / "whole")) as engine:
+        loop(whole.client, engine.conversation("ada", format=format), asked(), model="gpt-5", approve=yes)
+    with office(made(tmp_path / "streamed")) as engine:
+        names: dict[str, Any] = {loop.__name__: partial(loop, approve=yes), "client": streamed.client}
+        names |= {"talk": engine.conversation("ada", format=format), "messages": asked(), "items": asked()}
+        names["ChatCompletionStreamState"] = ChatCompletionStreamState
+        exec(streaming("openai")[list(LOOPS).index(format)], names)
+        assert journal(engine) == EXPECTED
+    assert capsys.readouterr().out == LAST
+    assert all(request.pop("stream") for request in streamed.requests)
+    assert streamed.requests == whole.requests
+
+
+def test_an_answer_is_streamed_where_everything_is_awaited(tmp_path: Path) -> None:
+    made, spoken = Workshop(), list[str]()
+    client = ScriptedAPI([("send_mail", {"to": "ann"})], LAST).async_client
+
+    async def streamed(**request: Any) -> Any:
+        state: ChatCompletionStreamState[Any] = ChatCompletionStreamState()
+        async for chunk in await client.chat.completions.create(**request, stream=True):
+            state.handle_chunk(chunk)
+            spoken.extend(choice.delta.content or "" for choice in chunk.choices)
+        return state.get_final_completion()
+
+    with program(tmp_path, workshop=made) as engine:
+        talk, messages = engine.conversation(format="openai"), asked("send a mail to Ann")
+        anyio.run(partial(acomplete, client, talk, messages, create=streamed, model="gpt-5"))
+    assert made.done == ["mail ann"] and "".join(spoken) == LAST
+
+
+def made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder

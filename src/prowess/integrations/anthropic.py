@@ -8,14 +8,12 @@ Above: user code, which keeps the messages as in any program with this SDK. Belo
 allowed is in each request, deferred: what a search finds is referred to, and the list never changes.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
-
-from anyio import to_thread
 
 from prowess.engine.conversation import Conversation
 from prowess.errors import MissingExtra
-from prowess.integrations.chat import Approve, AsyncApprove, acalled, called, entered
+from prowess.integrations import chat
 from prowess.prompt.formats.content import plain
 from prowess.types import Json, ToolCall
 
@@ -29,13 +27,10 @@ if TYPE_CHECKING:
     from anthropic.lib.tools import BetaAsyncToolRunner, BetaToolRunner
     from anthropic.types import Message
 
-MAX_REQUESTS = 50
-"""How often a model is asked that never stops calling tools."""
-
 
 def converse(
-    client: "Anthropic", talk: Conversation, messages: list[Any], *, approve: Approve | None = None,
-    max_requests: int = MAX_REQUESTS, **options: Any,
+    client: "Anthropic", talk: Conversation, messages: list[Any], *, approve: chat.Approve | None = None,
+    create: "Callable[..., Message] | None" = None, max_requests: int = chat.MAX_REQUESTS, **options: Any,
 ) -> "Message":  # fmt: skip
     """Ask the model until it has answered; what it calls is called on the way.
 
@@ -43,22 +38,18 @@ def converse(
     talk: a conversation with the format "anthropic".
     messages: the chat so far, the newest last; what happens is appended to it.
     approve: asks a person where policy says so, and gives the answer.
+    create: asks the model instead of `client.messages.create`, such as one that streams.
     max_requests: how often the model is asked at most.
     options: everything else for `client.messages.create`, such as model and max_tokens.
     """
-    calls = _begun(talk, messages)
-    for _ in range(max_requests):
-        _answer(messages, [talk.answer(call, called(talk, call, approve)) for call in calls])
-        said: Message = client.messages.create(**_request(talk, messages, options))
-        calls = _kept(messages, talk, said)
-        if not calls and said.stop_reason != "pause_turn":
-            break
-    return said
+    asking = chat.Asking(create or client.messages.create, approve, max_requests, options)
+    return chat.run(chat.conversing(MESSAGES, talk, messages, asking))
 
 
 async def aconverse(
     client: "AsyncAnthropic", talk: Conversation, messages: list[Any], *,
-    approve: AsyncApprove | None = None, max_requests: int = MAX_REQUESTS, **options: Any,
+    approve: chat.AsyncApprove | None = None, create: Callable[..., Any] | None = None,
+    max_requests: int = chat.MAX_REQUESTS, **options: Any,
 ) -> "Message":  # fmt: skip
     """What `converse` does, awaited.
 
@@ -66,21 +57,16 @@ async def aconverse(
     talk: a conversation with the format "anthropic".
     messages: the chat so far, the newest last; what happens is appended to it.
     approve: asks a person where policy says so, and gives the answer; may be asynchronous.
+    create: asks the model instead of `client.messages.create`, and is awaited.
     max_requests: how often the model is asked at most.
     options: everything else for `client.messages.create`, such as model and max_tokens.
     """
-    calls = await to_thread.run_sync(_begun, talk, messages)
-    for _ in range(max_requests):
-        _answer(messages, [talk.answer(call, await acalled(talk, call, approve)) for call in calls])
-        said: Message = await client.messages.create(**_request(talk, messages, options))
-        calls = _kept(messages, talk, said)
-        if not calls and said.stop_reason != "pause_turn":
-            break
-    return said
+    asking = chat.Asking(create or client.messages.create, approve, max_requests, options)
+    return await chat.arun(chat.conversing(MESSAGES, talk, messages, asking))
 
 
 def tool_runner(
-    client: "Anthropic", talk: Conversation, messages: list[Any], *, approve: Approve | None = None,
+    client: "Anthropic", talk: Conversation, messages: list[Any], *, approve: chat.Approve | None = None,
     **options: Any,
 ) -> "BetaToolRunner[Any]":  # fmt: skip
     """The SDK's own tool runner, for what the user says in the newest message.
@@ -93,13 +79,13 @@ def tool_runner(
     """
     _begun(talk, messages)
     request = _request(talk, messages, options)
-    tools = [RunnerTool(talk, tool, approve) for tool in talk.tools]
+    tools = [RunnerTool(RunnerCalls(talk, tool, approve)) for tool in talk.tools]
     return client.beta.messages.tool_runner(**{**request, "tools": tools})
 
 
 def async_tool_runner(
     client: "AsyncAnthropic", talk: Conversation, messages: list[Any], *,
-    approve: AsyncApprove | None = None, **options: Any,
+    approve: chat.AsyncApprove | None = None, **options: Any,
 ) -> "BetaAsyncToolRunner[Any]":  # fmt: skip
     """The same for an asynchronous client.
 
@@ -111,64 +97,67 @@ def async_tool_runner(
     """
     _begun(talk, messages)
     request = _request(talk, messages, options)
-    tools = [AsyncRunnerTool(talk, tool, approve) for tool in talk.tools]
+    tools = [AsyncRunnerTool(RunnerCalls(talk, tool, approve)) for tool in talk.tools]
     return client.beta.messages.tool_runner(**{**request, "tools": tools})
 
 
 class RunnerTool(BetaBuiltinFunctionTool):
     """A tool of a conversation, as the tool runner takes it.
 
-    talk: the conversation.
-    definition: as the conversation lists it.
-    approve: asks a person.
+    made: makes its calls.
     """
 
-    def __init__(self, talk: Conversation, definition: Json, approve: Approve | None) -> None:
-        self._talk, self._definition, self._approve = talk, definition, approve
-        self._made: list[tuple[object, Json]] = []
+    def __init__(self, made: "RunnerCalls") -> None:
+        self._made = made
 
     def to_dict(self) -> Any:
-        return self._definition
+        return self._made.definition
 
     def call(self, input: object) -> Any:
-        if not (answer := _of(input, self._made)):
-            call = _call(self._talk, self._definition, input)
-            answer = self._talk.answer(call, called(self._talk, call, self._approve))
-            self._made.append((input, answer))
-        return _content(answer)
+        return _content(chat.run(self._made.answering(input)))
 
 
 class AsyncRunnerTool(BetaAsyncBuiltinFunctionTool):
     """The same for the asynchronous tool runner.
 
+    made: makes its calls.
+    """
+
+    def __init__(self, made: "RunnerCalls") -> None:
+        self._made = made
+
+    def to_dict(self) -> Any:
+        return self._made.definition
+
+    async def call(self, input: object) -> Any:
+        return _content(await chat.arun(self._made.answering(input)))
+
+
+class RunnerCalls:
+    """The calls that a tool runner makes of one tool: each once, though the runner may ask for it again.
+
     talk: the conversation.
-    definition: as the conversation lists it.
+    definition: of the tool, as the conversation lists it.
     approve: asks a person.
     """
 
-    def __init__(self, talk: Conversation, definition: Json, approve: AsyncApprove | None) -> None:
-        self._talk, self._definition, self._approve = talk, definition, approve
+    def __init__(self, talk: Conversation, definition: Json, approve: chat.AsyncApprove | None) -> None:
+        self._talk, self.definition, self._approve = talk, definition, approve
         self._made: list[tuple[object, Json]] = []
 
-    def to_dict(self) -> Any:
-        return self._definition
+    def answering(self, input: object) -> chat.Steps[Json]:
+        """Make the call, unless it was: what is asked for again comes with the same object.
 
-    async def call(self, input: object) -> Any:
-        if not (answer := _of(input, self._made)):
-            call = _call(self._talk, self._definition, input)
-            answer = self._talk.answer(call, await acalled(self._talk, call, self._approve))
-            self._made.append((input, answer))
-        return _content(answer)
-
-
-def _of(input: object, made: list[tuple[object, Json]]) -> Json:
-    """The answer there is for this very call: the runner may ask again, and then with the same object."""
-    return next((answer for given, answer in made if given is input), None)
-
-
-def _call(talk: Conversation, definition: Json, input: object) -> ToolCall:
-    (call,) = talk.calls([{"type": "tool_use", "name": definition["name"], "input": input}])
-    return call
+        input: what the model gave.
+        """
+        for given, answer in self._made:
+            if given is input:
+                return answer
+        (call,) = self._talk.calls([{"type": "tool_use", "name": self.definition["name"], "input": input}])
+        result = yield from chat.calling(self._talk, call, self._approve)
+        answer = self._talk.answer(call, result)
+        self._made.append((input, answer))
+        return answer
 
 
 def _content(answer: Json) -> Any:
@@ -188,7 +177,7 @@ def _request(talk: Conversation, messages: list[Any], options: dict[str, Any]) -
 
 def _begun(talk: Conversation, messages: list[Any]) -> Iterable[ToolCall]:
     """Take in what the user says; where the chat was left among its calls, those without an answer."""
-    if text := entered(talk, "anthropic", messages):
+    if text := chat.entered(talk, "anthropic", messages):
         messages[-1] = {"role": "user", "content": [*_blocks(messages[-1]), {"type": "text", "text": text}]}
     last = plain(messages[-1]) if messages else {}
     return talk.calls(last) if last.get("role") == "assistant" else ()
@@ -204,7 +193,11 @@ def _answer(messages: list[Any], results: list[Json]) -> None:
         messages.append({"role": "user", "content": results})
 
 
-def _kept(messages: list[Any], talk: Conversation, said: "Message") -> Iterable[ToolCall]:
+def _kept(talk: Conversation, messages: list[Any], said: "Message") -> Iterable[ToolCall] | None:
     """Keep what the model said; what it wants called, unless it was cut off while it said so."""
     messages.append({"role": "assistant", "content": [block.to_dict() for block in said.content]})
-    return () if said.stop_reason == "max_tokens" else talk.calls(said)
+    calls = () if said.stop_reason == "max_tokens" else talk.calls(said)
+    return calls if calls or said.stop_reason == "pause_turn" else None
+
+
+MESSAGES: "chat.ChatApi[Message]" = chat.ChatApi(begin=_begun, request=_request, answer=_answer, keep=_kept)

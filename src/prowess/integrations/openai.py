@@ -9,28 +9,24 @@ Above: user code, which keeps the messages as in any program with this SDK. Belo
 has happened is in the messages: where a request failed, the same function goes on from there.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from anyio import to_thread
-
 from prowess.engine.conversation import Conversation
-from prowess.integrations.chat import Approve, AsyncApprove, acalled, called, entered
+from prowess.integrations import chat
 from prowess.prompt.formats.content import plain
-from prowess.types import ToolCall
+from prowess.types import Json, ToolCall
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
     from openai.types.chat import ChatCompletion
     from openai.types.responses import Response
 
-MAX_REQUESTS = 50
-"""How often a model is asked that never stops calling tools."""
-
 
 def complete(
-    client: "OpenAI", talk: Conversation, messages: list[Any], *, approve: Approve | None = None,
-    max_requests: int = MAX_REQUESTS, **options: Any,
+    client: "OpenAI", talk: Conversation, messages: list[Any], *, approve: chat.Approve | None = None,
+    create: Callable[..., "ChatCompletion"] | None = None, max_requests: int = chat.MAX_REQUESTS,
+    **options: Any,
 ) -> "ChatCompletion":  # fmt: skip
     """Chat completions until the model has answered; what it calls is called on the way.
 
@@ -38,22 +34,18 @@ def complete(
     talk: a conversation with the format "openai".
     messages: the chat so far, the newest last; what happens is appended to it.
     approve: asks a person where policy says so, and gives the answer.
+    create: asks the model instead of `client.chat.completions.create`, such as one that streams.
     max_requests: how often the model is asked at most.
     options: everything else for `client.chat.completions.create`, such as model.
     """
-    calls = _begun(talk, messages)
-    for _ in range(max_requests):
-        messages += [talk.answer(call, called(talk, call, approve)) for call in calls]
-        said: ChatCompletion = client.chat.completions.create(**_chat(talk, messages), **options)
-        messages.append(said.choices[0].message.to_dict())
-        if not (calls := talk.calls(said)):
-            break
-    return said
+    asking = chat.Asking(create or client.chat.completions.create, approve, max_requests, options)
+    return chat.run(chat.conversing(COMPLETIONS, talk, messages, asking))
 
 
 async def acomplete(
-    client: "AsyncOpenAI", talk: Conversation, messages: list[Any], *, approve: AsyncApprove | None = None,
-    max_requests: int = MAX_REQUESTS, **options: Any,
+    client: "AsyncOpenAI", talk: Conversation, messages: list[Any], *,
+    approve: chat.AsyncApprove | None = None, create: Callable[..., Any] | None = None,
+    max_requests: int = chat.MAX_REQUESTS, **options: Any,
 ) -> "ChatCompletion":  # fmt: skip
     """What `complete` does, awaited.
 
@@ -61,22 +53,17 @@ async def acomplete(
     talk: a conversation with the format "openai".
     messages: the chat so far, the newest last; what happens is appended to it.
     approve: asks a person where policy says so, and gives the answer; may be asynchronous.
+    create: asks the model instead of `client.chat.completions.create`, and is awaited.
     max_requests: how often the model is asked at most.
     options: everything else for `client.chat.completions.create`, such as model.
     """
-    calls = await to_thread.run_sync(_begun, talk, messages)
-    for _ in range(max_requests):
-        messages += [talk.answer(call, await acalled(talk, call, approve)) for call in calls]
-        said: ChatCompletion = await client.chat.completions.create(**_chat(talk, messages), **options)
-        messages.append(said.choices[0].message.to_dict())
-        if not (calls := talk.calls(said)):
-            break
-    return said
+    asking = chat.Asking(create or client.chat.completions.create, approve, max_requests, options)
+    return await chat.arun(chat.conversing(COMPLETIONS, talk, messages, asking))
 
 
 def respond(
-    client: "OpenAI", talk: Conversation, items: list[Any], *, approve: Approve | None = None,
-    max_requests: int = MAX_REQUESTS, **options: Any,
+    client: "OpenAI", talk: Conversation, items: list[Any], *, approve: chat.Approve | None = None,
+    create: Callable[..., "Response"] | None = None, max_requests: int = chat.MAX_REQUESTS, **options: Any,
 ) -> "Response":  # fmt: skip
     """Responses until the model has answered; it searches for tools with the API's own tool search.
 
@@ -84,22 +71,17 @@ def respond(
     talk: a conversation with the format "responses".
     items: the chat so far, the newest last; what happens is appended to it.
     approve: asks a person where policy says so, and gives the answer.
+    create: asks the model instead of `client.responses.create`, such as one that streams.
     max_requests: how often the model is asked at most.
     options: everything else for `client.responses.create`, such as model.
     """
-    calls = _resumed(talk, items)
-    for _ in range(max_requests):
-        items += [talk.answer(call, called(talk, call, approve)) for call in calls]
-        said: Response = client.responses.create(**_response(talk, items), **options)
-        items += [item.to_dict() for item in said.output]
-        if not (calls := talk.calls(said)):
-            break
-    return said
+    asking = chat.Asking(create or client.responses.create, approve, max_requests, options)
+    return chat.run(chat.conversing(RESPONSES, talk, items, asking))
 
 
 async def arespond(
-    client: "AsyncOpenAI", talk: Conversation, items: list[Any], *, approve: AsyncApprove | None = None,
-    max_requests: int = MAX_REQUESTS, **options: Any,
+    client: "AsyncOpenAI", talk: Conversation, items: list[Any], *, approve: chat.AsyncApprove | None = None,
+    create: Callable[..., Any] | None = None, max_requests: int = chat.MAX_REQUESTS, **options: Any,
 ) -> "Response":  # fmt: skip
     """What `respond` does, awaited.
 
@@ -107,25 +89,48 @@ async def arespond(
     talk: a conversation with the format "responses".
     items: the chat so far, the newest last; what happens is appended to it.
     approve: asks a person where policy says so, and gives the answer; may be asynchronous.
+    create: asks the model instead of `client.responses.create`, and is awaited.
     max_requests: how often the model is asked at most.
     options: everything else for `client.responses.create`, such as model.
     """
-    calls = await to_thread.run_sync(_resumed, talk, items)
-    for _ in range(max_requests):
-        items += [talk.answer(call, await acalled(talk, call, approve)) for call in calls]
-        said: Response = await client.responses.create(**_response(talk, items), **options)
-        items += [item.to_dict() for item in said.output]
-        if not (calls := talk.calls(said)):
-            break
-    return said
+    asking = chat.Asking(create or client.responses.create, approve, max_requests, options)
+    return await chat.arun(chat.conversing(RESPONSES, talk, items, asking))
 
 
-def _chat(talk: Conversation, messages: list[Any]) -> dict[str, Any]:
-    return {"messages": _instructed(talk, messages, "system"), "tools": talk.tools}
+def _chat(talk: Conversation, messages: list[Any], options: dict[str, Any]) -> dict[str, Any]:
+    return {**options, "messages": _instructed(talk, messages, "system"), "tools": talk.tools}
 
 
-def _response(talk: Conversation, items: list[Any]) -> dict[str, Any]:
-    return {"input": _instructed(talk, items, "developer"), "tools": talk.tools}
+def _response(talk: Conversation, items: list[Any], options: dict[str, Any]) -> dict[str, Any]:
+    return {**options, "input": _instructed(talk, items, "developer"), "tools": talk.tools}
+
+
+def _answer(messages: list[Any], results: list[Json]) -> None:
+    messages += results
+
+
+def _kept(talk: Conversation, messages: list[Any], said: "ChatCompletion") -> Iterable[ToolCall] | None:
+    messages.append(_message(said.choices[0].message.to_dict()))
+    return talk.calls(said) or None
+
+
+def _message(said: Json) -> Json:
+    """What the model said, as the API takes it back: without what the SDK adds where it gathers a stream."""
+    kept = {key: value for key, value in said.items() if value is not None and key != "parsed"}
+    if "tool_calls" in kept:
+        kept["tool_calls"] = [_without_index(call) for call in kept["tool_calls"]]
+    return {"content": None, **kept}
+
+
+def _without_index(call: Json) -> Json:
+    function = {key: value for key, value in call.get("function", {}).items() if key != "parsed_arguments"}
+    kept = {key: value for key, value in call.items() if key not in ("index", "function")}
+    return {**kept, **({"function": function} if function else {})}
+
+
+def _kept_items(talk: Conversation, items: list[Any], said: "Response") -> Iterable[ToolCall] | None:
+    items += [item.to_dict() for item in said.output]
+    return talk.calls(said) or None
 
 
 def _instructed(talk: Conversation, messages: list[Any], role: str) -> list[Any]:
@@ -135,7 +140,7 @@ def _instructed(talk: Conversation, messages: list[Any], role: str) -> list[Any]
 
 def _begun(talk: Conversation, messages: list[Any]) -> Iterable[ToolCall]:
     """Take in what the user says; where the chat was left among its calls, those without an answer."""
-    if text := entered(talk, "openai", messages):
+    if text := chat.entered(talk, "openai", messages):
         messages.append({"role": "system", "content": text})
     given = [plain(one) for one in messages]
     answered = {one.get("tool_call_id") for one in given}
@@ -145,8 +150,16 @@ def _begun(talk: Conversation, messages: list[Any]) -> Iterable[ToolCall]:
 
 def _resumed(talk: Conversation, items: list[Any]) -> Iterable[ToolCall]:
     """The same for the items of Responses."""
-    if text := entered(talk, "responses", items):
+    if text := chat.entered(talk, "responses", items):
         items.append({"role": "developer", "content": text})
     given = [plain(one) for one in items]
     answered = {one.get("call_id") for one in given if str(one.get("type")).endswith("_output")}
     return [call for call in talk.calls(given) if call.id not in answered]
+
+
+COMPLETIONS: "chat.ChatApi[ChatCompletion]" = chat.ChatApi(
+    begin=_begun, request=_chat, answer=_answer, keep=_kept
+)
+RESPONSES: "chat.ChatApi[Response]" = chat.ChatApi(
+    begin=_resumed, request=_response, answer=_answer, keep=_kept_items
+)

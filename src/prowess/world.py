@@ -170,7 +170,7 @@ class Worlds:
         return seen[3]
 
     def _facts(self, read: View) -> ProcessFacts:
-        disputed = any(one.down for one in read.observations)
+        disputed = any(one.is_wrong for one in read.observations)
         return ProcessFacts(
             secrets=frozenset(name for name in read.secret_names if self._environment.get(name)),
             loaded=self._sources.loaded,

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from prowess.catalogue.health import EXPIRY, MAX_ENDED, Node
+from prowess.catalogue.health import EXPIRY, MAX_ENDED, ReadingNode
 from prowess.engine import Engine
 from prowess.testing import StaticSource, capability
 from prowess.types import Problem
@@ -40,7 +40,7 @@ def running(open_engine: OpenEngine) -> Engine:
 
 def vouching(engine: Engine) -> None:
     syncing = engine.internals.syncing
-    object.__setattr__(syncing, "node", Node(id=syncing.node.id, vouches=timedelta(minutes=3)))
+    object.__setattr__(syncing, "node", ReadingNode(id=syncing.node.id, vouches=timedelta(minutes=3)))
     syncing.vouch()
 
 

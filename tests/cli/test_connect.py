@@ -226,7 +226,7 @@ def test_where_the_programs_of_servers_are_missing_the_sync_says_so_and_the_clie
     run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cursor(home, files={"command": "npx", "args": ["-y", "files"]}, time={"command": "uvx", "args": ["time"]})
-    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("PATH", str(home))
     done = run("connect", "cursor", "--yes")
     assert done.exit_code == 0, done.output
     said = run("doctor").output

@@ -121,6 +121,7 @@ COMMANDS_FOR_PEOPLE = {
         "why",
         "bench",
     ),
+    *("connect", "disconnect", "secret"),
     *("provider", "import", "log", "login", "doctor", "version", "evolve", "quarantine"),
     *("inject", "cards", "guard", "serve", "access-token", "lessons", "gaps", "backup", "restore"),
 }

@@ -44,8 +44,8 @@ MEMBERS = {
         resume rollback rollbacks set_params status stopped trigger trigger_by_agent""",
     "findings": "accept inspect list",
     "journal": "after heads latest per_hour verify",
-    "learning": """close_gap closing deprecate gap gaps gate learn ledger on promote promote_all propose
-        results retire lesson lessons what_would_close""",
+    "learning": """close_gap closing deprecate deprecate_all gap gaps gate learn ledger on promote promote_all
+        propose propose_anew results retire lesson lessons what_would_close""",
     "policy": "allowed files limits pinned problems resolve review reviews revision rules",
     "providers": "activate deactivate list",
     "quarantine": "approve approved_version difference list reject",

@@ -122,7 +122,7 @@ def test_the_workspace_leads_every_table_key_and_index(database: Database) -> No
     assert leading.pop("resource_use") == [], "its rows are counted and have no name"
     assert {name for name, first in leading.items() if first != [("workspace",)]} == set()
     assert [name for name, text in indexes if "(workspace, " not in text] == []
-    assert len(tables()) == len(set(tables())) == 45
+    assert len(tables()) == len(set(tables()))
 
 
 # --- two workspaces in one store ---------------------------------------------------------------
@@ -275,6 +275,15 @@ def test_a_backup_whose_chain_is_broken_in_another_workspace_changes_nothing(
 # --- a store of the version before -------------------------------------------------------------
 
 
+def as_far_as(before: Any, now: Any) -> Any:
+    """What is listed now, without the fields that the version before did not have."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        return {key: as_far_as(before[key], value) for key, value in now.items() if key in before}
+    if isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
+        return [as_far_as(*pair) for pair in zip(before, now, strict=True)]
+    return now
+
+
 def as_before(url: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Make a store that the version before wrote, with the rows that it wrote."""
     known = store.migrations()
@@ -312,7 +321,7 @@ def test_a_store_of_the_version_before_lists_what_it_listed(
     )
     assert run.output == "intact: 47 entries in 6 chains\n"
     with engine_over(lambda: open_database(store_url, tmp_path), tmp_path, "bees") as engine:
-        assert listed(engine) == LISTED_BEFORE
+        assert as_far_as(LISTED_BEFORE, listed(engine)) == LISTED_BEFORE
 
 
 def test_postgresql_knows_the_size_of_tables_that_were_made_anew(
@@ -334,7 +343,7 @@ def test_a_backup_of_the_version_before_lists_what_it_listed(store_url: str, tmp
     restore(database, BEFORE)
     database.close()
     with engine_over(lambda: open_database(store_url, tmp_path), tmp_path, "bees") as engine:
-        assert listed(engine) == LISTED_BEFORE
+        assert as_far_as(LISTED_BEFORE, listed(engine)) == LISTED_BEFORE
         engine.sync()
         offer = engine.offer("read pages about bees")
         assert offer.hits[0].id == "tool:bees-read"

@@ -13,7 +13,7 @@ from datetime import datetime
 import msgspec
 
 from prowess.catalogue import claims, health, ownership, quarantine, writing
-from prowess.catalogue.health import Node, Observation
+from prowess.catalogue.health import Observation, ReadingNode
 from prowess.catalogue.merge import Arrival
 from prowess.catalogue.planning import Plan, PlannedWrite, plan_of
 from prowess.catalogue.view import View
@@ -152,7 +152,7 @@ class Catalogue:
         arrival: Arrival,
         step: PlannedWrite,
         has_text: Collection[str],
-        node: Node,
+        node: ReadingNode,
         now: datetime,
     ) -> None:
         """Make the catalogue hold exactly what these sources offer now.
@@ -248,7 +248,7 @@ def _observations(
 
 def _with_news_of_health(transaction: Transaction, known: View) -> View:
     """Where processes do not agree, it counts whether they still run."""
-    if not any(one.down for one in known.observations):
+    if not any(one.is_wrong for one in known.observations):
         return known
     defined = {(one.source, one.definition) for one in known.observations}
     found = tuple(one for one in health.observations(transaction) if (one.source, one.definition) in defined)

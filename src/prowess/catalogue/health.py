@@ -23,11 +23,12 @@ MAX_ENDED = 8
 """How many nodes that vouch for nothing are remembered for a source; some of them may still run."""
 
 Problems = tuple[Problem, ...]
-_decoded = msgspec.json.Decoder(Problems)
+_problem = msgspec.json.Decoder(Problems)
+_names = msgspec.json.Decoder(dict[str, str])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class ReadingNode:
     """A process that reads sources, and how long it vouches for what it saw, unless it ends."""
 
     id: str
@@ -42,9 +43,22 @@ class Observation:
     source: str
     definition: str
     down: str
+    """Why nothing of it could be read; empty where it could."""
+    providers_down: Mapping[str, str]
+    """What it brings that cannot be used -> why, where the rest can."""
     problems: Problems
     at: str
     until: str
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether anything of it is down."""
+        return bool(self.down or self.providers_down)
+
+    @property
+    def as_seen(self) -> tuple[object, ...]:
+        """What was seen, whenever that was."""
+        return self.definition, self.down, self.providers_down, self.problems
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +67,8 @@ class Health:
 
     down: Mapping[str, str] = field(default_factory=dict)
     """Source -> why."""
+    providers: Mapping[str, str] = field(default_factory=dict)
+    """Provider -> why, where others of its source can be used."""
     problems: Problems = ()
     """What was wrong with the sources that could not be read."""
 
@@ -66,9 +82,10 @@ def health(observations: Iterable[Observation], node: str, now: datetime) -> Hea
     for one in observations:
         by_source.setdefault(one.source, []).append(one)
     deciding = [_deciding(found, node, stamp(now)) for found in by_source.values()]
-    fresh = stamp(now - EXPIRY)
+    fresh = [one for one in deciding if one.at >= stamp(now - EXPIRY)]
     return Health(
-        {one.source: one.down for one in deciding if one.down and one.at >= fresh},
+        {one.source: one.down for one in fresh if one.down},
+        {name: why for one in fresh for name, why in one.providers_down.items()},
         tuple(problem for one in deciding if one.down for problem in one.problems),
     )
 
@@ -77,7 +94,7 @@ def _deciding(found: Sequence[Observation], node: str, now: str) -> Observation:
     for one in found:
         if one.node == node:
             return one
-    running = [one for one in found if one.until > now and not one.down]
+    running = [one for one in found if one.until > now and not one.is_wrong]
     return max(running or found, key=_when)
 
 
@@ -90,35 +107,38 @@ def _when(observation: Observation) -> tuple[str, str]:
 
 def observations(transaction: Transaction) -> tuple[Observation, ...]:
     rows = transaction.all(
-        "SELECT node, source, definition, down, problems, at, until FROM source_health"
+        "SELECT node, source, definition, down, providers_down, problems, at, until FROM source_health"
         " WHERE workspace = :workspace ORDER BY source, node"
     )
     return tuple(
-        Observation(node, source, definition, down, _decoded.decode(problems), at, until)
-        for node, source, definition, down, problems, at, until in rows
+        Observation(node, source, definition, down, _names.decode(bring), _problem.decode(wrong), at, until)
+        for node, source, definition, down, bring, wrong, at, until in rows
     )
 
 
-def note(transaction: Transaction, arrival: Arrival, node: Node, now: datetime) -> bool:
+def note(transaction: Transaction, arrival: Arrival, node: ReadingNode, now: datetime) -> bool:
     """Write down what a node saw of the sources it read; true when that may change what others see."""
     before = observations(transaction)
     _forget(transaction, before, node, stamp(now))
     seen = [
         Observation(
-            node.id, source, arrival.claimed[source], _down(reading), _problems(reading),
-            stamp(now), stamp(now + node.vouches),
+            node.id, source, arrival.claimed[source], reading.down, _providers_down(reading),
+            _problems(reading), stamp(now), stamp(now + node.vouches),
         )
         for source, reading in arrival.readings.items()
     ]  # fmt: skip
     transaction.many(
-        "INSERT INTO source_health (workspace, node, source, definition, down, problems, at, until)"
-        " VALUES (:workspace, :node, :source, :definition, :down, :problems, :at, :until)"
+        "INSERT INTO source_health"
+        " (workspace, node, source, definition, down, providers_down, problems, at, until)"
+        " VALUES (:workspace, :node, :source, :definition, :down, :providers, :problems, :at, :until)"
         " ON CONFLICT (workspace, node, source) DO UPDATE SET definition = excluded.definition,"
-        " down = excluded.down, problems = excluded.problems, at = excluded.at, until = excluded.until",
+        " down = excluded.down, providers_down = excluded.providers_down, problems = excluded.problems,"
+        " at = excluded.at, until = excluded.until",
         (
             {
                 "node": one.node, "source": one.source, "definition": one.definition, "down": one.down,
-                "problems": canonical(one.problems), "at": one.at, "until": one.until,
+                "providers": canonical(one.providers_down), "problems": canonical(one.problems),
+                "at": one.at, "until": one.until,
             }
             for one in seen
         ),
@@ -126,12 +146,12 @@ def note(transaction: Transaction, arrival: Arrival, node: Node, now: datetime) 
     return any(_is_news(one, before) for one in seen)
 
 
-def vouch(transaction: Transaction, node: Node, now: datetime) -> None:
+def vouch(transaction: Transaction, node: ReadingNode, now: datetime) -> None:
     """The node still runs, and still has what it could read."""
     _vouch(transaction, node.id, stamp(now + node.vouches))
 
 
-def release(transaction: Transaction, node: Node, now: datetime) -> None:
+def release(transaction: Transaction, node: ReadingNode, now: datetime) -> None:
     """The node ends: what it saw is from now on only what somebody saw once."""
     _vouch(transaction, node.id, stamp(now))
 
@@ -143,7 +163,7 @@ def _vouch(transaction: Transaction, node: str, until: str) -> None:
     )  # fmt: skip
 
 
-def _forget(transaction: Transaction, before: Iterable[Observation], node: Node, now: str) -> None:
+def _forget(transaction: Transaction, before: Iterable[Observation], node: ReadingNode, now: str) -> None:
     """What nobody goes by any more, so that many short runs do not fill the store."""
     ended: dict[str, list[Observation]] = {}
     for one in before:
@@ -167,12 +187,12 @@ def _is_news(seen: Observation, before: Iterable[Observation]) -> bool:
     of_source = [one for one in before if one.source == seen.source]
     own = next((one for one in of_source if one.node == seen.node), None)
     if own is None:
-        return bool(seen.down) or any(one.down for one in of_source)
-    return (own.down, own.problems, own.definition) != (seen.down, seen.problems, seen.definition)
+        return seen.is_wrong or any(one.is_wrong for one in of_source)
+    return own.as_seen != seen.as_seen
 
 
-def _down(reading: SourceReading) -> str:
-    return reading.down or next((provider.down for provider in reading.providers if provider.down), "")
+def _providers_down(reading: SourceReading) -> Mapping[str, str]:
+    return {} if reading.down else {one.name: one.down for one in reading.providers if one.down}
 
 
 def _problems(reading: SourceReading) -> Problems:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from prowess.catalogue import findings as flagged
 from prowess.catalogue.catalogue import Catalogue
-from prowess.catalogue.health import Node
+from prowess.catalogue.health import ReadingNode
 from prowess.catalogue.merge import Arrival
 from prowess.catalogue.planning import Plan, PlannedWrite, prepared
 from prowess.catalogue.writing import Written
@@ -35,7 +35,7 @@ class Intake:
     clock: Clock
     judge: "Callable[[], Judge]"
     """The guard; loaded when there is something to judge."""
-    node: Node
+    node: ReadingNode
     """Who read what arrives."""
 
     def take_in(self, arrival: Arrival) -> Changes:

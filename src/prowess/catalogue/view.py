@@ -196,10 +196,10 @@ def with_health(view: View, health: Health, sources: Collection[str]) -> View:
     """The same view, in which what is down says why; never what this process has loaded itself."""
     down = {source: why for source, why in health.down.items() if source not in sources}
     problems = tuple(one for one in health.problems if one.source not in sources)
-    providers = {
-        name: replace(p, down=down[p.source]) for name, p in view.providers.items() if p.source in down
-    }
-    return replace(view, providers={**view.providers, **providers}, health=Health(down, problems))
+    wrong = {name: down.get(p.source) or health.providers.get(name, "") for name, p in view.providers.items()}
+    providers = {name: replace(view.providers[name], down=why) for name, why in wrong.items() if why}
+    seen = Health(down, health.providers, problems)
+    return replace(view, providers={**view.providers, **providers}, health=seen)
 
 
 def off_below(view: View, above: Mapping[str, Collection[str]]) -> View:

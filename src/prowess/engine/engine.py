@@ -75,8 +75,8 @@ class Engine:
         options: EngineOptions | None = None,
     ) -> None:
         self.internals = inner = Internals(database, sources, clock, environment, options or EngineOptions())
-        journal, catalogue, policy, worlds = inner.journal, inner.catalogue, inner.policy, inner.worlds
         """What the faces of this package build on; not promised, and may change with every version."""
+        journal, catalogue, policy, worlds = inner.journal, inner.catalogue, inner.policy, inner.worlds
         self.store = database.place
         """Where the store is, without any password."""
         self.catalogue = CatalogueLookup(
@@ -123,8 +123,6 @@ class Engine:
     @sources.setter
     def sources(self, sources: Sequence[Source]) -> None:
         self.internals.sources.current = tuple(sources)
-
-    # --- a turn ------------------------------------------------------------------------------
 
     def offer(
         self, turn: Turn | str, *, on_failure: OnFailure = "open", **options: Unpack[SearchOptions]
@@ -215,8 +213,6 @@ class Engine:
         from prowess.engine.conversation_state import begun, resumed
 
         return Conversation(self, resumed(resume) if resume else begun(agent, format, budget, defer))
-
-    # --- a call ------------------------------------------------------------------------------
 
     def call(
         self, name: str, arguments: Json = None, *, agent: str = DEFAULT_AGENT, offer: Offer | str = "",
@@ -366,8 +362,6 @@ class Engine:
         id: of an offer, or of a search through the gateway.
         """
         return self.internals.log.trace(id)
-
-    # --- what exists -------------------------------------------------------------------------
 
     def sync(self, *names: str, vectors: bool = True, progress: SyncProgress = no_progress) -> SyncReport:
         """Make the catalogue hold exactly what the sources offer now; rely on what was promoted.

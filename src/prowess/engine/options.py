@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
 
-from prowess.catalogue.health import Node
+from prowess.catalogue.health import ReadingNode
 from prowess.config import CallsConfig, CardsConfig, DiscoveryConfig, JournalConfig, LearningConfig
 from prowess.tracing import NoTracer, Tracer
 from prowess.types import Trust
@@ -29,7 +29,7 @@ class EngineOptions:
     discovery: DiscoveryConfig = field(default_factory=DiscoveryConfig)
     presets: Mapping[str, Sequence[str]] = field(default_factory=dict)
     trust: Mapping[str, Trust] = field(default_factory=dict)
-    node: Node = field(default_factory=lambda: Node(id=new_id()))
+    node: ReadingNode = field(default_factory=lambda: ReadingNode(id=new_id()))
     """Who reads sources here: what it sees of a server's health is its own."""
     owner: str = ""
     """Which configuration the sources are of, where several share a store."""

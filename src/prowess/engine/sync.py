@@ -12,7 +12,7 @@ from prowess.catalogue import findings as flagged
 from prowess.catalogue.catalogue import Catalogue
 from prowess.catalogue.claims import collisions
 from prowess.catalogue.findings import Judge
-from prowess.catalogue.health import Node, release, vouch
+from prowess.catalogue.health import ReadingNode, release, vouch
 from prowess.catalogue.intake import Intake
 from prowess.catalogue.merge import Arrival
 from prowess.catalogue.view import View
@@ -67,7 +67,7 @@ class Sync:
     worlds: Worlds
     guard: OpenedGuard
     clock: Clock
-    node: Node
+    node: ReadingNode
 
     def run(self, sources: SourceSet, names: Sequence[str], progress: SyncProgress) -> SyncReport:
         """Read the sources, or some of them, and make the catalogue hold exactly what they offer."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from prowess import config as configuration
 from prowess.calling.mcp.upstreams import Upstreams
-from prowess.catalogue.health import Node
+from prowess.catalogue.health import ReadingNode
 from prowess.engine.engine import Engine
 from prowess.engine.options import new_id
 from prowess.gateway.config_reload import Reloading
@@ -35,7 +35,7 @@ def opened(file: Path | None, store: str | None, environment: Mapping[str, str])
     # No call of a client waits for the disk; what was written survives the end of this process.
     database = Database(driver(url, settings.root, PATIENCE, synchronous="NORMAL"))
     # It reads every source itself and keeps the servers: what it could read is there for as long as it runs.
-    node = Node(id=new_id(), vouches=VOUCHES)
+    node = ReadingNode(id=new_id(), vouches=VOUCHES)
     options = replace(owned(options_of(settings, environment, {}), settings, sources), node=node)
     with Engine(database, upstreams.sources, now, environment, options) as engine:
         reloading = Reloading(file, environment) if file else None

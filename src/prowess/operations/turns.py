@@ -240,13 +240,13 @@ def offer_tools(call: Call[OfferAsked]) -> OfferTools:
     return OfferTools(made.id, made.tools)
 
 
-@operation("agent.discover", "POST /agents/{agent}/discover", agents=True, reads=True, errors=(Refused,))
+@operation("agent.discover", "POST /agents/{agent}/discover", agents=True, reads=True)
 def discover(call: Call[Discovery]) -> Discovered:
     """Answer a call of discover_capabilities; recorded."""
     q = call.params
     asked = ModelQuery(query=q.query, needs=q.needs, kind=q.kind, category=q.category)
     if not asked.each:
-        raise Refused(400, "nothing is searched for", QUERY_MISSING)
+        return Discovered((), 0, note=QUERY_MISSING)
     found = searched(call.engine.internals, asked, Caller(call.path["agent"]))
     return Discovered(found.hits, found.total, found.search, found.needs, found.note)
 

@@ -140,7 +140,7 @@ def given_ids(grants: Iterable[Grant], names: CatalogueNames, hosts: Set[str]) -
         ids.update(names.joined.get(grant.name, ()))
     for pattern in patterns:
         ids.update(_ids(pattern, names, hosts))
-        if pattern.states:
+        if pattern.states and names.matches(pattern, pattern.id):
             ids.add(pattern.id)
     return ids
 
@@ -149,7 +149,7 @@ def _listed(rules: Iterable[Rule], names: CatalogueNames, hosts: Set[str]) -> se
     ids: set[str] = set()
     for rule in rules:
         ids.update(_ids(rule.pattern, names, hosts))
-        if rule.listed:
+        if rule.listed and names.matches(rule.pattern, rule.pattern.id):
             ids.add(rule.pattern.id)
     return ids
 

@@ -6,6 +6,7 @@ CREATE TABLE source_health (
     source TEXT NOT NULL,
     definition TEXT NOT NULL DEFAULT '',
     down TEXT NOT NULL DEFAULT '',
+    providers_down TEXT NOT NULL DEFAULT '{}',
     problems TEXT NOT NULL DEFAULT '[]',
     at TEXT NOT NULL,
     until TEXT NOT NULL,

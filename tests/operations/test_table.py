@@ -35,6 +35,7 @@ SAID: dict[str, JsonObject] = {
     "agent.discover": {"query": "read a file"},
     "why": {"agent": "ada", "id": "tool:read"},
     "evolution.difference": {"before": 1, "after": 1},
+    "learning.read_ledger": {"text": "(mail: method read)"},
 }
 RECORDED = "agent.discover"
 """Answers as a read does, and is written down: whoever asks twice reads two searches."""

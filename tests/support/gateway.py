@@ -148,7 +148,7 @@ def text_of(result: CallToolResult) -> str:
     return "\n".join(getattr(block, "text", "") for block in result.content)
 
 
-async def until(condition: Any, seconds: float = 5) -> None:
+async def until(condition: Any, seconds: float = 20) -> None:
     with anyio.fail_after(seconds):
         while not await condition():
             await anyio.sleep(0.02)

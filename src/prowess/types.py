@@ -16,6 +16,9 @@ JsonObject: TypeAlias = Mapping[str, Json]
 KINDS = ("tool", "skill", "extension", "channel", "card", "event")
 """The kinds prowess knows by name; the set is open, any lower-case word is a kind."""
 
+EXAMPLES = "examples"
+"""The metadata that holds requests which a capability answers, as its author gives them."""
+
 DEFAULT_AGENT = "default"
 
 

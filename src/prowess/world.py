@@ -90,8 +90,12 @@ class SourceSet:
 
     @property
     def paths(self) -> list[Path]:
-        """The files and folders that they read."""
-        return [path for source in self.current for path in getattr(source, "paths", ())]
+        """The files and folders that they read, and the files of the modules that they load."""
+        return [
+            Path(path)
+            for source in self.current
+            for path in (*getattr(source, "paths", ()), *getattr(source, "watched", ()))
+        ]
 
     @property
     def loaded(self) -> frozenset[str]:

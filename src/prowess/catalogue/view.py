@@ -7,7 +7,7 @@ from functools import cached_property
 from prowess.catalogue.health import NOTHING_DOWN, Health, Observation
 from prowess.catalogue.uris import LONGEST_URI, NormalizedUri, Specificity, Template, address, template
 from prowess.errors import NotFound
-from prowess.types import Capability, HeldCapability, Provider
+from prowess.types import EXAMPLES, Capability, HeldCapability, Provider
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +114,14 @@ class View:
                 if not c.metadata.get("uri") and (text := c.metadata.get("uri_template"))
             ),
         )
+
+    @cached_property
+    def examples(self) -> Mapping[str, tuple[str, ...]]:
+        """Capability -> the requests that its author says it answers."""
+        stated = ((id, c.metadata.get(EXAMPLES)) for id, c in self.capabilities.items() if c.metadata)
+        return {
+            id: tuple(map(str, given)) for id, given in stated if given and isinstance(given, list | tuple)
+        }
 
     def owner(self, claim: str, providers: Collection[str]) -> str:
         """Whose it is, of those who offer it; nobody's where several came first at once."""

@@ -43,7 +43,8 @@ def encoded(wanted: MergedCatalogue, ids: Iterable[str], version: int, now: str)
             "digest": row.digest,
             "definition": row.definition,
             "capability": canonical(capability),
-            "detail": canonical(draft.detail),
+            # In the author's order, which is the order of parameters on pages and in definitions.
+            "detail": msgspec.json.encode(draft.detail).decode(),
             "since": version,
             "seen_at": now,
         }

@@ -108,7 +108,8 @@ def tier2(pages: Sequence[tuple[Capability, Detail]], budget: int, count: Count)
     no_room: list[str] = []
     for (capability, _), text, share in zip(pages, texts, shares, strict=True):
         fitted = fit(text, share, count)
-        if fitted:
+        # A heading that is cut, and nothing below it, says nothing.
+        if fitted == text or "\n" in fitted.removesuffix(f"\n{TRUNCATED}"):
             parts.append(fitted)
             shown.append(capability.id)
         else:

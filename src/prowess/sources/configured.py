@@ -175,14 +175,26 @@ def _plugins(source: SourceConfig, settings: Settings, environment: Environment)
     )
 
 
+def _beside(settings: Settings) -> str:
+    """The folder of prowess.toml: modules that it names lie there, as they would for `python -m`."""
+    return str(settings.root.resolve())
+
+
 def _functions(source: SourceConfig, settings: Settings, environment: Environment) -> Source:
     module = _needed(source, "module", settings)
-    return Functions(name=source.name or module, module=module, faculties=_faculties(source))
+    return Functions(
+        name=source.name or module, module=module, folder=_beside(settings), faculties=_faculties(source)
+    )
 
 
 def _events(source: SourceConfig, settings: Settings, environment: Environment) -> Source:
     module = _needed(source, "module", settings)
-    return Events(name=source.name or f"{module} events", module=module, faculties=_faculties(source))
+    return Events(
+        name=source.name or f"{module} events",
+        module=module,
+        folder=_beside(settings),
+        faculties=_faculties(source),
+    )
 
 
 def _mcp(source: SourceConfig, settings: Settings, environment: Environment) -> Source:

@@ -291,3 +291,13 @@ def test_looking_at_a_mistyped_store_makes_no_folder_for_it(run: Run, words: lis
     assert result.exit_code == 1
     assert "there is no store at" in result.stderr
     assert list(Path().iterdir()) == []
+
+
+def test_a_sync_of_many_texts_says_how_many_the_guard_judged_and_what_judges_the_others(run: Run) -> None:
+    tools = [{"name": f"tool-{number}", "description": f"Does the thing {number}."} for number in range(301)]
+    Path("extensions.json").write_text(json.dumps({"extensions": tools}))
+    Path("prowess.toml").write_text('[[source]]\ntype = "catalogue"\npath = "extensions.json"\n')
+    said = run("sync").stderr
+    assert "judged 300 of 301 new texts of this machine; for the others run: prowess guard check --all" in said
+    assert "judged" not in run("sync").stderr
+    assert run("guard", "check", "--all").exit_code == 0

@@ -88,6 +88,7 @@ class Sync:
                 *self._problems(names, after.view),
                 *collisions(after.view),
                 *flagged.standing(self.journal, after.view),
+                *flagged.left_unjudged(after.view, (*changes.added, *changes.changed)),
             ),
             version=after.view.version,
             total=len(after.view.capabilities),

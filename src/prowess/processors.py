@@ -22,7 +22,11 @@ def in_threads(work: Callable[[Given], Made], items: Sequence[Given], fewest_eac
         yield from map(work, items)
         return
     with ThreadPoolExecutor(threads, "prowess-worker") as workers:
-        yield from workers.map(work, items)
+        try:
+            made = workers.map(work, items)
+        except RuntimeError:  # the program ends, and no thread begins any more: what runs still finishes
+            made = map(work, items)
+        yield from made
 
 
 def processors() -> int:

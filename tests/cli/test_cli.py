@@ -298,6 +298,8 @@ def test_a_sync_of_many_texts_says_how_many_the_guard_judged_and_what_judges_the
     Path("extensions.json").write_text(json.dumps({"extensions": tools}))
     Path("prowess.toml").write_text('[[source]]\ntype = "catalogue"\npath = "extensions.json"\n')
     said = run("sync").stderr
-    assert "judged 300 of 301 new texts of this machine; for the others run: prowess guard check --all" in said
+    assert (
+        "judged 300 of 301 new texts of this machine; for the others run: prowess guard check --all" in said
+    )
     assert "judged" not in run("sync").stderr
     assert run("guard", "check", "--all").exit_code == 0

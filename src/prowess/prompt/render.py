@@ -64,11 +64,15 @@ def shown_name(capability: Capability) -> str:
     return tool_name(capability.id) if capability.kind in CALLABLE else capability.name
 
 
-def page(capability: Capability, detail: Detail) -> str:
-    """Everything the model needs to use a capability: its schema, or its instructions."""
+def page(capability: Capability, detail: Detail, is_alone: bool = True) -> str:
+    """Everything the model needs to use a capability: its schema, or its instructions.
+
+    is_alone: whether no other page beside it has its title.
+    """
+    title = capability.display_name if is_alone else f"{capability.display_name} ({capability.id})"
     name = f" | Name: {tool_name(capability.id)}" if capability.kind in CALLABLE else ""
     lines = [
-        f"# {capability.display_name}",
+        f"# {title}",
         f"Kind: {capability.kind} | Category: {capability.category}{name}",
         "",
         capability.description,

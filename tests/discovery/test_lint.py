@@ -143,7 +143,7 @@ def test_what_is_known_by_its_text_opens_no_encoder(tmp_path: Path) -> None:
     def engine(capabilities: Sequence[Capability]) -> Engine:
         options = EngineOptions(embedder=Opener(lambda: "counted", load))
         database = open_database("store.db", tmp_path)
-        return Engine(database, [StaticSource(capabilities=capabilities)], now, {}, options)
+        return Engine(database, [StaticSource(capabilities=list(capabilities))], now, {}, options)
 
     def synced(*capabilities: Capability) -> int:
         with engine(capabilities) as one:

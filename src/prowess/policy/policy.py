@@ -25,7 +25,6 @@ from prowess.policy.definitions import PolicyDefinitions
 from prowess.policy.explain import Explanation
 from prowess.policy.files import Loaded, Stamp, load, stamp_files
 from prowess.policy.grants import Limits
-from prowess.policy.mcp import SchemaOf, mcp_tools
 from prowess.policy.resolve import AllowedIds, Resolved
 from prowess.policy.ruleset import RuleSet, grant_digest
 from prowess.policy.settlement import Authorization, UseArguments, UseSettlement
@@ -33,7 +32,7 @@ from prowess.policy.snapshot import Existing, PolicySnapshot, as_id
 from prowess.policy.spawning import refuse_excess, refuse_too_many
 from prowess.policy.state import GrantReview, PolicyState
 from prowess.store.database import Database, Transaction
-from prowess.types import Decision, JsonObject, Problem
+from prowess.types import Decision, Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +134,6 @@ class Policy:
     def pinned(self, agent: str, existing: Existing) -> tuple[str, ...]:
         """What is always in tier 1: existing, allowed, in order of id."""
         return self.at(existing).pinned(agent)
-
-    def mcp_tools(self, agent: str, existing: Existing, schema_of: SchemaOf) -> tuple[JsonObject, ...]:
-        """MCP tool definitions of the events and tools the agent may use."""
-        return mcp_tools(self.at(existing), agent, schema_of)
 
     def shifts(self, before: Existing, after: Existing) -> tuple[Shift, ...]:
         """What a sync changed for each profile, for the journal."""

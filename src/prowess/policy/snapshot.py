@@ -14,6 +14,7 @@ from prowess.policy.conditions import Arguments
 from prowess.policy.explain import Explanation, way_out
 from prowess.policy.grants import DEPTH, Limits, smallest
 from prowess.policy.matches import RuleVerdict, Thing, mention
+from prowess.policy.mcp import kept_from_mcp
 from prowess.policy.patterns import EVENT, HOST, CatalogueNames, is_own_kind
 from prowess.policy.resolve import UNMENTIONED, AllowedIds, Resolved, conditional_ids, judge, reach, resolve
 from prowess.policy.ruleset import NOBODY, EffectiveGrants, RuleSet
@@ -192,6 +193,14 @@ class PolicySnapshot:
             return found
         closed = {id for id, one in self.capabilities.items() if declares(one, "requires_auth")}
         return AllowedIds(found.allow - closed, found.ask - closed)
+
+    def kept_from_mcp(self, agent: str) -> frozenset[str]:
+        """What the agent may use and no MCP client is shown, finds or calls."""
+        made = (self._profile_kept_from_mcp(self.profile_of(one)) for one in self.line(agent))
+        return frozenset().union(*made)
+
+    def _profile_kept_from_mcp(self, profile: str) -> frozenset[str]:
+        return self.remembered(("mcp", profile), lambda: kept_from_mcp(self.rules, profile, self.names))
 
     def pinned(self, agent: str) -> tuple[str, ...]:
         """What is always in tier 1: existing, allowed, in order of id."""

@@ -191,7 +191,8 @@ def test_why_prints_the_chain(configured: Path) -> None:
     for command, arguments in ((why_command, ()), (policy_command, ("why",))):
         result = run(command, *arguments, "nobody", "message:publish")
         assert "agent 'nobody' is bound to no profile" in result.stdout
-        assert "the nearest grant that would is 'agent_messaging'" in result.stdout
+        assert "profile 'owner' would allow it: prowess agent add nobody --profile owner" in result.stdout
+        assert result.stdout.endswith("deny: no grant mentions it\n")
 
 
 def test_agents_are_added_listed_and_removed(configured: Path) -> None:

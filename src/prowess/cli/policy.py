@@ -12,6 +12,7 @@ import click
 
 from prowess import config as configuration
 from prowess.calling.caller import Caller
+from prowess.cli.policy_changes import replay_command, set_command, test_command, undo_command
 from prowess.cli.policy_sides import chosen_profile, ground, is_whole, whole
 from prowess.cli.session import config_file, emit, json_option, opened, printable, say
 from prowess.cli.why import command as why_command
@@ -42,6 +43,8 @@ def command() -> None:
 
 
 command.add_command(why_command, "why")
+for _one in (set_command, undo_command, replay_command, test_command):
+    command.add_command(_one)
 
 
 @command.command("resolve")

@@ -10,6 +10,7 @@ import click
 
 import prowess
 from prowess import config as configuration
+from prowess.catalogue.view import View
 from prowess.cli.session import opened
 from prowess.engine.engine import Engine
 from prowess.errors import PolicyError
@@ -17,6 +18,8 @@ from prowess.policy.definitions import PolicyDefinitions, read_definitions
 from prowess.policy.diff import PolicySide
 from prowess.policy.patterns import CatalogueNames
 from prowess.policy.ruleset import RuleSet
+from prowess.policy.snapshot import PolicySnapshot
+from prowess.policy.state import PolicyState
 
 ENDINGS = (".yaml", ".yml", ".toml")
 STORES = ("sqlite:", "postgresql://", "postgres://")
@@ -24,15 +27,25 @@ STORES = ("sqlite:", "postgresql://", "postgres://")
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What a command stands on: the policy files in force, and what exists."""
+    """What a command stands on: the policy files in force, who is bound, and what exists."""
 
     files: tuple[Path, ...]
-    names: CatalogueNames
-    reviewed: frozenset[str] = frozenset()
+    moment: PolicySnapshot
+
+    @property
+    def names(self) -> CatalogueNames:
+        return self.moment.names
+
+    @property
+    def reviewed(self) -> frozenset[str]:
+        return self.moment.standing.reviewed
+
+    def together(self, further: Sequence[Path]) -> list[Path]:
+        """The files in force with others, each once."""
+        return list({path.resolve(): path for path in [*self.files, *further]}.values())
 
     def rules(self, further: Sequence[Path]) -> RuleSet:
-        once = {path.resolve(): path for path in [*self.files, *further]}
-        return RuleSet.of([read_definitions(path) for path in once.values()])
+        return RuleSet.of([read_definitions(path) for path in self.together(further)])
 
 
 def ground() -> Ground:
@@ -40,10 +53,11 @@ def ground() -> Ground:
     chosen = click.get_current_context().find_root().obj or {}
     named = any(chosen.values()) or os.environ.get("PROWESS_STORE")
     if not named and configuration.find(os.environ, Path.cwd()) is None and not Path(".prowess").is_dir():
-        return Ground((), CatalogueNames({}))
+        return Ground(
+            (), PolicySnapshot(RuleSet.of(), PolicyState(), View(version=0, capabilities={}, providers={}))
+        )
     with opened() as engine:
-        moment = engine.internals.world().policy
-        return Ground(engine.policy.files, moment.names, moment.standing.reviewed)
+        return Ground(engine.policy.files, engine.internals.world().policy)
 
 
 def chosen_profile(held: Ground, grants: Sequence[Path], profile: str) -> tuple[RuleSet, str]:

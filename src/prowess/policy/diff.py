@@ -4,11 +4,12 @@ Above: `prowess policy diff` and `set`, the API and the dashboard. Below: `resol
 """
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from prowess.errors import ProwessError
 from prowess.policy.patterns import EVENT, HOST, CatalogueNames, is_own_kind
 from prowess.policy.resolve import Resolved, judge, resolve
-from prowess.policy.ruleset import EffectiveGrants, RuleSet
+from prowess.policy.ruleset import NOBODY, EffectiveGrants, RuleSet
 
 Before = tuple[RuleSet, str]
 
@@ -97,7 +98,7 @@ class PolicyDifference:
         for name in self.removed:
             yield f"- profile {name}"
         for one in self.profiles:
-            yield f"profile {one.after or one.before}"
+            yield f"profile {one.after}"
             yield from (f"  {line}" for line in one.lines())
         for agent, (old, new) in self.agents.items():
             yield f"~ agent {agent}: {old or 'no profile'} -> {new or 'no profile'}"
@@ -140,9 +141,9 @@ def policy_diff(before: PolicySide, after: PolicySide) -> PolicyDifference:
     had, has = before.rules.profiles, after.rules.profiles
     found = []
     for name in sorted({*had, *has}):
-        # Who has a profile that is not there has what comes with every profile.
-        sides = (before.rules, name if name in had else ""), (after.rules, name if name in has else "")
-        found.append(diff(*sides, before.names, after.names, (before.reviewed, after.reviewed)))
+        sides = _usable(before.rules, name), _usable(after.rules, name)
+        one = diff(*sides, before.names, after.names, (before.reviewed, after.reviewed))
+        found.append(replace(one, before=name, after=name))
     agents = {
         agent: (before.agents.get(agent, ""), after.agents.get(agent, ""))
         for agent in sorted({*before.agents, *after.agents})
@@ -153,6 +154,15 @@ def policy_diff(before: PolicySide, after: PolicySide) -> PolicyDifference:
         profiles=tuple(one for one in found if one),
         agents={agent: (old, new) for agent, (old, new) in agents.items() if old != new},
     )
+
+
+def _usable(rules: RuleSet, name: str) -> Before:
+    """Who has a profile that is not there or cannot be used has what comes with every profile."""
+    try:
+        rules.holding(name)
+    except ProwessError:
+        return rules, NOBODY
+    return rules, name
 
 
 def _side(one: Resolved, other: Resolved, held_by_other: EffectiveGrants) -> ProfileSide:

@@ -22,9 +22,10 @@ from prowess.policy.approvals import Approval, ApprovalAnswer
 from prowess.policy.bindings import Binding, Bindings, name_of
 from prowess.policy.check import findings
 from prowess.policy.definitions import PolicyDefinitions
-from prowess.policy.explain import Explanation
+from prowess.policy.explain import Explanation, explained
 from prowess.policy.files import Loaded, Stamp, load, stamp_files
 from prowess.policy.grants import Limits
+from prowess.policy.proposals import PolicySource
 from prowess.policy.resolve import AllowedIds, Resolved
 from prowess.policy.ruleset import RuleSet, grant_digest
 from prowess.policy.settlement import Authorization, UseArguments, UseSettlement
@@ -77,6 +78,11 @@ class Policy:
         return self._files
 
     @property
+    def source(self) -> PolicySource:
+        """Where the rules come from, for those who change them."""
+        return PolicySource(self._files, self._definitions)
+
+    @property
     def state(self) -> str:
         """Moves with everything a decision rests on beside the catalogue: rules, agents and reviews."""
         return f"{self.revision}.{self._standing.version}"
@@ -122,7 +128,10 @@ class Policy:
 
     def explain(self, agent: str, id: str, existing: Existing, authenticated: bool = True) -> Explanation:
         """For people: how the verdict comes about, and what would change it."""
-        return self.at(existing).explain(agent, id, authenticated)
+        moment = self.at(existing)
+        id = moment.meant(agent, id, authenticated)[0]
+        stated = moment.use(agent, id, authenticated)
+        return explained(moment, agent, id, stated, stated)
 
     def meant(self, agent: str, text: str, existing: Existing, authenticated: bool = True) -> tuple[str, ...]:
         """The ids somebody may mean by a name, the one with the strictest verdict first."""
@@ -180,10 +189,13 @@ class Policy:
         """A yes for one use was taken up, and the use has not come about yet."""
         return approval_table.give_back(transaction, approval)
 
-    def foretell(self, moment: PolicySnapshot, agent: str, id: str, decision: Decision) -> Decision:
+    def foretell(
+        self, moment: PolicySnapshot, agent: str, id: str, decision: Decision, digest: str = ""
+    ) -> Decision:
         """What a use that is decided so would come to, with a person's answer and its limits; for people."""
         with self._database.reading() as transaction:
-            return UseSettlement(transaction, moment, self._clock()).foretell(agent, as_id(id), decision)
+            settlement = UseSettlement(transaction, moment, self._clock())
+            return settlement.foretell(agent, as_id(id), decision, UseArguments(digest=digest))
 
     def _within(self, transaction: Transaction, existing: Existing) -> PolicySnapshot:
         """This moment as the transaction sees it: another process may have moved on."""

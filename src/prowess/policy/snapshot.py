@@ -11,7 +11,6 @@ from typing import Protocol, TypeVar, cast
 from prowess.errors import ProwessError
 from prowess.policy.agents import lineage
 from prowess.policy.conditions import Arguments
-from prowess.policy.explain import Explanation, way_out
 from prowess.policy.grants import DEPTH, Limits, smallest
 from prowess.policy.matches import RuleVerdict, Thing, mention
 from prowess.policy.mcp import kept_from_mcp
@@ -133,11 +132,11 @@ class PolicySnapshot:
     def use(self, agent: str, id: str, authenticated: bool, arguments: Arguments = "any") -> Decision:
         """What `decide` says where there is something to use; what does not exist is denied like the rest."""
         decision = self.decision(agent, id, authenticated, arguments)
-        if decision.verdict == "deny" or id in self.capabilities or self._is_stated(agent, id):
+        if decision.verdict == "deny" or id in self.capabilities or self.is_stated(agent, id):
             return decision
         return replace(decision, verdict="deny", reason=ABSENT, chain=(*decision.chain, ABSENT))
 
-    def _is_stated(self, agent: str, id: str) -> bool:
+    def is_stated(self, agent: str, id: str) -> bool:
         """Whether it is the host's to provide, a tool or an event of its own, and rules give it by name."""
         if id in self.rules.stated:
             return True
@@ -308,21 +307,6 @@ class PolicySnapshot:
         if why:
             return f"agent {agent!r} has only base, for its profile cannot be used: {why}"
         return f"agent {agent!r}{parent} has profile {stated!r}"
-
-    def explain(self, agent: str, id: str, authenticated: bool) -> Explanation:
-        id = self.meant(agent, id, authenticated)[0]
-        decision = self.use(agent, id, authenticated)
-        steps = decision.chain
-        if decision.reason == UNMENTIONED:
-            steps += way_out(self.rules, self.holding(agent), self.thing(id))
-        return Explanation(
-            agent=agent,
-            id=id,
-            verdict=decision.verdict,
-            reason=decision.reason,
-            steps=(*steps, f"{decision.verdict}: {decision.reason}"),
-            revision=decision.revision,
-        )
 
     def with_standing(self, standing: PolicyState) -> "PolicySnapshot":
         """The same rules and catalogue, for what a transaction sees of the agents."""

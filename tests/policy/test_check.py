@@ -103,7 +103,8 @@ def test_a_cap_that_leaves_only_what_comes_with_every_profile_is_a_warning() -> 
     text = (
         "profiles: {p: {capabilities: {agent_messaging: true}, level: read}, q: {extends: p, level: write}}"
     )
-    (found,) = [one for one in findings(rules(text), CatalogueNames({})) if "leaves none" in one.what]
+    found, inherited = [one for one in findings(rules(text), CatalogueNames({})) if "leaves none" in one.what]
     assert "level read leaves none of its grants, only what comes with every profile" in found.what
+    assert "profile 'q'" in inherited.place
     kept = "profiles: {p: {capabilities: {state_write: true}, level: read}}"
     assert not [one for one in findings(rules(kept), CatalogueNames({})) if "leaves none" in one.what]

@@ -158,6 +158,8 @@ class GatewayConfig(_Section, frozen=True):
     rate: Whole = 1200
     hosts: list[str] = []
     approvals: Literal["people", "client"] = "people"
+    tools: Literal["pinned", "all"] = "pinned"
+    """Which capabilities are tools of their own: those that a profile pins, or all that are allowed."""
 
 
 class WebConfig(_Section, frozen=True):

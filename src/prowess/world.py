@@ -43,12 +43,12 @@ class World:
     """Agent -> why it may use nothing; of the agents that the world was taken for."""
     cards: InjectionRate = NO_RATE
 
-    def visible(self, agent: str, authenticated: bool = True) -> View:
+    def visible(self, agent: str, authenticated: bool = True, over_mcp: bool = False) -> View:
         """What exists for this agent and what it may use: everything an answer may speak of."""
         if self.stopped.get(agent):
             return replace(self.view, capabilities={})
-        key = ("visible", agent, authenticated)
-        return self.policy.remembered(key, lambda: _visible(self, agent, authenticated))
+        key = ("visible", agent, authenticated, over_mcp)
+        return self.policy.remembered(key, lambda: _visible(self, agent, authenticated, over_mcp))
 
     def over(self, view: View, lessons: Lessons) -> "World":
         """The world with another catalogue and other lessons, under the same rules."""
@@ -194,8 +194,10 @@ class Worlds:
         return self._learnt_at[1:]
 
 
-def _visible(world: World, agent: str, authenticated: bool) -> View:
+def _visible(world: World, agent: str, authenticated: bool, over_mcp: bool) -> View:
     reach = world.policy.allowed(agent, authenticated)
+    if over_mcp:
+        reach = reach.without(world.policy.kept_from_mcp(agent))
     view = world.view
     allowed = {id: c for id, c in view.active(agent).items() if id in reach.allow or id in reach.ask}
     lacking = [id for id, c in allowed.items() if c.provider == LEARNT and not _has_every_step(c, allowed)]

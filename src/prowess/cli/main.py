@@ -28,6 +28,7 @@ COMMANDS = {
     "why": "Why an agent may use something and would be offered it, or not.",
     "bench": "How well discovery finds what is right, on labelled requests.",
     "evolve": "What changed in an agent, whether it was good, and the way back.",
+    "lock": "What servers are and offer, in a file that a team reviews.",
     "quarantine": "What is held back until a person has looked at it.",
     "inject": "Which cards a conversation gets, and the files with them in it.",
     "cards": "Just-in-time cards: check, report, review, fit.",

@@ -52,7 +52,14 @@ class Internals:
         self.discovery = options.discovery
         """What [discovery] says, where nobody says otherwise."""
         self.clock = clock
-        self.sources = SourceSet(tuple(sources), options.trust, options.definitions, options.owner)
+        self.sources = SourceSet(
+            tuple(sources),
+            options.trust,
+            options.definitions,
+            options.owner,
+            options.overrides,
+            options.lock_file,
+        )
         self.journal = Journal(database, clock)
         self.catalogue = Catalogue(database)
         self.policy = Policy(database, clock, options.policy_files)

@@ -19,9 +19,11 @@ from prowess.sources.files.manifests import Manifests, default_paths
 from prowess.sources.files.plugins import Plugins
 from prowess.sources.files.skill_places import SKILL_FOLDERS, usual_folders
 from prowess.sources.files.skills import SkillFolders
+from prowess.sources.lock.lock import LOCKED_KINDS
 from prowess.sources.mcp.isolation import Isolation, Limits
 from prowess.sources.mcp.source import McpSource
 from prowess.sources.openapi.source import OpenApiSource
+from prowess.sources.overrides import Overrides
 from prowess.sources.python.events import Events
 from prowess.sources.python.functions import Functions
 from prowess.sources.remote_cards import RemoteCardSource
@@ -48,6 +50,9 @@ def configured_sources(settings: Settings, environment: Environment) -> tuple[So
             close = nearest(source.type, BUILDERS)
             remedy = f"did you mean {close!r}?" if close else f"known types: {', '.join(BUILDERS)}"
             raise ConfigError(_place(settings), f"no source reads {source.type!r}", remedy)
+        if (source.tools or source.disabled) and source.type not in LOCKED_KINDS:
+            what = f"source {source.name or source.type!r} words tools otherwise that are your own"
+            raise ConfigError(_place(settings), what, "change them where they are written")
         made = build(source, settings, environment)
         if made.name in names:
             raise ConfigError(
@@ -70,9 +75,19 @@ def definitions(settings: Settings, sources: Sequence[Source]) -> dict[str, str]
         said = [
             config.type, source.name, paths, folder, config.module, config.command, config.args,
             sorted(config.env.items()), config.cwd, config.url, sorted(config.headers.items()),
+            *([config.tools, config.disabled] if config.tools or config.disabled else ()),
         ]  # fmt: skip
         found[source.name] = hashlib.sha256(msgspec.json.encode(said)).hexdigest()[:32]
     return found
+
+
+def overrides(settings: Settings) -> dict[str, Overrides]:
+    """Source -> what prowess.toml says otherwise about its tools."""
+    return {
+        source.name: Overrides(source.tools, tuple(source.disabled))
+        for source in settings.config.source
+        if source.tools or source.disabled
+    }
 
 
 def owner(settings: Settings) -> str:

@@ -65,7 +65,7 @@ def _say(imported: Imported, addition: Addition) -> None:
     for error in imported.skipped:
         say(f"skipped: {error}")
     for name, place in _variables(imported).items():
-        say(f"set {name} in the environment (it was {place})")
+        say(f"set {name} (it was {place}): prowess secret set {name}")
 
 
 def _meant(origin: str) -> tuple[str, str]:

@@ -80,7 +80,7 @@ class SourceConfig(_Section, frozen=True):
     headers: dict[str, str] = {}
     digest: str = ""
     faculties: list[str] | None = None
-    timeout: float = 30.0
+    timeout: Annotated[float, msgspec.Meta(gt=0)] | None = None
     trust: Trust | None = None
     isolation: IsolationConfig = IsolationConfig()
     limits: LimitsConfig = LimitsConfig()

@@ -20,6 +20,7 @@ from prowess.sources.files.plugins import Plugins
 from prowess.sources.files.skill_places import SKILL_FOLDERS, usual_folders
 from prowess.sources.files.skills import SkillFolders
 from prowess.sources.lock.lock import LOCKED_KINDS
+from prowess.sources.lock.packages import package_of
 from prowess.sources.mcp.isolation import Isolation, Limits
 from prowess.sources.mcp.source import McpSource
 from prowess.sources.openapi.source import OpenApiSource
@@ -37,6 +38,9 @@ Build = Callable[[SourceConfig, Settings, Environment], Source]
 CARD_FOLDER = "docs/capabilities"
 WORKSPACE_CARDS = ".prowess/cards"
 SERVER_HOMES = ".prowess/servers"
+TIMEOUT = 30.0
+TIMEOUT_OF_PACKAGE = 120.0
+"""Seconds for a server that is started from a package: the first time, that is downloaded."""
 
 
 def configured_sources(settings: Settings, environment: Environment) -> tuple[Source, ...]:
@@ -152,7 +156,7 @@ def _cards(source: SourceConfig, settings: Settings, environment: Environment) -
             url=source.url,
             digest=source.digest,
             faculties=_faculties(source),
-            timeout=source.timeout,
+            timeout=source.timeout or TIMEOUT,
         )
     return CardFiles(
         name=source.name or "cards", paths=_folder(source, settings), faculties=_faculties(source)
@@ -211,7 +215,8 @@ def _mcp(source: SourceConfig, settings: Settings, environment: Environment) -> 
         headers=source.headers,
         isolation=_isolation(source, settings, environment),
         faculties=("Tool",) if source.faculties is None else tuple(source.faculties),
-        timeout=source.timeout,
+        timeout=source.timeout
+        or (TIMEOUT_OF_PACKAGE if package_of(source.command, source.args) else TIMEOUT),
         environment=environment,
     )
 
@@ -244,7 +249,9 @@ def _hidden(environment: Environment) -> tuple[str, ...]:
 def _openapi(source: SourceConfig, settings: Settings, environment: Environment) -> Source:
     location = source.url or str(settings.path(_needed(source, "path", settings)))
     name = _needed(source, "name", settings)
-    return OpenApiSource(name=name, location=location, faculties=_faculties(source), timeout=source.timeout)
+    return OpenApiSource(
+        name=name, location=location, faculties=_faculties(source), timeout=source.timeout or TIMEOUT
+    )
 
 
 BUILDERS: Mapping[str, Build] = {

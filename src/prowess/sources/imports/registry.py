@@ -36,7 +36,7 @@ def described(path: str, data: Table) -> DescribedServer:
     """What reaches the server: its first package that can be started here, else its first HTTP remote."""
     entry = _entry(data)
     name = str(entry["name"]).rpartition("/")[2]
-    reader = _Reader(f"{path}: server {name!r}", name)
+    reader = _EntryReader(f"{path}: server {name!r}", name)
     ways = [*reader.packages(entry), *reader.remotes(entry)]
     if not ways:
         why = "; ".join(reader.refused) or "it has neither packages nor remotes"
@@ -60,7 +60,7 @@ Way = tuple[str, Mapping[str, Any], tuple[str, ...]]
 
 
 @dataclass(slots=True)
-class _Reader:
+class _EntryReader:
     place: str
     name: str
     refused: Told = field(default_factory=list)

@@ -15,7 +15,7 @@ ABOVE = (
     "What the servers of prowess.toml offered when somebody last looked: review a change of it like code.",
     "Written by `prowess lock`, compared by `prowess lock check`.",
 )
-LARGEST = 64 * 1024 * 1024
+LARGEST_LOCK = 64 * 1024 * 1024
 
 
 class _Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -34,7 +34,7 @@ def read_lock(file: Path | None) -> Lock | None:
     if file is None or not file.exists():
         return None
     try:
-        if file.stat().st_size > LARGEST:
+        if file.stat().st_size > LARGEST_LOCK:
             raise ValueError("it is too large")
         said = msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), _File)
         if said.format != FORMAT:

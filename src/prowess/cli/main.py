@@ -97,6 +97,7 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--config", "config_file", type=click.Path(), help="The prowess.toml to use.")
 @click.option("--store", help="Where the store is: a path or postgresql://...")
+@click.version_option(package_name="prowess", message="%(prog)s %(version)s")
 @click.option("--server", help="Ask a prowess server instead; PROWESS_TOKEN says who you are.")
 @click.pass_context
 def prowess(ctx: click.Context, config_file: str | None, store: str | None, server: str | None) -> None:

@@ -33,7 +33,7 @@ def _unbound(engine: Engine, agent: str) -> str:
     if agent in known:
         return ""
     if not known:
-        return "no agent is bound to a profile, so agents have only what all have; see: prowess doctor"
+        return "no agent is bound to a profile, so agents have only base; see: prowess doctor"
     close = nearest(agent, known)
     remedy = f"did you mean {close!r}?" if close else "see: prowess agent list"
     return f"no agent named {agent!r} is bound to a profile, so it has only base; {remedy}"

@@ -108,6 +108,7 @@ class Draft:
 
     capability: Capability  # what it is
     detail: Detail = Detail()  # its schema and content
+    original: "Draft | None" = None  # as its author wrote it, where prowess.toml words it otherwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +131,7 @@ class SourceReading:
     entries: tuple[SourceEntry, ...] = ()  # what it offers, unit by unit
     providers: tuple[Provider, ...] = ()  # what the capabilities belong to
     problems: tuple[Problem, ...] = ()  # what could not be read
+    server: str = ""  # what a server says it is: its name and version
     down: str = ""
     """Why the whole source could not be read; what it offered before is then kept as unavailable."""
 

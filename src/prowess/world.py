@@ -24,6 +24,7 @@ from prowess.policy.policy import Policy
 from prowess.policy.snapshot import PolicySnapshot
 from prowess.policy.state import PolicyState
 from prowess.sources.learned import NAME as LEARNT
+from prowess.sources.overrides import Overrides
 from prowess.sources.source import Source
 from prowess.store.database import Database, Transaction
 from prowess.types import Capability, Trust
@@ -71,12 +72,18 @@ class SourceSet:
     """Source -> how it is configured: the same definition elsewhere is the same source."""
     owner: str = ""
     """The configuration that these sources are of."""
+    overrides: Mapping[str, Overrides] = field(default_factory=dict)
+    """Source -> what prowess.toml says otherwise about its tools."""
+    lock_file: Path | None = None
+    """Where prowess.lock is, or would be."""
 
     def configure(
-        self, sources: Sequence[Source], definitions: Mapping[str, str], trust: Mapping[str, Trust]
-    ) -> None:
+        self, sources: Sequence[Source], definitions: Mapping[str, str], trust: Mapping[str, Trust],
+        overrides: Mapping[str, Overrides],
+    ) -> None:  # fmt: skip
         """Other sources, or the same ones defined or trusted otherwise, from the next sync on."""
         self.current, self.definitions, self.trust = tuple(sources), definitions, trust
+        self.overrides = overrides
 
     def trust_of(self, source: Source) -> Trust:
         """What is read from this machine is trusted; what others serve is pinned, unless told otherwise."""

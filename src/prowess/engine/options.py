@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from prowess.catalogue.health import ReadingNode
 from prowess.config import CallsConfig, CardsConfig, DiscoveryConfig, JournalConfig, LearningConfig
+from prowess.sources.overrides import Overrides
 from prowess.tracing import NoTracer, Tracer
 from prowess.types import Trust
 
@@ -35,6 +36,10 @@ class EngineOptions:
     """Which configuration the sources are of, where several share a store."""
     definitions: Mapping[str, str] = field(default_factory=dict)
     """How each source is defined there, as a digest; two configurations that define one alike share it."""
+    overrides: Mapping[str, Overrides] = field(default_factory=dict)
+    """Source -> what its tools are called and said to be here, and which of them are left out."""
+    lock_file: Path | None = None
+    """Where prowess.lock is, or would be."""
     policy_files: tuple[Path, ...] = ()
     embedder: "OpenEmbedder | None" = None
     exact_tokens: bool = True

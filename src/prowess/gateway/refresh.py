@@ -255,7 +255,8 @@ class Following:
             return
         before = {source.name for source in self._engine.sources}
         self._upstreams.use(now.sources)
-        self._engine.internals.sources.configure(self._upstreams.sources, now.definitions, now.trust)
+        known = self._engine.internals.sources
+        known.configure(self._upstreams.sources, now.definitions, now.trust, now.overrides)
         after = {source.name for source in now.sources}
         logger.warning(
             "prowess.toml or a secret changed: sources added: %s; removed: %s",

@@ -131,6 +131,9 @@ class Evolution(RuleBasedStateMachine):
         if evaluation.restore:
             self.taken[agent] |= set(evaluation.restore.off)
             assert not self.taken[agent] & set(evaluation.restore.on)
+        if evaluation.trial:
+            assert set(evaluation.trial.on) <= self.taken[agent], "only what a search took comes back"
+            self.taken[agent] = self.taken[agent] - set(evaluation.trial.on) | set(evaluation.trial.off)
 
     @rule(agent=st.sampled_from(AGENTS), provider=st.sampled_from("ABC"))
     def switch_on(self, agent: str, provider: str) -> None:

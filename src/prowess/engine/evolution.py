@@ -6,6 +6,7 @@ transaction: the generation, the providers a rollback switches and the events ha
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import cast
 
 from prowess.calling.use import UseCheck
 from prowess.catalogue.catalogue import Catalogue
@@ -21,6 +22,8 @@ from prowess.evolution.params import Params
 from prowess.evolution.records import Evaluation, EvaluationContext, Generation
 from prowess.evolution.scores import Scores
 from prowess.evolution.snapshot import Snapshot, snapshot_of
+from prowess.evolution.transition import Order
+from prowess.evolution.triggers import Trigger
 from prowess.journal import Journal, typed
 from prowess.journal.between_turns import (
     EvolutionOrdered,
@@ -78,35 +81,46 @@ class EvolutionService:
             self._carry_out(transaction, evaluation)
         return evaluation
 
-    def trigger(self, agent: str, trigger: str, reason: str, by: str) -> Evaluation:
+    def trigger(
+        self, agent: str, trigger: str, reason: str, by: str, provider: str = "", faculty: str = ""
+    ) -> Evaluation:
         """Have a transition happen that the host program asks for.
 
         agent: the name of the agent.
         trigger: its kind, such as "CapabilityGain".
         reason: why, for people.
         by: who decides; the journal names them.
+        provider: who brings what is gained, or who is to be switched off.
+        faculty: what is gained.
         """
         _refuse_unnamed(agent)
         setting = self._setting(agent, None)
         with self._database.writing() as transaction:
             setting = self._with_decisions(transaction, agent, setting)
-            evaluation = self._generations.trigger(transaction, agent, trigger, reason, setting)
-            ordered = EvolutionTriggered(trigger=trigger, reason=reason, by=by)
+            order = Order(cast(Trigger, trigger), reason, provider, faculty)
+            evaluation = self._generations.trigger(transaction, agent, order, setting)
+            ordered = EvolutionTriggered(
+                trigger=trigger, reason=reason, by=by, provider=provider, faculty=faculty
+            )
             self._journal.append(transaction, ordered, agent)
             self._carry_out(transaction, evaluation)
         return evaluation
 
-    def trigger_by_agent(self, agent: str, trigger: str, reason: str, by: str) -> Evaluation:
+    def trigger_by_agent(
+        self, agent: str, trigger: str, reason: str, by: str, provider: str = "", faculty: str = ""
+    ) -> Evaluation:
         """The same, asked for by an agent; raises Denied unless it may use `evolution:trigger`.
 
         agent: the name of the agent.
         trigger: its kind, such as "CapabilityGain".
         reason: why, for people.
         by: the agent that asks.
+        provider: who brings what is gained, or who is to be switched off.
+        faculty: what is gained.
         """
         given = {"agent": agent, "trigger": trigger, "reason": reason}
         self._use.check(self._worlds.now(by), by, TRIGGER, True, given)
-        return self.trigger(agent, trigger, reason, by)
+        return self.trigger(agent, trigger, reason, by, provider, faculty)
 
     def rollback(self, agent: str, to: int, by: str = "a person") -> Evaluation:
         """Go back to an earlier generation: providers are switched as they were then.
@@ -258,18 +272,18 @@ class EvolutionService:
 
     def _carry_out(self, transaction: Transaction, evaluation: Evaluation) -> None:
         """Switch what a rollback names and journal what happened, in the evaluation's transaction."""
-        if evaluation.restore:
+        if switches := evaluation.switches:
             # What a person switched off in the meantime stays the person's.
             people = self._catalogue.decided_off(transaction, evaluation.agent)
-            for provider in (name for name in evaluation.restore.off if name not in people):
+            for provider in (name for name in switches.off if name not in people):
                 self._switch(transaction, evaluation, provider, "provider.off")
-            for provider in evaluation.restore.on:
+            for provider in switches.on:
                 self._switch(transaction, evaluation, provider, "provider.on")
         for event in evaluation.events:
             self._journal.append(transaction, typed(event.type, event.data), evaluation.agent)
 
     def _switch(self, transaction: Transaction, evaluation: Evaluation, provider: str, type: str) -> None:
-        why = evaluation.restore.why if evaluation.restore else ""
+        why = evaluation.switches.why if evaluation.switches else ""
         off = why if type == "provider.off" else None
         try:
             changed = self._catalogue.switch(transaction, provider, evaluation.agent, off, "rollback")

@@ -178,6 +178,13 @@ class LearningConfig(_Section, frozen=True):
     auto: bool = False
 
 
+class EvolutionConfig(_Section, frozen=True):
+    """`[evolution]`: when agents are evaluated by themselves; by default, never."""
+
+    every_outcomes: Whole = 0
+    every_minutes: Annotated[float, msgspec.Meta(ge=0, le=10_000_000)] = 0.0
+
+
 class JournalConfig(_Section, frozen=True):
     """`[journal]`: what is kept beside the journal, redacted, and for how long."""
 
@@ -202,6 +209,7 @@ class Config(_Section, frozen=True):
     discovery: DiscoveryConfig = DiscoveryConfig()
     cards: CardsConfig = CardsConfig()
     learning: LearningConfig = LearningConfig()
+    evolution: EvolutionConfig = EvolutionConfig()
     journal: JournalConfig = JournalConfig()
     calls: CallsConfig = CallsConfig()
     gateway: GatewayConfig = GatewayConfig()
@@ -340,6 +348,8 @@ def _section_at(where: str) -> type[_Section]:
         "discovery": DiscoveryConfig,
         "cards": CardsConfig,
         "learning": LearningConfig,
+        "evolution": EvolutionConfig,
+        "journal": JournalConfig,
         "calls": CallsConfig,
         "gateway": GatewayConfig,
         "web": WebConfig,

@@ -141,9 +141,24 @@ class Generations:
         )
         return _standing(transaction, agent, row[0]) if row else AgentState()
 
+    def seen(self, transaction: Transaction, agent: str) -> Snapshot:
+        """What the agent could use at the last evaluation."""
+        row = transaction.one(
+            "SELECT seen FROM evolution_agent WHERE workspace = :workspace AND agent = :agent", agent=agent
+        )
+        return _snapshot(transaction, row[0]) if row and row[0] else Snapshot()
+
     def stopped(self, transaction: Transaction, agent: str) -> str:
         """Why the agent is stopped; empty while it runs."""
         return self.standing(transaction, agent).stopped
+
+    def all_stopped(self, transaction: Transaction) -> dict[str, str]:
+        """Every agent that is stopped, with why, in order of name."""
+        rows = transaction.all(
+            "SELECT agent, standing FROM evolution_agent WHERE workspace = :workspace ORDER BY agent"
+        )
+        found = {agent: _standing(transaction, agent, text).stopped for agent, text in rows}
+        return {agent: why for agent, why in found.items() if why}
 
     def status(self, transaction: Transaction, agent: str) -> Status:
         log = self.fitness(transaction, agent, TREND_WINDOW)

@@ -274,7 +274,7 @@ def test_an_evaluation_heals_where_an_agent_stands_and_a_stop_is_not_forgotten(
     spoil(engine, "UPDATE evolution_agent SET standing = :text WHERE agent = 'bob'", text=broken)
     spoil(engine, "UPDATE evolution_agent SET standing = 'x' WHERE agent = 'ada'")
     still_works(engine, "ada")
-    assert [one.place for one in engine.diagnose() if one.source == "evolution"] == ["bob"]
+    assert [one.place for one in engine.diagnose() if one.source == "evolution"] == ["bob", "bob"]
     with pytest.raises(Denied, match="stopped"):
         engine.check("bob", "tool:a-work")
     engine.evolution.resume("bob")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from prowess.evolution.fitness import Counts
 from prowess.journal import Entry, Raw, read
 from prowess.journal.between_turns import InterventionReported, ResultSuspected, ViolationReported
-from prowess.journal.entries import ApprovalAnswered, Decided, OutcomeRecorded
+from prowess.journal.entries import ApprovalAnswered, Called, Decided, OutcomeRecorded
 from prowess.types import JournalEntry
 
 RECENT = 20
@@ -48,7 +48,7 @@ def count(entries: Iterable[JournalEntry], since: str = "") -> Counts:
 
     since: only what came later counts; what came before says what is usual.
     """
-    every = list(entries)
+    every = list(_once(entries))
     counted = [Counter(_counted(entry)) for entry in every]
     first = next((place for place, entry in enumerate(every) if not since or entry.at > since), len(every))
     requests = list(_requests(every))
@@ -71,6 +71,18 @@ def count(entries: Iterable[JournalEntry], since: str = "") -> Counts:
     )
 
 
+def _once(entries: Iterable[JournalEntry]) -> Iterator[JournalEntry]:
+    """Without the calls whose denial is there as the decision that it was."""
+    decided: set[str] = set()
+    for entry in entries:
+        match read(entry):
+            case Decided(verdict="deny", call=call) if call:
+                decided.add(call)
+            case Called(outcome="denied", call=call) if call in decided:
+                continue
+        yield entry
+
+
 def _counted(entry: JournalEntry) -> Iterator[str]:
     said = read(entry)
     yield from _of_a_request(said)
@@ -81,7 +93,7 @@ def _of_a_request(said: Entry | Raw) -> Iterator[str]:
     match said:
         case OutcomeRecorded(ok=ok):
             yield from ("requests", "responses" if ok else "errors")
-        case Decided(verdict="deny"):
+        case Decided(verdict="deny") | Called(outcome="denied"):
             yield from ("requests", "permissions_requested", "denials")
         case Decided(verdict="ask"):
             yield from ("permissions_requested", "human_interventions")
@@ -107,6 +119,8 @@ def _requests(entries: Sequence[JournalEntry]) -> Iterator[_Request]:
             case OutcomeRecorded(capability=capability, ok=ok):
                 yield _Request(place, capability, ok)
             case Decided(verdict="deny", capability=capability):
+                yield _Request(place, capability, False)
+            case Called(outcome="denied", capability=capability):
                 yield _Request(place, capability, False)
 
 

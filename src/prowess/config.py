@@ -178,6 +178,14 @@ class LearningConfig(_Section, frozen=True):
     auto: bool = False
 
 
+class EvolutionConfig(_Section, frozen=True):
+    """`[evolution]`: when agents are evaluated (by default, only by hand), and what a regression may do."""
+
+    every_outcomes: Whole = 0
+    every_minutes: Annotated[float, msgspec.Meta(ge=0, le=10_000_000)] = 0.0
+    on_regression: Literal["warn", "propose", "roll_back"] = "roll_back"
+
+
 class JournalConfig(_Section, frozen=True):
     """`[journal]`: what is kept beside the journal, redacted, and for how long."""
 
@@ -202,6 +210,7 @@ class Config(_Section, frozen=True):
     discovery: DiscoveryConfig = DiscoveryConfig()
     cards: CardsConfig = CardsConfig()
     learning: LearningConfig = LearningConfig()
+    evolution: EvolutionConfig = EvolutionConfig()
     journal: JournalConfig = JournalConfig()
     calls: CallsConfig = CallsConfig()
     gateway: GatewayConfig = GatewayConfig()
@@ -340,6 +349,8 @@ def _section_at(where: str) -> type[_Section]:
         "discovery": DiscoveryConfig,
         "cards": CardsConfig,
         "learning": LearningConfig,
+        "evolution": EvolutionConfig,
+        "journal": JournalConfig,
         "calls": CallsConfig,
         "gateway": GatewayConfig,
         "web": WebConfig,

@@ -2,6 +2,7 @@
 
 from prowess.calling.use import why_off
 from prowess.engine.search import nearest
+from prowess.engine.stopped import way_on
 from prowess.engine.turn import MadeOffer, TurnOptions, TurnParts
 from prowess.engine.turn import offer as run_turn
 from prowess.prompt.exclusions import BELOW, DENIED, FILTERED, HELD, LATER, NO_ROOM, OFF, UNAVAILABLE, Absence
@@ -15,10 +16,16 @@ DEEPEST = 200
 def explain(world: World, agent: str, id: str) -> tuple[str, ...]:
     """How policy, providers, quarantine and availability come together for one capability."""
     view = world.view
-    stopped = world.stopped.get(agent)
-    steps = [f"the agent is stopped: {stopped}"] if stopped else []
     explained = world.policy.explain(agent, id, authenticated=True)
-    id, steps = explained.id, [*steps, *explained.steps]
+    id, steps = explained.id, list(explained.steps)
+    if stopped := world.stopped.get(agent):
+        *others, verdict = steps
+        return (
+            f"the agent is stopped: {stopped}",
+            *others,
+            f"if it ran, {verdict}",
+            f"deny: the agent is stopped; {way_on(world, agent)}",
+        )
     capability = view.capabilities.get(id)
     if capability is None:
         return (*steps, "nothing in the catalogue has this id")

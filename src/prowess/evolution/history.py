@@ -15,7 +15,6 @@ Trend: TypeAlias = Literal["improving", "declining", "stable"]
 
 TREND_WINDOW = 10
 TREND_STEP = 0.01
-UNMEASURED = Scores(0.0, 0.0, 1.0, 0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +33,9 @@ class Status:
     generation: int
     good: int
     """The last good generation: the one a breach would restore."""
-    fitness: float
-    scores: Scores
+    fitness: float | None
+    """None before the first evaluation, as are the scores."""
+    scores: Scores | None
     evaluations: int
     since_generation: int
     trend: Trend
@@ -45,12 +45,12 @@ class Status:
 
     def as_data(self) -> dict[str, Json]:
         found = {name: getattr(self, name) for name in self.__slots__}
-        axes = [[axis, value] for axis, value in _strongest(self.scores)]
+        scores = self.scores
         return {
             **found,
-            "scores": self.scores.as_data(),
-            "autonomy_level": self.scores.level,
-            "top_axes": axes,
+            "scores": scores.as_data() if scores else None,
+            "autonomy_level": scores.level if scores else None,
+            "top_axes": [[axis, value] for axis, value in _strongest(scores)] if scores else [],
         }
 
 
@@ -80,13 +80,13 @@ def trend(log: Sequence[Fitness]) -> Trend:
 
 
 def status(agent: str, standing: AgentState, params: Params, log: Sequence[Fitness]) -> Status:
-    scores = standing.previous or UNMEASURED
+    scores = standing.previous
     grace = standing.grace
     return Status(
         agent=agent,
         generation=standing.generation,
         good=standing.good,
-        fitness=measure(scores, params).fitness,
+        fitness=measure(scores, params).fitness if scores else None,
         scores=scores,
         evaluations=standing.evaluations,
         since_generation=standing.evaluations - standing.generation_at,

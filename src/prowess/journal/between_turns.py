@@ -51,6 +51,40 @@ class EvolutionTriggered(Entry, frozen=True, kw_only=True, omit_defaults=True):
     faculty: str = ""
 
 
+class ViolationReported(Entry, frozen=True, kw_only=True, omit_defaults=True):
+    """An agent did what it must never do."""
+
+    type = "violation"
+    what: str = ""
+    capability: str = ""
+    by: str = ""
+
+
+class InterventionReported(Entry, frozen=True, kw_only=True, omit_defaults=True):
+    """A person stepped in and put right what an agent did."""
+
+    type = "intervention"
+    what: str = ""
+    by: str = ""
+
+
+class ResultSuspected(Entry, frozen=True, kw_only=True):
+    """The guard found that the result of a call speaks to the model."""
+
+    type = "guard.suspected"
+    capability: str
+    call: str = ""
+
+
+class ScoreContributed(Entry, frozen=True, kw_only=True):
+    """What a program outside says of one axis, from 0 to 1."""
+
+    type = "evolution.score"
+    axis: str
+    value: float
+    by: str = ""
+
+
 class EvolutionOrdered(Entry, frozen=True, kw_only=True):
     """A rollback that a person asked for."""
 
@@ -97,6 +131,8 @@ class EvolutionCapability(Entry, frozen=True, kw_only=True, omit_defaults=True):
     generation: int
     direction: str = "gained"
     """Or "returned" after a short while, or "lost"."""
+    cause: str = ""
+    """Why the agent can use the provider now, or no longer can."""
 
 
 class EvolutionGeneration(Entry, frozen=True, kw_only=True, omit_defaults=True):

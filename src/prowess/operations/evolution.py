@@ -10,7 +10,7 @@ from prowess.evolution.encoding import generation_data
 from prowess.evolution.history import GenerationDifference
 from prowess.evolution.params import MAX_COUNT, Params
 from prowess.evolution.records import Evaluation, Generation, Grace
-from prowess.evolution.scores import HIGHEST_LEVEL, Scores, parse_scores
+from prowess.evolution.scores import HIGHEST_LEVEL, Scores, parse_axes
 from prowess.evolution.snapshot import snapshot_of
 from prowess.operations.operation import (
     AgentQuery,
@@ -45,13 +45,15 @@ class Between(AgentQuery, frozen=True, kw_only=True):
     after: Number
 
 
-class ScoresAsked(RequestParams, frozen=True, kw_only=True):
-    cognitive: Fraction
-    behavioral: Fraction
-    safety: Fraction
-    autonomy: LevelName | Level | Fraction
+class ScoresAsked(RequestParams, frozen=True, kw_only=True, omit_defaults=True):
+    """The axes that are known; the journal says the others."""
+
+    cognitive: Fraction | msgspec.UnsetType = msgspec.UNSET
+    behavioral: Fraction | msgspec.UnsetType = msgspec.UNSET
+    safety: Fraction | msgspec.UnsetType = msgspec.UNSET
+    autonomy: LevelName | Level | Fraction | msgspec.UnsetType = msgspec.UNSET
     """A name, a whole number of the level, or a fraction of one with a decimal point."""
-    meta_learning: Fraction
+    meta_learning: Fraction | msgspec.UnsetType = msgspec.UNSET
 
 
 class SnapshotAsked(RequestParams, frozen=True, kw_only=True):
@@ -100,8 +102,23 @@ class Back(RequestParams, frozen=True, kw_only=True):
 class Order(RequestParams, frozen=True, kw_only=True):
     trigger: Name
     reason: Note
-    agent: Name
-    """Who asks: an agent that policy lets use evolution:trigger."""
+    agent: Annotated[str, msgspec.Meta(max_length=200)] = ""
+    """Who asks: an agent that policy lets use evolution:trigger; a person, where none is named."""
+
+
+class Contribution(RequestParams, frozen=True, kw_only=True):
+    scores: ScoresAsked
+    source: Annotated[str, msgspec.Meta(max_length=200)] = ""
+    """What measured it, such as an evaluation tool; otherwise, who is signed in."""
+
+
+class Violation(RequestParams, frozen=True, kw_only=True):
+    what: Note
+    capability: Annotated[str, msgspec.Meta(max_length=200)] = ""
+
+
+class Intervention(RequestParams, frozen=True, kw_only=True):
+    what: Note
 
 
 class ScoresShown(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,15 +164,16 @@ class StatusShown(msgspec.Struct, frozen=True, kw_only=True):
     agent: str
     generation: int
     good: int
-    fitness: float
-    scores: ScoresShown
+    fitness: float | None
+    """None before the first evaluation, as are the scores."""
+    scores: ScoresShown | None
     evaluations: int
     since_generation: int
     trend: Literal["improving", "declining", "stable"]
     grace: Grace | None
     grace_remaining: int
     stopped: str
-    autonomy_level: str
+    autonomy_level: str | None
     top_axes: tuple[tuple[str, float], ...]
 
 
@@ -253,7 +271,7 @@ def set_params(call: Call[ParamsAsked]) -> Params:
 def evaluate(call: Call[Evaluate]) -> Evaluated:
     """Evaluate an agent."""
     said = call.params
-    scores = parse_scores(msgspec.to_builtins(said.scores)) if said.scores else None
+    scores = msgspec.to_builtins(said.scores) if said.scores else None
     snapshot = said.snapshot
     taken = (
         snapshot_of(snapshot.active_providers, snapshot.provider_faculties, snapshot.tools)
@@ -263,13 +281,42 @@ def evaluate(call: Call[Evaluate]) -> Evaluated:
     return _evaluated(call.engine.evolution.evaluate(call.path["agent"], scores, taken))
 
 
-@operation("evolution.trigger", "POST /evolution/trigger", about_agent=True, role="operator",
+@operation("evolution.trigger", "POST /evolution/trigger", about_agent=True, role="operator", signed=True,
            errors=(NotFound, EvolutionError, Denied, ApprovalNeeded))  # fmt: skip
 def trigger(call: Call[Order]) -> Evaluated:
     """A transition that a system outside asks for."""
     said = call.params
     evolution, agent = call.engine.evolution, call.path["agent"]
+    if not said.agent:
+        return _evaluated(evolution.trigger(agent, said.trigger, said.reason, call.by))
     return _evaluated(evolution.trigger_by_agent(agent, said.trigger, said.reason, said.agent))
+
+
+@operation("evolution.contribute", "POST /evolution/scores", about_agent=True, role="operator", signed=True,
+           errors=(EvolutionError,))  # fmt: skip
+def contribute(call: Call[Contribution]) -> Done:
+    """Say how good an agent is on some axes; the next evaluation counts it."""
+    by = call.params.source or call.by
+    for axis, value in parse_axes(msgspec.to_builtins(call.params.scores)).items():
+        call.engine.evolution.contribute(call.path["agent"], axis, value, by)
+    return Done()
+
+
+@operation("evolution.violation", "POST /evolution/violations", about_agent=True, role="operator",
+           signed=True, errors=(EvolutionError,))  # fmt: skip
+def report_violation(call: Call[Violation]) -> Done:
+    """Say that an agent did what it must never do."""
+    said = call.params
+    call.engine.evolution.report_violation(call.path["agent"], said.what, said.capability, call.by)
+    return Done()
+
+
+@operation("evolution.intervention", "POST /evolution/interventions", about_agent=True, role="operator",
+           signed=True, errors=(EvolutionError,))  # fmt: skip
+def report_intervention(call: Call[Intervention]) -> Done:
+    """Say that a person put right what an agent did."""
+    call.engine.evolution.report_intervention(call.path["agent"], call.params.what, call.by)
+    return Done()
 
 
 @operation("evolution.rollback", "POST /evolution/rollback", about_agent=True, role="operator", signed=True,

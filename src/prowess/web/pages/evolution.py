@@ -86,7 +86,7 @@ def agent(request: Request) -> Response:
         "evolving.html",
         title=name,
         standing=standing,
-        levels=generation.levels(standing.scores),
+        levels=generation.levels(standing.scores) if standing.scores else {},
         tones=TREND_TONES,
         trigger_tones=generation.TONES,
         rows=paged(request, tuple(reversed(generations)), ON_A_PAGE),

@@ -256,6 +256,9 @@ def parse(text: str, place: str = FILE) -> Config:
         raise ConfigError(place, f"is not TOML: {failure}", "mend that line") from None
     if isinstance(data.get("cards"), dict):
         data["cards"] = _cards_in_snake_case(data["cards"], place)
+    learning = data.get("learning")
+    if isinstance(learning, dict) and isinstance(learning.get("mode"), str):
+        learning["mode"] = learning["mode"].strip().lower()
     try:
         return msgspec.convert(data, Config)
     except msgspec.ValidationError as failure:
@@ -270,6 +273,8 @@ def with_arguments(
         if given.get(key, getattr(section, key)) != getattr(section, key):
             remedy = f"open another engine: prowess.open(..., {key}=...)"
             raise ConfigError("arguments", f"{key} belongs to an engine, not to one call", remedy)
+    if "agent" in given:
+        raise ConfigError("arguments", "agent belongs to the turn", 'write Turn(messages=..., agent="NAME")')
     return _given("discovery", section, given).discovery
 
 

@@ -179,10 +179,12 @@ class LearningConfig(_Section, frozen=True):
 
 
 class EvolutionConfig(_Section, frozen=True):
-    """`[evolution]`: when agents are evaluated by themselves; by default, never."""
+    """`[evolution]`: when agents are evaluated by themselves (by default never), and what follows."""
 
     every_outcomes: Whole = 0
     every_minutes: Annotated[float, msgspec.Meta(ge=0, le=10_000_000)] = 0.0
+    on_regression: Literal["warn", "propose", "roll_back"] = "roll_back"
+    """What a regression may do to agents whose parameters do not say it."""
 
 
 class JournalConfig(_Section, frozen=True):

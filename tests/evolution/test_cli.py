@@ -49,7 +49,8 @@ def run(*words: str) -> Result:
 
 def test_history_is_a_chart_with_what_was_rolled_back(engine: Engine) -> None:
     engine.evolution.evaluate("default", FAIR, AB)
-    engine.evolution.evaluate("default", scores(0.9, 0.9, 1.0, "L3", 0.9), ABC)
+    for _ in range(11):
+        engine.evolution.evaluate("default", scores(0.9, 0.9, 1.0, "L3", 0.9), ABC)
     engine.evolution.evaluate("default", UNSAFE, ABC)
     lines = run("history").stdout.splitlines()
     assert [line.split()[0] for line in lines] == ["GEN", "1", "2", "3"]
@@ -155,8 +156,8 @@ def test_replay_answers_each_line_with_one_in_an_empty_folder(tmp_path: Path) ->
 def test_replay_shows_what_other_parameters_would_have_done(tmp_path: Path) -> None:
     folder = tmp_path / "empty"
     folder.mkdir()
-    (tmp_path / "lenient.json").write_text('{"safety_floor": 0.1}')
-    (tmp_path / "lenient.toml").write_text("safety_floor = 0.1")
+    (tmp_path / "lenient.json").write_text('{"safety_floor": 0.1, "beta": 0.2}')
+    (tmp_path / "lenient.toml").write_text("safety_floor = 0.1\nbeta = 0.2")
     for name in ("lenient.json", "lenient.toml"):
         result = replayed(
             folder,

@@ -131,6 +131,9 @@ class Evolution(RuleBasedStateMachine):
         if evaluation.restore:
             self.taken[agent] |= set(evaluation.restore.off)
             assert not self.taken[agent] & set(evaluation.restore.on)
+        if evaluation.trial:
+            assert set(evaluation.trial.on) <= self.taken[agent], "only what a search took comes back"
+            self.taken[agent] = self.taken[agent] - set(evaluation.trial.on) | set(evaluation.trial.off)
 
     @rule(agent=st.sampled_from(AGENTS), provider=st.sampled_from("ABC"))
     def switch_on(self, agent: str, provider: str) -> None:
@@ -165,7 +168,7 @@ class Evolution(RuleBasedStateMachine):
         with pytest.raises(KeyboardInterrupt), self.engine.internals.database.writing() as transaction:
             setting, now = self.engine.evolution._setting(agent, None)
             evaluation = self.engine.evolution._generations.evaluate(transaction, agent, scores, setting)
-            self.engine.evolution._carry_out(transaction, evaluation, now, Snapshot())
+            self.engine.evolution._consequences.carry_out(transaction, evaluation, now, Snapshot())
             raise KeyboardInterrupt
         self.engine.close()
         self.engine = self._opened()

@@ -40,16 +40,19 @@ def test_what_a_person_switched_off_stays_off_through_every_rollback(
     engine: Engine, agent: str, fallen: object
 ) -> None:
     engine.providers.deactivate("C", agent)
+    engine.providers.deactivate("B", "ada", "it was slow", automatic=True)
     engine.evolution.evaluate("ada", FAIR)
     rolled_back = engine.evolution.evaluate("ada", fallen)  # type: ignore[arg-type]
+    back = () if fallen is UNSAFE else ("B",)
     assert rolled_back.restore
-    assert (rolled_back.restore.on, rolled_back.restore.kept_off) == ((), ("C",))
-    assert off(engine) == ["C"] and "tool:c-work" not in offered(engine, "ada")
+    assert (rolled_back.restore.on, rolled_back.restore.kept_off) == (back, ("C",))
+    assert "C" in off(engine) and "tool:c-work" not in offered(engine, "ada")
     (told,) = [e for e in engine.journal.latest(agent="ada") if e.type == "EvolutionRollback"]
-    assert told.data["kept_off"] == ["C"] and told.data["switched_on"] == []
+    assert told.data["kept_off"] == ["C"] and told.data["switched_on"] == list(back)
     active = engine.evolution.history("ada")[-1].snapshot.active_providers
-    assert active == ("A", "B"), "the record holds what is active"
-    assert not [e for e in engine.journal.latest(agent="ada") if e.type == "provider.on"]
+    assert active == ("A", *back), "the record holds what is active"
+    on = [e.data["provider"] for e in engine.journal.latest(agent="ada") if e.type == "provider.on"]
+    assert on == list(back)
 
 
 def test_a_breach_switches_nothing_on_whoever_switched_it_off(engine: Engine) -> None:

@@ -47,7 +47,10 @@ def shown(event: Event) -> str:
         ),
         "EvolutionRollback": lambda: f"({d['from_generation']}->{d['to_generation']},{d['reason']})",
         "EvolutionBreach": lambda: f"({d['violation_type']})",
-        "EvolutionCapability": lambda: f"({d['severity']}:{d['faculty']},gen={d['generation']})",
+        "EvolutionTrial": lambda: f"({d['step']}:{','.join(one['provider'] for one in d['suspects'])})",
+        "EvolutionCapability": lambda: (
+            f"({d.get('direction', d['severity'])}:{d['faculty']},gen={d['generation']})"
+        ),
     }
     return event.type + texts[event.type]().replace("'", '"')
 

@@ -7,13 +7,16 @@ transaction: the generation, the providers a rollback switches and the events ha
 import logging
 from collections.abc import Callable
 from dataclasses import replace
+from typing import cast
 
 from prowess.calling.use import UseCheck
 from prowess.catalogue.catalogue import Catalogue
-from prowess.engine.journal_scores import JournalScores
+from prowess.engine.blame import with_surroundings
+from prowess.engine.consequences import Consequences
+from prowess.engine.journal_scores import ENTRIES, JournalScores
 from prowess.engine.stopped import stopped_problem
-from prowess.engine.usable import Usable, keep_reasons, read_reasons, usable, with_cause
-from prowess.errors import EvolutionError, NotFound, ProwessError
+from prowess.engine.usable import Usable, usable
+from prowess.errors import EvolutionError, ProwessError
 from prowess.evolution.contributions import Axes
 from prowess.evolution.damage import Repaired
 from prowess.evolution.encoding import params_data
@@ -24,7 +27,9 @@ from prowess.evolution.records import Evaluation, EvaluationContext, Generation
 from prowess.evolution.schedule import Schedule
 from prowess.evolution.scores import Scores, axis_fraction
 from prowess.evolution.snapshot import Snapshot
-from prowess.journal import Journal, typed
+from prowess.evolution.transition import Order
+from prowess.evolution.triggers import Trigger
+from prowess.journal import Journal
 from prowess.journal.between_turns import (
     EvolutionOrdered,
     EvolutionParams,
@@ -35,7 +40,6 @@ from prowess.journal.between_turns import (
     ScoreContributed,
     ViolationReported,
 )
-from prowess.journal.entries import switched
 from prowess.store.database import Database, Transaction
 from prowess.types import DEFAULT_AGENT, JsonObject, Problem
 from prowess.world import Worlds
@@ -67,6 +71,7 @@ class EvolutionService:
         self._schedule = schedule
         self._generations = Generations()
         self._measured = JournalScores(database, journal, self._generations)
+        self._consequences = Consequences(journal, catalogue)
 
     def evaluate(
         self, agent: str, scores: Scores | Axes | None = None, snapshot: Snapshot | None = None
@@ -161,37 +166,48 @@ class EvolutionService:
             setting = self._with_decisions(transaction, agent, setting)
             before = self._generations.seen(transaction, agent)
             evaluation = self._generations.evaluate(transaction, agent, scores, setting)
-            return self._carry_out(transaction, evaluation, now, before)
+            return self._consequences.carry_out(transaction, evaluation, now, before)
 
-    def trigger(self, agent: str, trigger: str, reason: str, by: str) -> Evaluation:
+    def trigger(
+        self, agent: str, trigger: str, reason: str, by: str, provider: str = "", faculty: str = ""
+    ) -> Evaluation:
         """Have a transition happen that the host program asks for.
 
         agent: the name of the agent.
         trigger: its kind, such as "CapabilityGain".
         reason: why, for people.
         by: who decides; the journal names them.
+        provider: who brings what is gained, or who is to be switched off.
+        faculty: what is gained.
         """
         _refuse_unnamed(agent)
         setting, now = self._setting(agent, None)
         with self._database.writing() as transaction:
             setting = self._with_decisions(transaction, agent, setting)
             before = self._generations.seen(transaction, agent)
-            evaluation = self._generations.trigger(transaction, agent, trigger, reason, setting)
-            ordered = EvolutionTriggered(trigger=trigger, reason=reason, by=by)
+            order = Order(cast(Trigger, trigger), reason, provider, faculty)
+            evaluation = self._generations.trigger(transaction, agent, order, setting)
+            ordered = EvolutionTriggered(
+                trigger=trigger, reason=reason, by=by, provider=provider, faculty=faculty
+            )
             self._journal.append(transaction, ordered, agent)
-            return self._carry_out(transaction, evaluation, now, before)
+            return self._consequences.carry_out(transaction, evaluation, now, before)
 
-    def trigger_by_agent(self, agent: str, trigger: str, reason: str, by: str) -> Evaluation:
+    def trigger_by_agent(
+        self, agent: str, trigger: str, reason: str, by: str, provider: str = "", faculty: str = ""
+    ) -> Evaluation:
         """The same, asked for by an agent; raises Denied unless it may use `evolution:trigger`.
 
         agent: the name of the agent.
         trigger: its kind, such as "CapabilityGain".
         reason: why, for people.
         by: the agent that asks.
+        provider: who brings what is gained, or who is to be switched off.
+        faculty: what is gained.
         """
         given = {"agent": agent, "trigger": trigger, "reason": reason}
         self._use.check(self._worlds.now(by), by, TRIGGER, True, given)
-        return self.trigger(agent, trigger, reason, by)
+        return self.trigger(agent, trigger, reason, by, provider, faculty)
 
     def rollback(self, agent: str, to: int, by: str = "a person") -> Evaluation:
         """Go back to an earlier generation: providers are switched as they were then.
@@ -207,7 +223,7 @@ class EvolutionService:
             before = self._generations.seen(transaction, agent)
             evaluation = self._generations.roll_back(transaction, agent, to, setting)
             self._journal.append(transaction, EvolutionOrdered(rollback_to=to, by=by), agent)
-            return self._carry_out(transaction, evaluation, now, before)
+            return self._consequences.carry_out(transaction, evaluation, now, before)
 
     def resume(self, agent: str, by: str = "a person") -> None:
         """Let an agent that was stopped use things again.
@@ -348,37 +364,6 @@ class EvolutionService:
     ) -> EvaluationContext:
         return replace(setting, decided_off=self._catalogue.decided_off(transaction, agent))
 
-    def _carry_out(
-        self, transaction: Transaction, evaluation: Evaluation, now: Usable | None, before: Snapshot
-    ) -> Evaluation:
-        """Switch what a rollback names and journal what happened, in the evaluation's transaction."""
-        agent = evaluation.agent
-        if evaluation.restore:
-            # What a person switched off in the meantime stays the person's.
-            people = self._catalogue.decided_off(transaction, agent)
-            for provider in (name for name in evaluation.restore.off if name not in people):
-                self._switch(transaction, evaluation, provider, "provider.off")
-            for provider in evaluation.restore.on:
-                self._switch(transaction, evaluation, provider, "provider.on")
-        if now is not None:
-            reasons = read_reasons(transaction, agent)
-            told = tuple(with_cause(event, now, before, reasons) for event in evaluation.events)
-            evaluation = replace(evaluation, events=told)
-            keep_reasons(transaction, agent, now.reasons, reasons)
-        for event in evaluation.events:
-            self._journal.append(transaction, typed(event.type, event.data), agent)
-        return evaluation
-
-    def _switch(self, transaction: Transaction, evaluation: Evaluation, provider: str, type: str) -> None:
-        why = evaluation.restore.why if evaluation.restore else ""
-        off = why if type == "provider.off" else None
-        try:
-            changed = self._catalogue.switch(transaction, provider, evaluation.agent, off, "rollback")
-        except NotFound:
-            return  # it has left the catalogue since, so there is nothing to switch
-        if changed:
-            self._journal.append(transaction, switched(provider, off, why), evaluation.agent)
-
     def _setting(self, agent: str, snapshot: Snapshot | None) -> tuple[EvaluationContext, Usable | None]:
         """What surrounds an evaluation, and what the agent can use, unless a snapshot says it."""
         world = self._worlds.now(of_all_nodes=True)
@@ -390,7 +375,9 @@ class EvolutionService:
             policy_revision=world.policy.revision,
             catalogue_version=world.view.version,
         )
-        return context, now
+        entries = self._journal.latest(ENTRIES, agent)
+        may = self._schedule.config.on_regression
+        return with_surroundings(context, agent, world.view, entries, may), now
 
 
 def _refuse_unnamed(agent: object) -> None:

@@ -38,7 +38,7 @@ from prowess.evolution.records import (
 )
 from prowess.evolution.scores import Scores
 from prowess.evolution.snapshot import Snapshot, digest
-from prowess.evolution.transition import apply_trigger, roll_back, step
+from prowess.evolution.transition import Order, answer, apply_trigger, roll_back, step
 from prowess.evolution.triggers import EXTERNAL
 from prowess.journal import canonical
 from prowess.store.database import Row, Transaction
@@ -65,15 +65,24 @@ class Generations:
         return _keep(transaction, agent, standing, made)
 
     def trigger(
-        self, transaction: Transaction, agent: str, trigger: str, reason: str, setting: EvaluationContext
+        self, transaction: Transaction, agent: str, order: Order, setting: EvaluationContext
     ) -> Evaluation:
         """Carry out a transition that a system outside asks for."""
-        known = {str(name): name for name in EXTERNAL}
-        if trigger not in known:
-            raise NotFound("trigger", trigger, known, f"known: {', '.join(known)}")
+        if order.trigger not in EXTERNAL:
+            raise NotFound("trigger", order.trigger, EXTERNAL, f"known: {', '.join(EXTERNAL)}")
         standing, params = _lock(transaction, agent, setting.snapshot)
         moment = EvaluationInput(agent, _scores(agent, standing), setting)
-        made = apply_trigger(standing, moment, (known[trigger], reason), params, _recall(transaction, agent))
+        made = apply_trigger(standing, moment, order, params, _recall(transaction, agent))
+        return _keep(transaction, agent, standing, made)
+
+    def answer(
+        self, transaction: Transaction, agent: str, accept: bool, setting: EvaluationContext
+    ) -> Evaluation:
+        """Do what was proposed, or leave it, because a person says so."""
+        standing, params = _lock(transaction, agent, setting.snapshot)
+        scores = _scores(agent, standing)
+        moment = EvaluationInput(agent, scores, setting)
+        made = answer(standing, moment, accept, params, _recall(transaction, agent))
         return _keep(transaction, agent, standing, made)
 
     def roll_back(

@@ -42,11 +42,13 @@ class CardsFitted(Entry, frozen=True, kw_only=True):
 # --- evolution -------------------------------------------------------------------------------
 
 
-class EvolutionTriggered(Entry, frozen=True, kw_only=True):
+class EvolutionTriggered(Entry, frozen=True, kw_only=True, omit_defaults=True):
     type = "evolution.triggered"
     trigger: str
     reason: str = ""
     by: str = ""
+    provider: str = ""
+    faculty: str = ""
 
 
 class ViolationReported(Entry, frozen=True, kw_only=True, omit_defaults=True):
@@ -110,6 +112,14 @@ class EvolutionRepaired(Entry, frozen=True, kw_only=True):
     by: str = ""
 
 
+class EvolutionAnswered(Entry, frozen=True, kw_only=True):
+    """What a person said to a proposal."""
+
+    type = "evolution.answered"
+    accepted: bool
+    by: str = ""
+
+
 class EvolutionCapability(Entry, frozen=True, kw_only=True, omit_defaults=True):
     """A faculty that an agent gained, or lost."""
 
@@ -119,6 +129,8 @@ class EvolutionCapability(Entry, frozen=True, kw_only=True, omit_defaults=True):
     faculty: str
     severity: str
     generation: int
+    direction: str = "gained"
+    """Or "returned" after a short while, or "lost"."""
     cause: str = ""
     """Why the agent can use the provider now, or no longer can."""
 
@@ -151,6 +163,21 @@ class EvolutionRollback(Entry, frozen=True, kw_only=True, omit_defaults=True):
     switched_off: Sequence[str] | None = None
     switched_on: Sequence[str] | None = None
     kept_off: Sequence[str] | None = None
+    missing: Mapping[str, str] | None = None
+
+
+class EvolutionTrial(Entry, frozen=True, kw_only=True, omit_defaults=True):
+    """A step in the search for the cause of a regression."""
+
+    type = "EvolutionTrial"
+    agent: str
+    step: str
+    suspects: Sequence[JsonObject]
+    reason: str
+    generation: int
+    switched_off: Sequence[str] = ()
+    switched_on: Sequence[str] = ()
+    kept_off: Sequence[str] = ()
 
 
 class EvolutionWarning(Entry, frozen=True, kw_only=True):

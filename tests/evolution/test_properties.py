@@ -168,7 +168,7 @@ class Evolution(RuleBasedStateMachine):
         with pytest.raises(KeyboardInterrupt), self.engine.internals.database.writing() as transaction:
             setting, now = self.engine.evolution._surroundings.now(agent, None)
             evaluation = self.engine.evolution._generations.evaluate(transaction, agent, scores, setting)
-            self.engine.evolution._carry_out(transaction, evaluation, now, Snapshot())
+            self.engine.evolution._consequences.carry_out(transaction, evaluation, now, Snapshot())
             raise KeyboardInterrupt
         self.engine.close()
         self.engine = self._opened()

@@ -11,11 +11,10 @@ from typing import cast
 
 from prowess.calling.use import UseCheck
 from prowess.catalogue.catalogue import Catalogue
-from prowess.engine.carrying_out import carry_out
+from prowess.engine.consequences import Consequences
 from prowess.engine.journal_scores import JournalScores
 from prowess.engine.stopped import stopped_problem
 from prowess.engine.surroundings import Surroundings, refuse_unnamed
-from prowess.engine.usable import Usable
 from prowess.errors import ProwessError
 from prowess.evolution.contributions import Axes
 from prowess.evolution.damage import Repaired
@@ -71,6 +70,7 @@ class EvolutionService:
         self._schedule = schedule
         self._generations = Generations()
         self._measured = JournalScores(database, journal, self._generations)
+        self._consequences = Consequences(journal, catalogue)
         parts = (database, journal, catalogue, worlds, now)
         self._surroundings = Surroundings(*parts, self._generations, schedule.config.on_regression)
 
@@ -183,7 +183,7 @@ class EvolutionService:
             setting = self._surroundings.decided(transaction, agent, setting)
             before = self._generations.seen(transaction, agent)
             evaluation = self._generations.evaluate(transaction, agent, scores, setting)
-            return self._carry_out(transaction, evaluation, now, before)
+            return self._consequences.carry_out(transaction, evaluation, now, before)
 
     def trigger(
         self, agent: str, trigger: str, reason: str, by: str, provider: str = "", faculty: str = ""
@@ -210,7 +210,7 @@ class EvolutionService:
             before = self._generations.seen(transaction, agent)
             evaluation = make(transaction, agent, setting=setting)
             self._journal.append(transaction, entry, agent)
-            return self._carry_out(transaction, evaluation, now, before)
+            return self._consequences.carry_out(transaction, evaluation, now, before)
 
     def trigger_by_agent(
         self, agent: str, trigger: str, reason: str, by: str, provider: str = "", faculty: str = ""
@@ -383,8 +383,3 @@ class EvolutionService:
                 entry = EvolutionRepaired(rewritten=done.rewritten, removed=done.removed, by=by)
                 self._journal.append(transaction, entry, agent)
         return done
-
-    def _carry_out(
-        self, transaction: Transaction, evaluation: Evaluation, now: Usable | None, before: Snapshot
-    ) -> Evaluation:
-        return carry_out(transaction, (self._catalogue, self._journal), evaluation, now, before)

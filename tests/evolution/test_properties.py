@@ -166,7 +166,7 @@ class Evolution(RuleBasedStateMachine):
         """The process dies before the evaluation is durable."""
         before = self.engine.evolution.status(agent)
         with pytest.raises(KeyboardInterrupt), self.engine.internals.database.writing() as transaction:
-            setting, now = self.engine.evolution._setting(agent, None)
+            setting, now = self.engine.evolution._surroundings.now(agent, None)
             evaluation = self.engine.evolution._generations.evaluate(transaction, agent, scores, setting)
             self.engine.evolution._consequences.carry_out(transaction, evaluation, now, Snapshot())
             raise KeyboardInterrupt

@@ -87,7 +87,7 @@ def test_what_is_no_fraction_of_one_is_refused_with_a_remedy(axis: str, value: A
 
 def test_an_agent_that_was_evaluated_with_a_fraction_goes_on(engine: Engine) -> None:
     engine.evolution.evaluate("ada", as_given(0.6))
-    assert engine.evolution.status("ada").scores.level == "L3"
+    assert engine.evolution.status("ada").as_data()["autonomy_level"] == "L3"
     still_works(engine, "ada")
     engine.evolution.rollback("ada", 1)
 

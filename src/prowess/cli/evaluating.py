@@ -22,29 +22,35 @@ score_option = click.option(
 @click.command()
 @score_option
 @click.option("--scores", "file", type=click.Path(), help="Some axes or all of them, as a JSON object.")
+@click.option("--dry-run", is_flag=True, help="Only say what would happen; nothing is written or switched.")
 @agent_option
 @json_option
-def evaluate(scores: tuple[str, ...], file: str | None, agent: str, as_json: bool) -> None:
+def evaluate(scores: tuple[str, ...], file: str | None, dry_run: bool, agent: str, as_json: bool) -> None:
     """Evaluate an agent now; what no score is given for comes from the journal."""
     given = {**(_read(Path(file)) if file else {}), **_scores(scores)}
-    asked = ops.Evaluate(scores=_asked(given)) if given else ops.Evaluate()
+    asked = ops.Evaluate(scores=_asked(given) if given else None, dry_run=dry_run)
     with connected() as backend:
         done = backend.call(ops.evaluate, asked, agent=agent)
     if as_json:
         emit(done)
-    else:
-        _say_evaluated(done)
+        return
+    if dry_run:
+        say("nothing is written or switched; it would be:")
+    _say_evaluated(done)
 
 
 @click.command()
 @click.argument("trigger")
 @click.option("--reason", required=True, help="Why, for people.")
+@click.option("--provider", default="", help="Who brings what is gained, or who is to be switched off.")
+@click.option("--faculty", default="", help="What is gained.")
 @agent_option
 @json_option
-def trigger(trigger: str, reason: str, agent: str, as_json: bool) -> None:
+def trigger(trigger: str, reason: str, provider: str, faculty: str, agent: str, as_json: bool) -> None:
     """Have a transition happen, such as SafetyBreach or CapabilityGain, that something outside asks for."""
+    order = ops.Order(trigger=trigger, reason=reason, provider=provider, faculty=faculty)
     with connected() as backend:
-        done = backend.call(ops.trigger, ops.Order(trigger=trigger, reason=reason), agent=agent)
+        done = backend.call(ops.trigger, order, agent=agent)
     if as_json:
         emit(done)
     else:
@@ -84,7 +90,26 @@ def intervention(what: str, agent: str) -> None:
     say(f"counted at the next evaluation of {agent}")
 
 
-EVALUATING = (evaluate, trigger, contribute, violation, intervention)
+@click.command()
+@agent_option
+def accept(agent: str) -> None:
+    """Have the likeliest cause of a regression switched off, to see whether that helps."""
+    _answer(agent, True)
+
+
+@click.command()
+@agent_option
+def decline(agent: str) -> None:
+    """Leave all as it is: the lower fitness is what is usual from now on."""
+    _answer(agent, False)
+
+
+def _answer(agent: str, accepted: bool) -> None:
+    with connected() as backend:
+        _say_evaluated(backend.call(ops.answer, ops.Answer(accept=accepted), agent=agent))
+
+
+EVALUATING = (evaluate, trigger, contribute, violation, intervention, accept, decline)
 
 
 # --- for people ------------------------------------------------------------------------------
@@ -105,6 +130,8 @@ def say_rolled_back(done: ops.Evaluated, wanted: int) -> None:
         say(f"{provider} is on for {done.agent}")
     for provider in done.kept_off:
         say(f"{provider} stays off: a person decided it")
+    for provider, why in done.missing.items():
+        say(f"{provider} stays away: {why}")
 
 
 def _say_evaluated(done: ops.Evaluated) -> None:
@@ -122,8 +149,11 @@ def _say_evaluated(done: ops.Evaluated) -> None:
 def _told(event: Json) -> str:
     """What a person wants to know of an event besides the generation that it led to."""
     match event:
+        case {"type": "EvolutionTrial", "reason": reason}:
+            return str(reason)
         case {"type": "EvolutionCapability", "provider": provider, "faculty": faculty}:
-            verb = "no longer brings" if event.get("direction") == "lost" else "brings"
+            verbs = {"lost": "no longer brings", "returned": "is back and brings"}
+            verb = verbs.get(event.get("direction", ""), "brings")
             cause = f" ({event['cause']})" if event.get("cause") else ""
             return f"{provider} {verb} {faculty}{cause}"
         case {"type": "EvolutionWarning", "affected_area": area, "direction": direction}:

@@ -208,6 +208,15 @@ def _status_rows(status: ops.StatusShown) -> list[tuple[str, str]]:
         rows.append(
             ("grace", f"{status.grace_remaining} evaluations left to reach {grace.baseline:.3f} again")
         )
+    if status.trial:
+        trial, by_hand = status.trial, f"prowess evolve accept --agent {status.agent}"
+        rows.append(
+            ("suspect", f"{trial.suspect}: {trial.reason}; then: {', '.join(trial.others) or 'nobody'}")
+        )
+        waits = f"for you; run: {by_hand}, or decline"
+        rows.append(
+            ("waits", waits if trial.waits_for_a_person else "to see whether it helps that it is off")
+        )
     if status.stopped:
         rows.append(("stopped", f"{status.stopped}; run: prowess evolve resume --agent {status.agent}"))
     return rows

@@ -6,31 +6,31 @@ transaction: the generation, the providers a rollback switches and the events ha
 
 import logging
 from collections.abc import Callable
-from dataclasses import replace
+from functools import partial
 from typing import cast
 
 from prowess.calling.use import UseCheck
 from prowess.catalogue.catalogue import Catalogue
-from prowess.engine.blame import with_surroundings
 from prowess.engine.consequences import Consequences
-from prowess.engine.journal_scores import ENTRIES, JournalScores
+from prowess.engine.journal_scores import JournalScores
 from prowess.engine.stopped import stopped_problem
-from prowess.engine.usable import Usable, usable
-from prowess.errors import EvolutionError, ProwessError
+from prowess.engine.surroundings import Surroundings, refuse_unnamed
+from prowess.errors import ProwessError
 from prowess.evolution.contributions import Axes
 from prowess.evolution.damage import Repaired
 from prowess.evolution.encoding import params_data
 from prowess.evolution.generations import Generations
 from prowess.evolution.history import Fitness, GenerationDifference, Status
 from prowess.evolution.params import Params
-from prowess.evolution.records import Evaluation, EvaluationContext, Generation
+from prowess.evolution.records import Evaluation, Generation
 from prowess.evolution.schedule import Schedule
 from prowess.evolution.scores import Scores, axis_fraction
 from prowess.evolution.snapshot import Snapshot
 from prowess.evolution.transition import Order
 from prowess.evolution.triggers import Trigger
-from prowess.journal import Journal
+from prowess.journal import Entry, Journal
 from prowess.journal.between_turns import (
+    EvolutionAnswered,
     EvolutionOrdered,
     EvolutionParams,
     EvolutionRepaired,
@@ -65,13 +65,14 @@ class EvolutionService:
         self._database = database
         self._journal = journal
         self._catalogue = catalogue
-        self._now = now
         self._worlds = worlds
         self._use = use
         self._schedule = schedule
         self._generations = Generations()
         self._measured = JournalScores(database, journal, self._generations)
         self._consequences = Consequences(journal, catalogue)
+        parts = (database, journal, catalogue, worlds, now)
+        self._surroundings = Surroundings(*parts, self._generations, schedule.config.on_regression)
 
     def evaluate(
         self, agent: str, scores: Scores | Axes | None = None, snapshot: Snapshot | None = None
@@ -82,12 +83,28 @@ class EvolutionService:
         scores: how good it is, or some axes such as {"cognitive": 0.8}; the journal says the rest.
         snapshot: what it can use; without it, what it can use now.
         """
-        _refuse_unnamed(agent)
+        refuse_unnamed(agent)
         evaluation = self._evaluated(
             agent, self._measured.now(agent, scores), snapshot, self._schedule.begin_anew
         )
         assert evaluation is not None, "nobody else can take what is done by hand"
         return evaluation
+
+    def preview(
+        self, agent: str, scores: Scores | Axes | None = None, snapshot: Snapshot | None = None
+    ) -> Evaluation:
+        """What an evaluation would come to now; nothing is written, switched or journalled.
+
+        agent: the name of the agent.
+        scores: as `evaluate` takes them.
+        snapshot: as `evaluate` takes it.
+        """
+        refuse_unnamed(agent)
+        measured = self._measured.now(agent, scores)
+        setting, _ = self._surroundings.now(agent, snapshot)
+        with self._database.reading() as transaction:
+            setting = self._surroundings.decided(transaction, agent, setting)
+            return self._generations.preview(transaction, agent, measured, setting)
 
     def evaluate_due(self) -> tuple[Evaluation, ...]:
         """Evaluate every agent that [evolution] says is due; what another process evaluates is left to it."""
@@ -150,7 +167,7 @@ class EvolutionService:
         self._report(agent, ScoreContributed(axis=axis, value=axis_fraction(axis, value), by=by))
 
     def _report(self, agent: str, entry: ViolationReported | InterventionReported | ScoreContributed) -> None:
-        _refuse_unnamed(agent)
+        refuse_unnamed(agent)
         self._journal.record(entry, agent)
         self.note_outcome(agent)
 
@@ -159,11 +176,11 @@ class EvolutionService:
         is_taken: Callable[[Transaction, str], bool | None],
     ) -> Evaluation | None:  # fmt: skip
         """One evaluation, unless somebody else has done it."""
-        setting, now = self._setting(agent, snapshot)
+        setting, now = self._surroundings.now(agent, snapshot)
         with self._database.writing() as transaction:
             if is_taken(transaction, agent):
                 return None
-            setting = self._with_decisions(transaction, agent, setting)
+            setting = self._surroundings.decided(transaction, agent, setting)
             before = self._generations.seen(transaction, agent)
             evaluation = self._generations.evaluate(transaction, agent, scores, setting)
             return self._consequences.carry_out(transaction, evaluation, now, before)
@@ -180,17 +197,19 @@ class EvolutionService:
         provider: who brings what is gained, or who is to be switched off.
         faculty: what is gained.
         """
-        _refuse_unnamed(agent)
-        setting, now = self._setting(agent, None)
+        refuse_unnamed(agent)
+        order = Order(cast(Trigger, trigger), reason, provider, faculty)
+        entry = EvolutionTriggered(trigger=trigger, reason=reason, by=by, provider=provider, faculty=faculty)
+        return self._ordered(agent, entry, partial(self._generations.trigger, order=order))
+
+    def _ordered(self, agent: str, entry: Entry, make: Callable[..., Evaluation]) -> Evaluation:
+        """A transition that somebody asked for, in one transaction with who did."""
+        setting, now = self._surroundings.now(agent, None)
         with self._database.writing() as transaction:
-            setting = self._with_decisions(transaction, agent, setting)
+            setting = self._surroundings.decided(transaction, agent, setting)
             before = self._generations.seen(transaction, agent)
-            order = Order(cast(Trigger, trigger), reason, provider, faculty)
-            evaluation = self._generations.trigger(transaction, agent, order, setting)
-            ordered = EvolutionTriggered(
-                trigger=trigger, reason=reason, by=by, provider=provider, faculty=faculty
-            )
-            self._journal.append(transaction, ordered, agent)
+            evaluation = make(transaction, agent, setting=setting)
+            self._journal.append(transaction, entry, agent)
             return self._consequences.carry_out(transaction, evaluation, now, before)
 
     def trigger_by_agent(
@@ -216,14 +235,20 @@ class EvolutionService:
         to: the number of the generation.
         by: who decides; the journal names them.
         """
-        _refuse_unnamed(agent)
-        setting, now = self._setting(agent, None)
-        with self._database.writing() as transaction:
-            setting = self._with_decisions(transaction, agent, setting)
-            before = self._generations.seen(transaction, agent)
-            evaluation = self._generations.roll_back(transaction, agent, to, setting)
-            self._journal.append(transaction, EvolutionOrdered(rollback_to=to, by=by), agent)
-            return self._consequences.carry_out(transaction, evaluation, now, before)
+        refuse_unnamed(agent)
+        entry = EvolutionOrdered(rollback_to=to, by=by)
+        return self._ordered(agent, entry, partial(self._generations.roll_back, to=to))
+
+    def answer(self, agent: str, accept: bool, by: str = "a person") -> Evaluation:
+        """Say whether what a regression proposes is to be done.
+
+        agent: the name of the agent.
+        accept: true switches the likeliest cause off and sees whether that helps; false leaves all as it is.
+        by: who decides; the journal names them.
+        """
+        refuse_unnamed(agent)
+        entry = EvolutionAnswered(accepted=accept, by=by)
+        return self._ordered(agent, entry, partial(self._generations.answer, accept=accept))
 
     def resume(self, agent: str, by: str = "a person") -> None:
         """Let an agent that was stopped use things again.
@@ -231,7 +256,7 @@ class EvolutionService:
         agent: the name of the agent.
         by: who decides; the journal names them.
         """
-        _refuse_unnamed(agent)
+        refuse_unnamed(agent)
         with self._database.writing() as transaction:
             was = self._generations.resume(transaction, agent)
             self._journal.append(transaction, EvolutionResumed(was=was, by=by), agent)
@@ -243,7 +268,7 @@ class EvolutionService:
         changes: name -> value, such as {"alpha": 0.5}.
         by: who decides; the journal names them.
         """
-        _refuse_unnamed(agent)
+        refuse_unnamed(agent)
         with self._database.writing() as transaction:
             params = self._generations.set_params(transaction, agent, changes)
             changed = EvolutionParams(params=params_data(params), by=by)
@@ -351,36 +376,10 @@ class EvolutionService:
         agent: the name of the agent.
         by: who decides; the journal names them.
         """
-        _refuse_unnamed(agent)
+        refuse_unnamed(agent)
         with self._database.writing() as transaction:
             done = self._generations.repair(transaction, agent)
             if done != Repaired():
                 entry = EvolutionRepaired(rewritten=done.rewritten, removed=done.removed, by=by)
                 self._journal.append(transaction, entry, agent)
         return done
-
-    def _with_decisions(
-        self, transaction: Transaction, agent: str, setting: EvaluationContext
-    ) -> EvaluationContext:
-        return replace(setting, decided_off=self._catalogue.decided_off(transaction, agent))
-
-    def _setting(self, agent: str, snapshot: Snapshot | None) -> tuple[EvaluationContext, Usable | None]:
-        """What surrounds an evaluation, and what the agent can use, unless a snapshot says it."""
-        world = self._worlds.now(of_all_nodes=True)
-        now = None if snapshot else usable(world, agent, self.params(agent).tool_acquisition)
-        context = EvaluationContext(
-            snapshot=snapshot or (now.snapshot if now else Snapshot()),
-            at=self._now(),
-            registry={p.name: p.faculties for p in world.view.providers.values()} if snapshot else {},
-            policy_revision=world.policy.revision,
-            catalogue_version=world.view.version,
-        )
-        entries = self._journal.latest(ENTRIES, agent)
-        may = self._schedule.config.on_regression
-        return with_surroundings(context, agent, world.view, entries, may), now
-
-
-def _refuse_unnamed(agent: object) -> None:
-    """What has no name, or one that no store can keep, has no evolution."""
-    if not isinstance(agent, str) or not agent or agent.encode("utf-8", "replace").decode() != agent:
-        raise EvolutionError("evolution", f"{agent!r} is no agent's name", "give the name of an agent")

@@ -8,6 +8,7 @@ from prowess.evolution.fitness import delta, measure, strengths
 from prowess.evolution.params import Params
 from prowess.evolution.records import AgentState, Generation, Grace
 from prowess.evolution.scores import Scores
+from prowess.evolution.trial import Trial
 from prowess.evolution.triggers import Loss, detect_capability_changes, detect_losses
 from prowess.types import Json
 
@@ -42,6 +43,8 @@ class Status:
     grace: Grace | None
     grace_remaining: int
     stopped: str
+    trial: Trial | None = None
+    """The search for the cause of a regression, or the proposal to begin one."""
 
     def as_data(self) -> dict[str, Json]:
         found = {name: getattr(self, name) for name in self.__slots__}
@@ -50,6 +53,7 @@ class Status:
             **found,
             "scores": scores.as_data() if scores else None,
             "autonomy_level": scores.level if scores else None,
+            "trial": self.trial and trial_data(self.trial),
             "top_axes": [[axis, value] for axis, value in _strongest(scores)] if scores else [],
         }
 
@@ -94,7 +98,19 @@ def status(agent: str, standing: AgentState, params: Params, log: Sequence[Fitne
         grace=grace,
         grace_remaining=grace.length - (standing.evaluations - grace.started) if grace else 0,
         stopped=standing.stopped,
+        trial=standing.trial,
     )
+
+
+def trial_data(trial: Trial) -> dict[str, Json]:
+    """A search as people and programs are shown it."""
+    others = [one.provider for one in trial.others]
+    return {
+        "suspect": trial.accused,
+        "others": others,
+        "reason": trial.reason,
+        "waits_for_a_person": trial.proposed,
+    }
 
 
 def difference(before: Generation, after: Generation) -> GenerationDifference:

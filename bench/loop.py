@@ -6,7 +6,7 @@ SETS is a folder of labelled sets; metatool is used. Each agent has a job of fou
 the words of train requests. Every fifth turn is a search and a call of an MCP client through the gateway, the
 rest are offers and outcomes of the library. One agent in twenty poisons: whatever it asks, it reports that
 one tool answered it. One outcome in twenty of the others says the opposite of what happened. Tools fail and
-recover, and tools vanish and come back. Agents are evaluated after every five outcomes; with learning on,
+recover, and tools vanish and come back. Agents are evaluated after every two outcomes; with learning on,
 lessons are gated and promoted twice. Test requests are never asked, and measure retrieval. Prints a table;
 `bench/results/loop.md` has the last runs.
 """
@@ -46,11 +46,13 @@ GATEWAY_EVERY = 5
 POISONERS = 20
 """One agent in so many."""
 NOISE = 0.05
-SPELLS = 4
+SPELLS = 2
 """So many tools fail in a run, one after the other, and so many vanish."""
 TELLING = ("EvolutionWarning", "EvolutionRollback", "EvolutionBreach", "EvolutionTrial")
 HELD_OUT = 300
-MAX_GATED = 40
+EVERY = 2
+"""Outcomes after which an agent is evaluated."""
+MAX_GATED = 20
 """Lessons that are gated at once: those shown most often come first."""
 FEWEST = 10
 """Calls while a tool fails, of which an agent must have made so many to be counted."""
@@ -112,7 +114,7 @@ async def opened(
     options = EngineOptions(
         policy_files=(folder / "policy.yaml",),
         learning=LearningConfig(mode="accumulate" if learns else "off", auto=True),
-        evolution=EvolutionConfig(every_outcomes=5),
+        evolution=EvolutionConfig(every_outcomes=EVERY),
     )
     upstreams = Upstreams(tuple(sources), CallsConfig())
     with Engine(open_database(url, folder), upstreams.sources, now, {}, options) as engine:
@@ -152,14 +154,14 @@ async def live(args: argparse.Namespace, folder: Path, url: str) -> tuple[tuple[
         if query.split == "train" and len(query.gold) == 1:
             requests.setdefault(ids[query.gold[0]], []).append(query)
     town = Town(chance, requests)
-    agents = [f"agent{number}" for number in range(max(5, args.turns // TURNS_OF_AN_AGENT))]
+    agents = [f"agent{number}" for number in range(max(20, args.turns // TURNS_OF_AN_AGENT))]
     asked = sorted(tool for tool, known in requests.items() if len(known) >= 10)
     town.jobs = {agent: chance.sample(asked, TOOLS_OF_A_JOB) for agent in agents}
     poison = {agent: chance.choice(asked) for agent in agents[::POISONERS]}
     span = args.turns // (SPELLS + 1)
     working = [tool for agent in agents if agent not in poison for tool in town.jobs[agent]]
     broken = [
-        Spell(tool, (n + 1) * span, (n + 1) * span + span // 2)
+        Spell(tool, (n + 1) * span, (n + 2) * span)
         for n, tool in enumerate(chance.sample(sorted(set(working)), SPELLS))
     ]
     away = [

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from prowess.evolution.fitness import fitness
 from prowess.evolution.params import Params
-from prowess.evolution.records import Evaluation, EvaluationContext, EvaluationInput
+from prowess.evolution.records import Evaluation, EvaluationContext, EvaluationInput, Restore
 from prowess.evolution.replay import Life
 from prowess.evolution.scores import Scores
 from prowess.evolution.snapshot import snapshot_of
@@ -75,13 +75,14 @@ def false_alarms(
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Damage:
     """One case: how many providers come at once, how late the damage shows and how large it is."""
 
     changes: int
     lag: int
     size: float
+    """What is taken off two axes; twice the fall of fitness. 0 is something from 0.2 to 0.6, by chance."""
     with_evidence: bool
     recovers_after: int = 0
     """Evaluations until what is measured is good again once the cause is off."""
@@ -135,6 +136,7 @@ def found_cause(seed: int, damage: Damage, rule: Callable[[], Rule]) -> CauseFou
     truth, evaluate = replace(some_agent(chance), cognitive=0.8, behavioral=0.75), rule()
     came = chance.sample(NEW, damage.changes)
     world = World(chance.choice(came), damage)
+    size = damage.size or chance.uniform(0.2, 0.6)
     for _ in range(chance.randint(25, 60)):
         world.follow(evaluate(_moment(truth.measured(chance, damage.noise), world.active, {})))
     world.active |= set(came)
@@ -145,7 +147,7 @@ def found_cause(seed: int, damage: Damage, rule: Callable[[], Rule]) -> CauseFou
         if bad and not first:
             first = number
         evidence = _evidence(chance, world, bad) if damage.with_evidence else {}
-        scores = truth.measured(chance, damage.noise, damage.size if bad else 0.0)
+        scores = truth.measured(chance, damage.noise, size if bad else 0.0)
         world.follow(evaluate(_moment(scores, world.active, evidence)))
         if off_after == 99 and world.guilty not in world.active:
             off_after = number - first + 1 if first else 0
@@ -221,7 +223,5 @@ class _Original:
         )  # fmt: skip
 
 
-def _restored(active: frozenset[str], good: frozenset[str]):  # type: ignore[no-untyped-def]
-    from prowess.evolution.records import Restore
-
+def _restored(active: frozenset[str], good: frozenset[str]) -> Restore:
     return Restore(tuple(sorted(active - good)), tuple(sorted(good - active)), "")

@@ -9,7 +9,7 @@ from prowess.evolution import events, search
 from prowess.evolution.draft import Draft
 from prowess.evolution.drift import Drift
 from prowess.evolution.probation import Level, Probation
-from prowess.evolution.records import MOST_ROLLBACKS, Restore
+from prowess.evolution.records import MOST_ROLLBACKS, Generation, Restore
 from prowess.evolution.search import SearchStep
 from prowess.evolution.trial import Suspect, Trial, ranked
 
@@ -19,19 +19,25 @@ def undo(draft: Draft, reason: str, severity: str, fell_at: int | None = None) -
     draft.trigger = "Regression"
     suspects = suspected(draft, fell_at)
     target = draft.recall(draft.standing.good) if draft.standing.good else None
-    could = target is not None and draft.would_switch(target, "Regression")
+    could = target is not None and draft.switches_to(target, "Regression").changes_something
     if not suspects and (not could or fell_at is not None):
         leave(draft, severity)
     elif _may(draft) == "warn" or (_may(draft) == "propose" and not suspects):
         leave(draft, severity, suspects)
     elif _may(draft) == "propose":
         accuse(draft, suspects, reason, proposed=True)
-    elif len(suspects) > 1 or target is None or target.rollbacks >= MOST_ROLLBACKS:
+    elif len(suspects) > 1 or target is None or not _can_roll_back(draft, target, suspects):
         accuse(draft, suspects, reason)
     else:
         trial = replace(_trial(draft, suspects, reason), rolled_back=True) if suspects else None
         draft.roll_back(draft.standing.good, reason, "Regression")
         draft.set(trial=trial)
+
+
+def _can_roll_back(draft: Draft, target: Generation, suspects: tuple[Suspect, ...]) -> bool:
+    """Whether a rollback would take no more than the suspects, and was not done too often."""
+    off = draft.switches_to(target, "Regression").off
+    return target.rollbacks < MOST_ROLLBACKS and set(off) <= {one.provider for one in suspects}
 
 
 def suspected(draft: Draft, fell_at: int | None = None) -> tuple[Suspect, ...]:
@@ -71,7 +77,7 @@ def search_on(draft: Draft, trial: Trial) -> bool:
 
 def take(draft: Draft, step: SearchStep, before: Trial) -> None:
     """Do what a step of the search says: switch, tell, and remember who is off."""
-    on = search.allowed(step, draft.setting)
+    on = search.allowed(step, draft.standing, draft.setting)
     kept_off = tuple(p for p in step.on if p not in on)
     step = replace(step, on=on)
     switched = Restore(step.off, on, step.reason, kept_off)
@@ -80,14 +86,17 @@ def take(draft: Draft, step: SearchStep, before: Trial) -> None:
         draft.trigger = "Regression"
     told = switched.as_data()
     draft.say(events.trial(draft.agent, draft.standing.generation, step.name, step.about, step.reason, told))
-    draft.snapshot = search.with_switched(draft.snapshot, step, before)
-    probation = draft.standing.probation
+    draft.snapshot = search.with_switched(draft.snapshot, step, before.faculties)
+    probation, now = draft.standing.probation, draft.standing.evaluations
     arrived = {p: at for p, at in probation.arrived.items() if p not in (before.accused, *step.off)}
+    arrived |= dict.fromkeys(on, now)
     withheld = {p: gone for p, gone in draft.standing.withheld.items() if p not in on}
     draft.set(trial=step.trial, withheld=withheld | dict.fromkeys(step.off, False))
     if not before.proposed:
-        level = probation.before if arrived else None
-        draft.set(probation=replace(probation, arrived=arrived, before=level, fitness=()))
+        level = (probation.before or before.before) if arrived else None
+        found = before.accused if step.name == "found" else ""
+        kept = replace(probation, arrived=arrived, before=level, fitness=(), found=found)
+        draft.set(probation=replace(kept, brings=before.faculties if found else {}))
 
 
 def decline(draft: Draft, trial: Trial) -> None:
@@ -133,7 +142,8 @@ def _trial(draft: Draft, suspects: tuple[Suspect, ...], reason: str, proposed: b
     probation, fitness = draft.standing.probation, draft.now.fitness
     before = probation.before or Level(draft.before.fitness)
     fallen = before.mean - draft.fall.size if draft.fall else fitness
-    brings = draft.snapshot.provider_faculties
+    brings = {**probation.brings, **draft.snapshot.provider_faculties}
+    known = (*(one.provider for one in suspects), probation.found)
     return Trial(
         accused=suspects[0].provider,
         others=suspects[1:],
@@ -142,7 +152,8 @@ def _trial(draft: Draft, suspects: tuple[Suspect, ...], reason: str, proposed: b
         good=draft.standing.good,
         reason=reason,
         proposed=proposed,
-        faculties={one.provider: brings[one.provider] for one in suspects if one.provider in brings},
+        earlier=probation.found,
+        faculties={name: brings[name] for name in known if name in brings},
     )
 
 

@@ -149,10 +149,10 @@ class Draft:
         self.say(events.rollback(self.agent, span, self.recorded.number, reason, told))
         self._stand_at(target, self.recorded)
 
-    def would_switch(self, target: Generation, trigger: Trigger) -> bool:
-        """Whether a rollback to it would change anything."""
+    def switches_to(self, target: Generation, trigger: Trigger) -> Restore:
+        """What a rollback to it would switch."""
         after = snapshot_after(target.snapshot, self.standing, self.setting, trigger)
-        return switches(target.snapshot, after, self.setting, "").changes_something
+        return switches(target.snapshot, after, self.setting, "")
 
     def _restorable(self, number: int) -> Generation | None:
         """The generation itself or, once it was brought back too often, the good one before it."""

@@ -11,6 +11,7 @@ from itertools import accumulate
 from math import sqrt
 
 from prowess.evolution.noise import WINDOW, spread
+from prowess.evolution.snapshot import Faculties
 
 MOST_WAITING = 20
 SUSPECT_MARGIN = 2 / 3
@@ -42,6 +43,10 @@ class Probation:
     """Of the evaluations since then, at most the newest."""
     arrived: Mapping[str, int] = field(default_factory=dict)
     """Each unproven provider -> the evaluation with which it came."""
+    found: str = ""
+    """Who was taken for the cause of a fall since then."""
+    brings: Faculties = field(default_factory=dict)
+    """What it brings, for when that was wrong."""
     waiting: tuple[tuple[int, int], ...] = ()
     """Generations that are not good yet -> the evaluation since which they have to last."""
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from prowess.evolution.records import EvaluationContext
-from prowess.evolution.snapshot import Snapshot, snapshot_of
+from prowess.evolution.records import AgentState, EvaluationContext
+from prowess.evolution.snapshot import Faculties, Snapshot, snapshot_of
 from prowess.evolution.trial import Suspect, Trial
 
 
@@ -40,23 +40,26 @@ def advanced(before: Trial, fitness: float, active: Snapshot) -> SearchStep | No
     if trial.verdict is None:
         return None
     if trial.verdict == "recovered":
-        return SearchStep("found", about, f"{trial.accused} was the cause: without it fitness recovered")
+        innocent = (*trial.tried, trial.earlier) if trial.earlier else trial.tried
+        reason = f"{trial.accused} was the cause: without it fitness recovered"
+        return SearchStep("found", about, reason, on=innocent)
     if not trial.others:
-        return SearchStep("unexplained", about, "fitness stayed low without it", on=(trial.accused,))
+        on = (*trial.tried, trial.accused)
+        return SearchStep("unexplained", about, f"fitness stayed low without {', '.join(on)}", on=on)
     following = trial.next()
-    reason = f"fitness stayed low without {trial.accused}; {following.accused} is suspected next"
-    return SearchStep("cleared", about, reason, following, (following.accused,), (trial.accused,))
+    reason = f"fitness stayed low without {trial.accused}; {following.accused} is off now, too"
+    return SearchStep("suspected", about, reason, following, (following.accused,))
 
 
-def with_switched(snapshot: Snapshot, step: SearchStep, faculties: Trial) -> Snapshot:
-    """What is active after the switches of a step."""
+def with_switched(snapshot: Snapshot, step: SearchStep, known: Faculties) -> Snapshot:
+    """What is active after the switches of a step; what comes back brings what is known of it."""
     if not (step.off or step.on):
         return snapshot
-    brings = {**snapshot.provider_faculties, **{p: faculties.faculties.get(p, ()) for p in step.on}}
+    brings = {**snapshot.provider_faculties, **{p: known.get(p, ()) for p in step.on}}
     active = [*(p for p in snapshot.active_providers if p not in step.off), *step.on]
     return snapshot_of(active, {p: found for p, found in brings.items() if found}, snapshot.tools)
 
 
-def allowed(step: SearchStep, setting: EvaluationContext) -> tuple[str, ...]:
-    """What may be switched on again: never what a person has switched off since."""
-    return tuple(p for p in step.on if p not in setting.decided_off)
+def allowed(step: SearchStep, standing: AgentState, setting: EvaluationContext) -> tuple[str, ...]:
+    """What may be switched on again: what a search took, and never what a person has switched off since."""
+    return tuple(p for p in step.on if p in standing.withheld and p not in setting.decided_off)

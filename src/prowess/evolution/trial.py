@@ -1,7 +1,9 @@
 """Finding the cause of a fall: one suspect after the other is switched off until it helps. Pure.
 
-The most likely suspect is off first. Where fitness recovers without it, it was the cause and stays off. Where
-it does not, the suspect is innocent and is switched on again, and the next one goes off.
+The most likely suspect is off first, and where that does not help, the next one goes off, too. With recovery,
+the last of them is taken for the cause and the others are switched on again. Should fitness then fall anew,
+because the recovery was slow and came of an earlier one, what was switched on again is suspected, and the
+first verdict is undone.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +17,7 @@ Verdict: TypeAlias = Literal["recovered", "still low"]
 
 SURE = 4.0
 """So much more likely, in natural logarithms, one explanation must be than the other."""
-PATIENCE = 3
+PATIENCE = 5
 """So many evaluations the last suspect has until it counts as innocent: a recovery may be slow."""
 MOST = 5
 """After so many evaluations the likelier explanation holds, sure or not."""
@@ -44,6 +46,10 @@ class Trial:
     reason: str
     proposed: bool = False
     """Whether it waits for a person, with nothing switched so far."""
+    tried: tuple[str, ...] = ()
+    """Suspects that are off as well, without having helped."""
+    earlier: str = ""
+    """Who was taken for the cause of a fall just before this one: innocent, if somebody else is found."""
     rolled_back: bool = False
     """Whether a rollback switched the accused off, and its generation says so."""
     seen: int = 0
@@ -65,12 +71,16 @@ class Trial:
         is_clear = abs(self.weight) >= SURE
         if self.weight > 0:
             return "recovered" if is_clear or self.seen >= MOST else None
-        hurried = bool(self.others) or self.seen >= PATIENCE
+        hurried = (bool(self.others) and not self.earlier) or self.seen >= PATIENCE
         return "still low" if (is_clear and hurried) or self.seen >= MOST else None
 
     def next(self) -> "Trial":
         """The trial of the next suspect."""
-        return replace(self, accused=self.others[0].provider, others=self.others[1:], seen=0, weight=0.0)
+        following, *others = self.others
+        tried = (*self.tried, self.accused)
+        return replace(
+            self, accused=following.provider, others=tuple(others), tried=tried, seen=0, weight=0.0
+        )
 
 
 def ranked(arrived: Mapping[str, int], evidence: Mapping[str, float], fell_at: int) -> tuple[Suspect, ...]:

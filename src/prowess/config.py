@@ -197,6 +197,15 @@ class LearningConfig(_Section, frozen=True):
     auto: bool = False
 
 
+class EvolutionConfig(_Section, frozen=True):
+    """`[evolution]`: when agents are evaluated by themselves (by default never), and what follows."""
+
+    every_outcomes: Whole = 0
+    every_minutes: Annotated[float, msgspec.Meta(ge=0, le=10_000_000)] = 0.0
+    on_regression: Literal["warn", "propose", "roll_back"] = "roll_back"
+    """What a regression may do to agents whose parameters do not say it."""
+
+
 class JournalConfig(_Section, frozen=True):
     """`[journal]`: what is kept beside the journal, redacted, and for how long."""
 
@@ -222,6 +231,7 @@ class Config(_Section, frozen=True):
     discovery: DiscoveryConfig = DiscoveryConfig()
     cards: CardsConfig = CardsConfig()
     learning: LearningConfig = LearningConfig()
+    evolution: EvolutionConfig = EvolutionConfig()
     journal: JournalConfig = JournalConfig()
     calls: CallsConfig = CallsConfig()
     gateway: GatewayConfig = GatewayConfig()
@@ -268,6 +278,9 @@ def parse(text: str, place: str = FILE) -> Config:
         raise ConfigError(place, f"is not TOML: {failure}", "mend that line") from None
     if isinstance(data.get("cards"), dict):
         data["cards"] = _cards_in_snake_case(data["cards"], place)
+    learning = data.get("learning")
+    if isinstance(learning, dict) and isinstance(learning.get("mode"), str):
+        learning["mode"] = learning["mode"].strip().lower()
     try:
         return msgspec.convert(data, Config)
     except msgspec.ValidationError as failure:
@@ -282,6 +295,8 @@ def with_arguments(
         if given.get(key, getattr(section, key)) != getattr(section, key):
             remedy = f"open another engine: prowess.open(..., {key}=...)"
             raise ConfigError("arguments", f"{key} belongs to an engine, not to one call", remedy)
+    if "agent" in given:
+        raise ConfigError("arguments", "agent belongs to the turn", 'write Turn(messages=..., agent="NAME")')
     return _given("discovery", section, given).discovery
 
 
@@ -360,6 +375,8 @@ def _section_at(where: str) -> type[_Section]:
         "discovery": DiscoveryConfig,
         "cards": CardsConfig,
         "learning": LearningConfig,
+        "evolution": EvolutionConfig,
+        "journal": JournalConfig,
         "calls": CallsConfig,
         "gateway": GatewayConfig,
         "web": WebConfig,

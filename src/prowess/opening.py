@@ -102,5 +102,6 @@ def options_of(
         cards=settings.config.cards,
         journal=settings.config.journal,
         learning=settings.config.learning,
+        evolution=settings.config.evolution,
         root=settings.root,
     )

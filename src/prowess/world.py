@@ -13,7 +13,7 @@ from pathlib import Path
 
 from prowess.cards.history import NO_RATE, InjectionRate, read_rate
 from prowess.catalogue.catalogue import Catalogue
-from prowess.catalogue.health import NOTHING_DOWN, Health, health
+from prowess.catalogue.health import NOTHING_DOWN, Health, health, health_anywhere
 from prowess.catalogue.view import View, off_below, with_availability, with_health
 from prowess.evolution.generations import Generations
 from prowess.learning import lessons as skills
@@ -142,8 +142,11 @@ class Worlds:
         self._seen: tuple[View, PolicyState, ProcessFacts, View] | None = None
         self._learnt_at: tuple[int, Lessons, Mapping[str, str]] = (-1, NOTHING, {})
 
-    def now(self, *agents: str) -> World:
-        """The world as it is; `agents` are those whose turns or uses it is taken for."""
+    def now(self, *agents: str, of_all_nodes: bool = False) -> World:
+        """The world as it is; `agents` are those whose turns or uses it is taken for.
+
+        of_all_nodes: what any process that runs can reach counts, whatever this one could read itself.
+        """
         self._policy.read_files()
         with self._database.reading() as transaction:
             read = self._read = self._catalogue.read(transaction, self._read)
@@ -151,7 +154,8 @@ class Worlds:
             stopped = {agent: self._stopped(transaction, standing, agent) for agent in agents}
             lessons, failing = self._learnt(transaction)
             rate = self._rate(transaction) if agents and read.has_cards else NO_RATE
-        view = self._with_availability(read, standing)
+        seen = self._of_all_nodes if of_all_nodes else self._with_availability
+        view = seen(read, standing)
         return World(
             view=view,
             policy=self._policy.at(view, standing),
@@ -173,12 +177,21 @@ class Worlds:
         """The view as this process sees it: what it could read, secrets that are set, installed programs."""
         facts, seen = self._facts(read), self._seen
         if seen is None or seen[0] is not read or seen[1] is not standing or seen[2] != facts:
-            healthy = with_health(read, facts.health, facts.loaded)
-            view = with_availability(healthy, self._environment, shutil.which)
-            above = {name: lineage(standing.agents, name)[1:] for name in standing.agents}
-            view = replace(off_below(view, above), trust=facts.trust)
-            seen = self._seen = (read, standing, facts, view)
+            seen = self._seen = (read, standing, facts, self._with(read, standing, facts))
         return seen[3]
+
+    def _of_all_nodes(self, read: View, standing: PolicyState) -> View:
+        """The view in which only that is down which no running process can reach."""
+        if not any(one.is_wrong for one in read.observations):
+            return self._with_availability(read, standing)
+        anywhere = health_anywhere(read.observations, self._clock())
+        return self._with(read, standing, replace(self._facts(read), health=anywhere))
+
+    def _with(self, read: View, standing: PolicyState, facts: ProcessFacts) -> View:
+        healthy = with_health(read, facts.health, facts.loaded)
+        view = with_availability(healthy, self._environment, shutil.which)
+        above = {name: lineage(standing.agents, name)[1:] for name in standing.agents}
+        return replace(off_below(view, above), trust=facts.trust)
 
     def _facts(self, read: View) -> ProcessFacts:
         disputed = any(one.is_wrong for one in read.observations)

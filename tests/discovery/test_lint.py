@@ -20,7 +20,7 @@ from prowess.opening import now
 from prowess.opening import open as prowess_open
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource, capability, word_embedder
-from prowess.types import Capability
+from prowess.types import Capability, Provider
 
 TWINS = [
     capability(
@@ -155,3 +155,17 @@ def test_what_is_known_by_its_text_opens_no_encoder(tmp_path: Path) -> None:
     assert synced(TWINS[0]) == synced(*TWINS) == 1
     assert synced(*TWINS[:2], replace(TWINS[2], has_side_effects=True)) == 1
     assert synced(*TWINS[:2], replace(TWINS[2], tags=("disk",))) == 2
+
+
+def test_a_faculty_that_is_nearly_a_usual_one_is_a_finding(tmp_path: Path) -> None:
+    named = {"eyes": ("Visoin", "vision"), "plans": ("Planning", "Memory")}
+    source = StaticSource(
+        capabilities=[capability(f"tool:{name}", provider=name) for name in named],
+        providers=[Provider(name=name, source="static", faculties=brings) for name, brings in named.items()],
+    )
+    engine = Engine(open_database(f"sqlite:{tmp_path}/store.db", tmp_path), (source,), now, {})
+    engine.sync(vectors=False)
+    found = [(one.what, one.remedy) for one in engine.catalogue.lint() if "faculty" in one.what]
+    assert found == [
+        ("eyes has the faculty 'Visoin', which evolution takes for a new one", "did you mean 'Vision'?")
+    ]

@@ -184,24 +184,29 @@ class Calls:
             # The client comes again with its answer: that is the same use, and needs no second yes.
             await self._worker.do(self._parts.use.not_used, caller.agent, ready.decision)
             return end(answer=answer, ending="asked", detail="the server asks")
-        short = await self._shown(ready.capability, answer, request, caller)
+        passed, is_suspected = await self._past_the_guard(ready.capability, answer)
+        end = partial(end, is_suspected=is_suspected)
+        short = self._shown(passed, request, caller)
         if not answer.get("isError"):
             return end(answer=short, ending="ok", value=None if request.fields else value)
         why = first_text(answer)[:MAX_DETAIL_CHARACTERS]
         return end(answer=short, ending="failed", detail=why, error=CallFailed(id, "failed", why))
 
-    async def _shown(
-        self, capability: Capability, answer: Answer, request: CallRequest, caller: Caller
-    ) -> Answer:
-        """The result as the model may see it: past the guard, only what was asked for, not too long."""
+    async def _past_the_guard(self, capability: Capability, answer: Answer) -> tuple[Answer, bool]:
+        """The result sanitised, or with a note where something in it speaks to the model; whether it does."""
         config = self._parts.config
         if config.neutralise_results:
-            answer = await self._worker.aside(neutral, answer)
-        elif config.check_results and not self._parts.sources.trusts(capability.source):
-            answer = await self._noted(answer)
+            return await self._worker.aside(neutral, answer), False
+        if not config.check_results or self._parts.sources.trusts(capability.source):
+            return answer, False
+        noted = await self._noted(answer)
+        return noted, noted is not answer
+
+    def _shown(self, answer: Answer, request: CallRequest, caller: Caller) -> Answer:
+        """The result as the model may see it: only what was asked for, and not too long."""
         if request.fields:
             answer = projected(answer, request.fields)
-        return shortened(answer, config.max_result_characters, caller.agent, self._remainders)
+        return shortened(answer, self._parts.config.max_result_characters, caller.agent, self._remainders)
 
     async def _noted(self, answer: Answer) -> Answer:
         """With a note where something in it speaks to the model; nearly no answer needs more than a look."""

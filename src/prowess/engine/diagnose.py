@@ -29,7 +29,7 @@ def everything(inner: "Internals", cut: Iterable[Intent], evolution: Problems) -
     found = stored(inner.catalogue, inner.journal, world, inner.database)
     if world.view.capabilities:
         found += searchable(inner.search(world), inner.parts.searching.index)
-    return (*found, *unusable(inner, world), *ruled(inner.policy, world), *cut_off(cut), *evolution)
+    return (*evolution, *found, *unusable(inner, world), *ruled(inner.policy, world), *cut_off(cut))
 
 
 def unusable(inner: "Internals", world: World) -> Problems:

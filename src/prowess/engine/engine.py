@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Self, Unpack
 
 from prowess.calling.caller import Caller
 from prowess.engine import diagnose
-from prowess.engine.evolution import EvolutionService
 from prowess.engine.internals import Internals
 from prowess.engine.namespaces.agents import Agents
 from prowess.engine.namespaces.approvals import Approvals
@@ -90,7 +89,7 @@ class Engine:
         self.tokens = AgentTokens(database, journal, clock, policy)
         self.calls = OpenCalls(database, journal, inner.intents)
         self.approvals = Approvals(database, journal, policy, inner.use)
-        self.evolution = EvolutionService(database, journal, catalogue, inner.now, worlds, inner.use)
+        self.evolution = inner.evolution
         learns = located(inner.options.learning, inner.options.root)
         self.learning = Learning(
             database, journal, learns, clock, inner.trials(), inner.closing_of, inner.known

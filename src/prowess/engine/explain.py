@@ -6,6 +6,7 @@ from typing import Protocol
 from prowess.calling.finding import KEPT_FROM_MCP
 from prowess.calling.use import shut_out
 from prowess.engine.search import nearest
+from prowess.engine.stopped import way_on
 from prowess.engine.turn import MadeOffer, TurnOptions, TurnParts
 from prowess.engine.turn import offer as run_turn
 from prowess.errors import nearest as nearest_name
@@ -33,6 +34,10 @@ def explain(
     world: World, agent: str, id: str, foretell: Foretell, arguments: JsonObject | None = None
 ) -> tuple[str, ...]:
     """How policy, providers, quarantine and availability come together; the last line is the conclusion."""
+    if stopped := world.stopped.get(agent):
+        *others, verdict = explain(replace(world, stopped={}), agent, id, foretell, arguments)
+        ends = f"deny: the agent is stopped; {way_on(world, agent)}"
+        return (f"the agent is stopped: {stopped}", *others, f"if it ran, {verdict}", ends)
     moment = world.policy
     given: Arguments = "any" if arguments is None else arguments
     id = moment.meant(agent, id, True, given)[0]

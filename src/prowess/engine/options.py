@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
 
 from prowess.catalogue.health import ReadingNode
-from prowess.config import CallsConfig, CardsConfig, DiscoveryConfig, JournalConfig, LearningConfig
+from prowess.config import (
+    CallsConfig,
+    CardsConfig,
+    DiscoveryConfig,
+    EvolutionConfig,
+    JournalConfig,
+    LearningConfig,
+)
 from prowess.sources.overrides import Overrides
 from prowess.tracing import NoTracer, Tracer
 from prowess.types import Trust
@@ -50,6 +57,7 @@ class EngineOptions:
     """Further fields of `CardWays` that user code sets: scorers, session_type_of, messages_of, guard."""
     journal: JournalConfig = field(default_factory=JournalConfig)
     learning: LearningConfig = field(default_factory=LearningConfig)
+    evolution: EvolutionConfig = field(default_factory=EvolutionConfig)
     root: Path = field(default_factory=Path)
     tracer: Tracer = field(default_factory=NoTracer)
     """Opens a span around each offer, search and call."""

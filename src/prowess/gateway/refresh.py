@@ -169,6 +169,7 @@ class Following:
             for follower in self.followers:
                 tasks.start_soon(follower.follow)
             tasks.start_soon(self._vouch)
+            tasks.start_soon(self._evaluate)
             if self._poll:
                 tasks.start_soon(self._ask_again)
             tasks.start_soon(self._watch, portal, stop)
@@ -216,6 +217,15 @@ class Following:
                 await to_thread.run_sync(self._engine.internals.syncing.vouch, abandon_on_cancel=True)
             except ProwessError as error:  # a store that is busy now may not be at the next sign
                 logger.warning("other processes were not told that this gateway runs: %s", error)
+
+    async def _evaluate(self) -> None:
+        """Evaluate the agents whose time has come, also where nobody calls anything any more."""
+        while True:
+            await anyio.sleep(SECONDS_BETWEEN_SIGNS)
+            try:
+                await to_thread.run_sync(self._engine.evolution.evaluate_due, abandon_on_cancel=True)
+            except ProwessError as error:  # the next time may find the store free
+                logger.warning("agents were not evaluated: %s", error)
 
     async def _ask_again(self) -> None:
         while True:

@@ -16,9 +16,7 @@ JsonObject: TypeAlias = Mapping[str, Json]
 KINDS = ("tool", "skill", "extension", "channel", "card", "event")
 """The kinds prowess knows by name; the set is open, any lower-case word is a kind."""
 
-EXAMPLES = "examples"
-"""The metadata that holds requests which a capability answers, as its author gives them."""
-
+EXAMPLES = "examples"  # the metadata that holds requests which a capability answers, as its author says
 DEFAULT_AGENT = "default"
 
 

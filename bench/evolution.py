@@ -1,6 +1,6 @@
 """How fast evolution is, how often it is wrong, and whether it finds the cause of a fall.
 
-    python bench/evolution.py [--quick]
+    python -m bench.evolution [--quick]
 
 Writes its tables to stdout; `bench/results/evolution.md` keeps the last full run. Seeds are fixed,
 so the simulation gives the same numbers everywhere; the times depend on the machine.

@@ -18,7 +18,7 @@ from prowess.errors import EncoderUnavailable
 from prowess.opening import now
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource, capability, word_embedder
-from prowess.types import Capability
+from prowess.types import Capability, Provider
 
 TWINS = [
     capability(
@@ -87,3 +87,17 @@ def test_a_name_in_a_preset_that_means_nothing_is_a_finding(
     linted = CliRunner().invoke(prowess, ["lint"], catch_exceptions=False)
     assert linted.stdout.startswith("preset code: nothing is called 'tool:nope'; write an id")
     assert "1 findings" in linted.stderr
+
+
+def test_a_faculty_that_is_nearly_a_usual_one_is_a_finding(tmp_path: Path) -> None:
+    named = {"eyes": ("Visoin", "vision"), "plans": ("Planning", "Memory")}
+    source = StaticSource(
+        capabilities=[capability(f"tool:{name}", provider=name) for name in named],
+        providers=[Provider(name=name, source="static", faculties=brings) for name, brings in named.items()],
+    )
+    engine = Engine(open_database(f"sqlite:{tmp_path}/store.db", tmp_path), (source,), now, {})
+    engine.sync(vectors=False)
+    found = [(one.what, one.remedy) for one in engine.catalogue.lint() if "faculty" in one.what]
+    assert found == [
+        ("eyes has the faculty 'Visoin', which evolution takes for a new one", "did you mean 'Vision'?")
+    ]

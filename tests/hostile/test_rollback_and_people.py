@@ -100,3 +100,22 @@ def test_the_command_line_the_api_and_the_page_say_what_stays_off(
     shown = client.get("/evolution/generation", params={"agent": "ada", "number": "1"})
     assert shown.status_code == 200
     assert off(engine) == ["C"]
+
+
+def test_a_proposal_is_shown_and_answered_over_http(engine: Engine) -> None:
+    client = signed_in(app_of(engine))
+    params = {"agent": "ada"}
+    assert client.put(f"{ROOT}/evolution/params", params=params, json={"on_regression": "propose"}).is_success
+    engine.providers.deactivate("C", "ada")
+    for _ in range(12):
+        engine.evolution.evaluate("ada", FAIR)
+    engine.providers.activate("C", "ada")
+    for _ in range(2):
+        engine.evolution.evaluate("ada", scores(0.1, 0.1, 1.0, "L2", 0.1))
+    page = client.get("/evolution/agent", params=params)
+    assert "C is the likeliest cause" in page.text and "It waits for you" in page.text
+    waits = client.get(f"{ROOT}/evolution/status", params=params).json()["trial"]
+    assert (waits["suspect"], waits["waits_for_a_person"]) == ("C", True)
+    done = client.post(f"{ROOT}/evolution/proposal", params=params, json={"accept": True})
+    assert done.status_code == 200 and done.json()["off"] == ["C"]
+    assert off(engine) == ["C"]

@@ -62,12 +62,17 @@ class Trial:
     params: Params = field(default_factory=Params)
     life: Life = field(default_factory=Life)
     agent: str = "ada"
+    evidence: dict[str, float] = field(default_factory=dict)
+    decided_off: frozenset[str] = frozenset()
     last: Evaluation | None = None
 
     def evaluate(self, scores: Scores, snapshot: Snapshot = AB, times: int = 1) -> list[str]:
         """Evaluate (so many times) and return what the last evaluation said."""
         for _ in range(times):
-            moment = EvaluationInput(self.agent, scores, EvaluationContext(snapshot=snapshot, at="now"))
+            setting = EvaluationContext(
+                snapshot=snapshot, at="now", evidence=self.evidence, decided_off=self.decided_off
+            )
+            moment = EvaluationInput(self.agent, scores, setting)
             self.last = self.life.evaluate(moment, self.params)
         return self.said
 

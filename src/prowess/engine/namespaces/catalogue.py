@@ -87,7 +87,10 @@ class CatalogueLookup:
 
     def lint(self) -> "tuple[LintFinding, ...]":
         """What keeps capabilities from being found, and what to change."""
-        return self._search(self._worlds.now()).lint()
+        from prowess.discovery.lint_faculties import misspelt_faculties  # loaded only where it is used
+
+        world = self._worlds.now()
+        return (*self._search(world).lint(), *misspelt_faculties(world.view.providers.values()))
 
     def problems(self) -> tuple[Problem, ...]:
         """What the last syncs could not read."""

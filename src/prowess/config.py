@@ -49,6 +49,21 @@ class IsolationConfig(_Section, frozen=True):
     network: bool = True
 
 
+class ParameterOverrideConfig(_Section, frozen=True):
+    """`[source.tools.NAME.parameters.NAME]`: another name for a parameter of a tool, or other words."""
+
+    name: str = ""
+    description: str | None = None
+
+
+class ToolOverrideConfig(_Section, frozen=True):
+    """`[source.tools.NAME]`: another name for a tool of a server or an API, or other words."""
+
+    name: str = ""
+    description: str | None = None
+    parameters: dict[str, ParameterOverrideConfig] = {}
+
+
 class SourceConfig(_Section, frozen=True):
     """One `[[source]]`: what kind it is, and where it finds what it reads."""
 
@@ -65,10 +80,12 @@ class SourceConfig(_Section, frozen=True):
     headers: dict[str, str] = {}
     digest: str = ""
     faculties: list[str] | None = None
-    timeout: float = 30.0
+    timeout: Annotated[float, msgspec.Meta(gt=0)] | None = None
     trust: Trust | None = None
     isolation: IsolationConfig = IsolationConfig()
     limits: LimitsConfig = LimitsConfig()
+    tools: dict[str, ToolOverrideConfig] = {}
+    disabled: list[str] = []
 
 
 class SecretsConfig(_Section, frozen=True):
@@ -158,6 +175,8 @@ class GatewayConfig(_Section, frozen=True):
     rate: Whole = 1200
     hosts: list[str] = []
     approvals: Literal["people", "client"] = "people"
+    tools: Literal["pinned", "all"] = "pinned"
+    """Which capabilities are tools of their own: those that a profile pins, or all that are allowed."""
 
 
 class WebConfig(_Section, frozen=True):
@@ -364,7 +383,13 @@ def _section_at(where: str) -> type[_Section]:
     }
     if where.startswith("cards.profiles"):
         return CardProfileConfig
-    for name, section in (("isolation", IsolationConfig), ("limits", LimitsConfig)):
+    within_source: dict[str, type[_Section]] = {
+        "isolation": IsolationConfig,
+        "limits": LimitsConfig,
+        r"tools\[\.\.\.\]": ToolOverrideConfig,
+        r"tools\[\.\.\.\]\.parameters\[\.\.\.\]": ParameterOverrideConfig,
+    }
+    for name, section in within_source.items():
         if re.fullmatch(rf"source\[(\d+|\.\.\.)\]\.{name}", where):
             return section
     return sections.get(where.partition("[")[0], Config)

@@ -24,6 +24,7 @@ from prowess.policy.policy import Policy
 from prowess.policy.snapshot import PolicySnapshot
 from prowess.policy.state import PolicyState
 from prowess.sources.learned import NAME as LEARNT
+from prowess.sources.overrides import Overrides
 from prowess.sources.source import Source
 from prowess.store.database import Database, Transaction
 from prowess.types import Capability, Trust
@@ -43,12 +44,12 @@ class World:
     """Agent -> why it may use nothing; of the agents that the world was taken for."""
     cards: InjectionRate = NO_RATE
 
-    def visible(self, agent: str, authenticated: bool = True) -> View:
+    def visible(self, agent: str, authenticated: bool = True, over_mcp: bool = False) -> View:
         """What exists for this agent and what it may use: everything an answer may speak of."""
         if self.stopped.get(agent):
             return replace(self.view, capabilities={})
-        key = ("visible", agent, authenticated)
-        return self.policy.remembered(key, lambda: _visible(self, agent, authenticated))
+        key = ("visible", agent, authenticated, over_mcp)
+        return self.policy.remembered(key, lambda: _visible(self, agent, authenticated, over_mcp))
 
     def over(self, view: View, lessons: Lessons) -> "World":
         """The world with another catalogue and other lessons, under the same rules."""
@@ -71,12 +72,18 @@ class SourceSet:
     """Source -> how it is configured: the same definition elsewhere is the same source."""
     owner: str = ""
     """The configuration that these sources are of."""
+    overrides: Mapping[str, Overrides] = field(default_factory=dict)
+    """Source -> what prowess.toml says otherwise about its tools."""
+    lock_file: Path | None = None
+    """Where prowess.lock is, or would be."""
 
     def configure(
-        self, sources: Sequence[Source], definitions: Mapping[str, str], trust: Mapping[str, Trust]
-    ) -> None:
+        self, sources: Sequence[Source], definitions: Mapping[str, str], trust: Mapping[str, Trust],
+        overrides: Mapping[str, Overrides],
+    ) -> None:  # fmt: skip
         """Other sources, or the same ones defined or trusted otherwise, from the next sync on."""
         self.current, self.definitions, self.trust = tuple(sources), definitions, trust
+        self.overrides = overrides
 
     def trust_of(self, source: Source) -> Trust:
         """What is read from this machine is trusted; what others serve is pinned, unless told otherwise."""
@@ -90,8 +97,12 @@ class SourceSet:
 
     @property
     def paths(self) -> list[Path]:
-        """The files and folders that they read."""
-        return [path for source in self.current for path in getattr(source, "paths", ())]
+        """The files and folders that they read, and the files of the modules that they load."""
+        return [
+            Path(path)
+            for source in self.current
+            for path in (*getattr(source, "paths", ()), *getattr(source, "watched", ()))
+        ]
 
     @property
     def loaded(self) -> frozenset[str]:
@@ -203,8 +214,10 @@ class Worlds:
         return self._learnt_at[1:]
 
 
-def _visible(world: World, agent: str, authenticated: bool) -> View:
+def _visible(world: World, agent: str, authenticated: bool, over_mcp: bool) -> View:
     reach = world.policy.allowed(agent, authenticated)
+    if over_mcp:
+        reach = reach.without(world.policy.kept_from_mcp(agent))
     view = world.view
     allowed = {id: c for id, c in view.active(agent).items() if id in reach.allow or id in reach.ask}
     lacking = [id for id, c in allowed.items() if c.provider == LEARNT and not _has_every_step(c, allowed)]

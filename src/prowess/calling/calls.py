@@ -257,7 +257,7 @@ class Calls:
             if isinstance(refusal, Denied):
                 if refusal.decision.conditions:
                     return forbidden(refusal, unfit_for_policy(refusal))
-                visible = world.visible(caller.agent, caller.authenticated).capabilities
+                visible = world.visible(caller.agent, caller.authenticated, caller.over_mcp).capabilities
                 return forbidden(refusal, unknown(request.name, (id for id in visible if id != refusal.id)))
             if isinstance(refusal, ApprovalNeeded):
                 return refusal

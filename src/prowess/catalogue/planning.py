@@ -4,7 +4,7 @@ Above: the engine, which has what is new judged, and the catalogue, which carrie
 one version of the catalogue; where that moved meanwhile, a new plan is made.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from prowess.catalogue import ownership, quarantine
@@ -19,7 +19,7 @@ from prowess.catalogue.merge import (
 )
 from prowess.catalogue.ownership import Ownership
 from prowess.catalogue.quarantine import QuarantineChange
-from prowess.catalogue.writing import Written, encoded
+from prowess.catalogue.writing import Written, encoded, originals
 from prowess.store.database import Transaction
 from prowess.types import Changes
 
@@ -54,6 +54,8 @@ class PlannedWrite:
     plan: Plan
     now: str
     rows: Mapping[str, Written]
+    originals: Sequence[Written]
+    """What authors wrote, where prowess.toml words it otherwise."""
     standing: QuarantineChange
     unjudged: frozenset[str]
     """Sources of which something is held back because the guard is broken."""
@@ -75,11 +77,13 @@ class PlannedWrite:
 
 def prepared(plan: Plan, arrival: Arrival, unsafe: Mapping[str, str], now: str) -> PlannedWrite:
     """What to write, given why each unsafe text is; those are held back with that reason."""
-    verdicts = quarantine.judge(plan.judged, plan.current, arrival.trust, plan.known, unsafe)
+    present = {row.judged(id)[0] for id, row in plan.current.items()}
+    verdicts = quarantine.judge(plan.judged, present, arrival.trust, plan.known, unsafe, arrival.lock)
     return PlannedWrite(
         plan=plan,
         now=now,
         rows=encoded(plan.wanted, plan.written, plan.version + 1, now),
+        originals=originals(plan.wanted, plan.written, plan.version + 1, now),
         standing=quarantine.standing(plan.judged, plan.known, verdicts, now),
         unjudged=frozenset(
             plan.judged[id].source for id, why in verdicts.held.items() if why.startswith(quarantine.UNJUDGED)
@@ -89,7 +93,8 @@ def prepared(plan: Plan, arrival: Arrival, unsafe: Mapping[str, str], now: str) 
 
 def _rows(transaction: Transaction) -> dict[str, OwnedContent]:
     rows = transaction.all(
-        "SELECT id, source, place, provider, digest, definition FROM capability WHERE workspace = :workspace"
+        "SELECT id, source, place, provider, digest, definition, original_id, original_digest"
+        " FROM capability WHERE workspace = :workspace"
     )
     return {row[0]: OwnedContent(*row[1:]) for row in rows}
 

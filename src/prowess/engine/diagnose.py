@@ -71,7 +71,8 @@ def ruled(policy: Policy, world: World) -> Problems:
     found = policy.problems(world.view)
     if found or policy.agents():
         return found
-    what, remedy = "there is none, so agents have only base", "run: prowess init"
+    what = "prowess.toml names none, so agents have only base"
+    remedy = 'run: prowess init, and write into prowess.toml: [policy] files = ["policy.yaml"]'
     if policy.files:
         what = "no agent is bound to a profile, so agents have only base"
         remedy = "name agents in a profile, or run: prowess agent add NAME --profile PROFILE"

@@ -84,7 +84,7 @@ class Engine:
         self.providers = Providers(database, journal, catalogue, inner.generations, worlds)
         self.quarantine = Quarantine(database, journal, catalogue, worlds, inner.now)
         self.findings = GuardFindings(journal, catalogue, worlds, inner.guard)
-        self.policy = PolicyLookup(database, journal, policy, worlds)
+        self.policy = PolicyLookup(database, journal, policy, worlds, inner.payloads, inner.options.ids)
         self.agents = Agents(database, journal, policy, worlds, inner.use)
         self.tokens = AgentTokens(database, journal, clock, policy)
         self.calls = OpenCalls(database, journal, inner.intents)
@@ -155,7 +155,8 @@ class Engine:
         inner, world = self.internals, self.internals.world(agent)
         if profile:
             world, agent = with_profile(world, profile)
-        return Preview(world, agent, inner.parts, partial(TurnOptions.of, inner.discovery, inner.options.ids))
+        chosen = partial(TurnOptions.of, inner.discovery, inner.options.ids)
+        return Preview(world, agent, inner.parts, chosen, inner.policy.foretell)
 
     def check(
         self, agent: str, id: str, authenticated: bool = True, arguments: JsonObject | None = None
@@ -346,14 +347,15 @@ class Engine:
 
         return self.internals.parts.cards.having(**options).inject(files, as_turn(turn), session)
 
-    def explain(self, agent: str, id: str, request: str = "") -> tuple[str, ...]:
+    def explain(self, agent: str, id: str, request: str = "", arguments: Json = None) -> tuple[str, ...]:
         """Why an agent may use something and would be offered it, or not, step by step: for people.
 
         agent: who.
         id: the capability, such as "tool:send_email".
         request: also say whether this request would be offered it.
+        arguments: what it would be used with, where rules look at arguments.
         """
-        return self.preview(agent).explain(id, request)
+        return self.preview(agent).explain(id, request, arguments)
 
     def trace(self, id: str) -> Trace:
         """One request from question to result: everything the journal has of it, and what is still kept.

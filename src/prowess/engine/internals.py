@@ -54,7 +54,7 @@ class Internals:
         self.discovery = options.discovery
         """What [discovery] says, where nobody says otherwise."""
         self.clock = clock
-        self.sources = SourceSet(tuple(sources), options.trust, options.definitions, options.owner)
+        self.sources = _source_set(sources, options)
         self.journal = Journal(database, clock)
         self.catalogue = Catalogue(database)
         self.policy = Policy(database, clock, options.policy_files)
@@ -158,3 +158,14 @@ class Internals:
         world = self.world(agent)
         near = nearest(self.search(world), span, world.view.capabilities, 1)
         return closing(near, world.view, world.visible(agent).capabilities, agent, failed)
+
+
+def _source_set(sources: Sequence[Source], options: EngineOptions) -> SourceSet:
+    return SourceSet(
+        tuple(sources),
+        options.trust,
+        options.definitions,
+        options.owner,
+        options.overrides,
+        options.lock_file,
+    )

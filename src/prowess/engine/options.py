@@ -15,6 +15,7 @@ from prowess.config import (
     JournalConfig,
     LearningConfig,
 )
+from prowess.sources.overrides import Overrides
 from prowess.tracing import NoTracer, Tracer
 from prowess.types import Trust
 
@@ -42,6 +43,10 @@ class EngineOptions:
     """Which configuration the sources are of, where several share a store."""
     definitions: Mapping[str, str] = field(default_factory=dict)
     """How each source is defined there, as a digest; two configurations that define one alike share it."""
+    overrides: Mapping[str, Overrides] = field(default_factory=dict)
+    """Source -> what its tools are called and said to be here, and which of them are left out."""
+    lock_file: Path | None = None
+    """Where prowess.lock is, or would be."""
     policy_files: tuple[Path, ...] = ()
     embedder: "OpenEmbedder | None" = None
     exact_tokens: bool = True

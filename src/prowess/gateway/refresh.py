@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager, suppress
 from functools import partial
+from pathlib import Path
 from threading import Event
 
 import anyio
@@ -148,7 +149,7 @@ class Following:
         self._tasks: TaskGroup | None = None
         self._local: list[SourceRefresher] = []
         self._servers: dict[str, SourceRefresher] = {}
-        self._paths: list[str] = []
+        self._paths: list[Path] = []
         self._look_again = Event()
         self._follow_sources()
 
@@ -192,7 +193,7 @@ class Following:
         """A follower for each server and one for all that lies on this machine; those that stay, stay."""
         sources, servers = self._engine.sources, self._upstreams.names
         local = tuple(source.name for source in sources if source.name not in servers)
-        self._paths = [path for source in sources for path in getattr(source, "paths", ())]
+        self._paths = self._engine.internals.sources.paths
         for gone in [name for name in self._servers if name not in servers]:
             self._servers.pop(gone).end()
         for name in servers:
@@ -264,7 +265,8 @@ class Following:
             return
         before = {source.name for source in self._engine.sources}
         self._upstreams.use(now.sources)
-        self._engine.internals.sources.configure(self._upstreams.sources, now.definitions, now.trust)
+        known = self._engine.internals.sources
+        known.configure(self._upstreams.sources, now.definitions, now.trust, now.overrides)
         after = {source.name for source in now.sources}
         logger.warning(
             "prowess.toml or a secret changed: sources added: %s; removed: %s",

@@ -105,7 +105,7 @@ class _Face:
         return server
 
     def _caller_of(self, context: Context) -> Caller:
-        caller = self._who(context)
+        caller = replace(self._who(context), over_mcp=True)
         if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             self._gateway.bus.met(self._of(context, caller), context.session)
         return caller
@@ -119,7 +119,8 @@ class _Face:
     async def _tools(self, context: Context, params: Page) -> ListToolsResult:
         await self._gateway.ready()
         caller = self._caller_of(context)
-        return ListToolsResult(tools=await _in_thread(tool_list, self._gateway.engine, caller))
+        config = self._gateway.config
+        return ListToolsResult(tools=await _in_thread(tool_list, self._gateway.engine, caller, config.tools))
 
     async def _resources(self, context: Context, params: Page) -> ListResourcesResult:
         await self._gateway.ready()
@@ -141,7 +142,7 @@ class _Face:
 
     def _visible(self, context: Context) -> Any:
         caller = self._caller_of(context)
-        return self._gateway.engine.catalogue.visible(caller.agent, caller.authenticated)
+        return self._gateway.engine.catalogue.visible(caller.agent, caller.authenticated, over_mcp=True)
 
     # --- uses ----------------------------------------------------------------------------------
 

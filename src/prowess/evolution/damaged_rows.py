@@ -1,4 +1,4 @@
-"""The rows of evolution that cannot be read, found in the store and removed from it."""
+"""The rows of evolution that cannot be read, found in the store."""
 
 from collections.abc import Iterator
 
@@ -44,18 +44,3 @@ def _unreadable_evaluations(transaction: Transaction) -> Iterator[Damage]:
     for agent, number, scores in rows:
         if scores_from(scores) is None:
             yield Damage(agent, EVALUATION, number)
-
-
-def remove(transaction: Transaction, damage: Damage) -> None:
-    if damage.what == GENERATION:
-        transaction.run(
-            "DELETE FROM evolution_generation"
-            " WHERE workspace = :workspace AND agent = :agent AND number = :number",
-            agent=damage.agent, number=damage.number,
-        )  # fmt: skip
-    if damage.what == EVALUATION:
-        transaction.run(
-            "DELETE FROM evolution_fitness"
-            " WHERE workspace = :workspace AND agent = :agent AND evaluation = :number",
-            agent=damage.agent, number=damage.number,
-        )  # fmt: skip

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from prowess.errors import EvolutionError, NotFound
 from prowess.evolution.damage import Damage, Repaired, rebuilt
-from prowess.evolution.damaged_rows import damaged_rows, remove
+from prowess.evolution.damaged_rows import EVALUATION, GENERATION, damaged_rows
 from prowess.evolution.drift import Drift
 from prowess.evolution.encoding import (
     UNREADABLE,
@@ -229,7 +229,7 @@ class Generations:
         # Found before anything is removed: how many there were counts.
         standing, params = _lock(transaction, agent, Snapshot())
         for damage in damaged:
-            remove(transaction, damage)
+            _remove(transaction, damage)
         transaction.run(
             "UPDATE evolution_agent SET standing = :standing, params = :params"
             " WHERE workspace = :workspace AND agent = :agent",
@@ -244,6 +244,21 @@ class Generations:
         return difference(
             self.generation(transaction, agent, before), self.generation(transaction, agent, after)
         )
+
+
+def _remove(transaction: Transaction, damage: Damage) -> None:
+    if damage.what == GENERATION:
+        transaction.run(
+            "DELETE FROM evolution_generation"
+            " WHERE workspace = :workspace AND agent = :agent AND number = :number",
+            agent=damage.agent, number=damage.number,
+        )  # fmt: skip
+    if damage.what == EVALUATION:
+        transaction.run(
+            "DELETE FROM evolution_fitness"
+            " WHERE workspace = :workspace AND agent = :agent AND evaluation = :number",
+            agent=damage.agent, number=damage.number,
+        )  # fmt: skip
 
 
 def _lock(transaction: Transaction, agent: str, snapshot: Snapshot) -> tuple[AgentState, Params]:

@@ -68,8 +68,13 @@ class CardHistory:
     ) -> tuple[JournalEntry, ...]:
         return self.journal.latest(limit, type=SELECTED, before=before)
 
-    def outcomes(self) -> tuple[JournalEntry, ...]:
-        return self.journal.latest(LOOKED_THROUGH, type="outcome")
+    def between(
+        self, type: str, since: datetime | None = None, until: datetime | None = None
+    ) -> tuple[JournalEntry, ...]:
+        """What happened of one type, from one time on and before another; of very many, the newest."""
+        first, end = stamp(since) if since else "", JournalPosition(stamp(until), "", 0) if until else None
+        found = self.journal.latest(LOOKED_THROUGH, type=type, before=end)
+        return tuple(entry for entry in found if entry.at >= first)
 
     def selection(self, id: str) -> JsonObject:
         entries = self.selections()

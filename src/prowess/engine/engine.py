@@ -84,7 +84,7 @@ class Engine:
         )
         self.providers = Providers(database, journal, catalogue, inner.generations, worlds)
         self.quarantine = Quarantine(database, journal, catalogue, worlds, inner.now)
-        self.findings = GuardFindings(journal, catalogue, worlds, inner.guard)
+        self.findings = GuardFindings(inner)
         self.policy = PolicyLookup(database, journal, policy, worlds)
         self.agents = Agents(database, journal, policy, worlds, inner.use)
         self.tokens = AgentTokens(database, journal, clock, policy)
@@ -376,6 +376,8 @@ class Engine:
         if self.learning.on:
             self.internals.teach()
         report = self.internals.syncing.run(self.internals.sources, names, progress)
+        if self.internals.has_cards:
+            self.internals.parts.cards.judge_beforehand()
         if vectors:
             searching = self.internals.parts.searching
             searching.make_vectors(lambda done, total: progress("vectors", done, total))

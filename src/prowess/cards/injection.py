@@ -154,7 +154,7 @@ def injected(selection: Selection) -> tuple[Injected, ...]:
 
 
 def as_recorded(injection: Injection, skipped: Sequence[Skipped]) -> dict[str, list[JsonObject]]:
-    """As the journal has them: what a card says is in the catalogue, and with the offer where that is kept."""
+    """As the journal has them: what a card says is in the catalogue, and kept with the offer."""
     return {
         "injected": [_without_text(one) for one in injection.injected],
         "held": [_without_text(one) for one in injection.held],

@@ -34,6 +34,8 @@ def parts_of(
         worlds=worlds,
         detail_of=catalogue.detail,
         embed=searching.embedding,
+        remembered=index.remembered,
+        remember=index.remember,
         classifier=lambda: guard.classifier,
         ids=options.ids,
         root=options.root,

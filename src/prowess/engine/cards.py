@@ -26,7 +26,7 @@ from prowess.cards.injection import (
     place,
     told,
 )
-from prowess.cards.relevance import Embedder, Meanings, Relevance
+from prowess.cards.relevance import Embedder, Matrix, Meanings, Relevance, gist
 from prowess.cards.rules import (
     FEWEST_TURNS,
     check_names,
@@ -72,6 +72,10 @@ class CardDependencies:
     detail_of: Callable[[str], Detail]
     embed: Callable[[], Embedder | None] = lambda: None
     """Opens the encoder, at the first selection."""
+    remembered: Callable[[Sequence[str]], Mapping[str, Matrix]] = lambda texts: {}
+    """Of these texts, the vectors that are in the store."""
+    remember: Callable[[Sequence[str]], None] = lambda texts: None
+    """Makes the vectors of texts and puts them there."""
     guard: Guard | None = None
     """Without one, the guard of the package, whose verdicts are kept in the store."""
     classifier: Callable[[], Classifier | None] = Classifier.open
@@ -255,16 +259,16 @@ class CardService:
             self._made[key] = card_of(capability, content, self.guard, self.dependencies.counter.count)
         return self._made[key].accepted_as_it_is(world.view.accepted.get(key, ""))
 
-    def judge_beforehand(self) -> None:
-        """Judge the cards there are, so that no turn waits for it; many new ones are left to the turns."""
-        cards = [
-            one for one in self.dependencies.worlds.now().view.capabilities.values() if one.kind == "card"
-        ]
-        for card in cards[:MOST_JUDGED]:
-            self.guarded(card)
+    def prepare(self, vectors: bool) -> None:
+        """Judge and read the cards there are, so that no turn waits for it; of very many, the first."""
+        world = self.dependencies.worlds.now()
+        usable = [one for one in world.view.capabilities.values() if self._is_usable(one)]
+        cards = [self._card(one, world) for one in usable[:MOST_JUDGED]]
         if self._verdicts.has_news:
             with self.history.database.writing() as transaction:
                 self._verdicts.keep(transaction)
+        if vectors:
+            self.dependencies.remember([gist(card) for card in cards])
 
     def rejected(self, capability: Capability) -> tuple[str, ...]:
         """Why the guard lets no turn have this card; nothing where it does, or where a person took it."""
@@ -285,7 +289,7 @@ class CardService:
     def _opened_meanings(self) -> Meanings:
         if self._meanings is None:
             try:
-                self._meanings = Meanings(self.dependencies.embed())
+                self._meanings = Meanings(self.dependencies.embed(), self.dependencies.remembered)
             except EncoderUnavailable as unavailable:
                 logger.warning("cards go by words alone: %s", unavailable)
                 self._meanings = Meanings(None)

@@ -376,11 +376,11 @@ class Engine:
         if self.learning.on:
             self.internals.teach()
         report = self.internals.syncing.run(self.internals.sources, names, progress)
-        if self.internals.has_cards:
-            self.internals.parts.cards.judge_beforehand()
         if vectors:
             searching = self.internals.parts.searching
             searching.make_vectors(lambda done, total: progress("vectors", done, total))
+        if self.internals.has_cards:
+            self.internals.parts.cards.prepare(vectors)
         return report
 
     def watch(

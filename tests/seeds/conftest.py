@@ -1,13 +1,16 @@
 """One project that these tests look at: tools, events, skills, channels, manifests, cards, a policy."""
 
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import prowess
 from prowess.engine import Engine
+from tests.seeds.decks import POLICY, Opened, card
 from tests.support.clock import SteppingClock
 
 FILES = {
@@ -219,3 +222,28 @@ def office(project: Path) -> Iterator[Engine]:
         engine.sync()
         yield engine
     sys.path.remove(str(project))
+
+
+@pytest.fixture
+def opened(tmp_path: Path, migrated_sqlite: Path) -> Iterator[Opened]:
+    """Opens a project with these cards and these lines of [cards], synced."""
+    (tmp_path / ".prowess").mkdir()
+    shutil.copy(migrated_sqlite, tmp_path / ".prowess" / "prowess.db")
+    engines: list[Engine] = []
+
+    def open_one(*cards: str, keys: str = "", **given: Any) -> Engine:
+        files = {f"docs/capabilities/c{number}.md": text for number, text in enumerate(cards or (card(),))}
+        files |= {
+            "policy.yaml": POLICY,
+            "prowess.toml": f'[policy]\nfiles = ["policy.yaml"]\n[cards]\n{keys}\n',
+        }
+        write(tmp_path, files)
+        usual = {"clock": SteppingClock(), "environment": {}, "embedder": None}
+        engine = prowess.open(config=str(tmp_path / "prowess.toml"), **{**usual, **given})
+        engines.append(engine)
+        engine.sync(vectors=False)
+        return engine
+
+    yield open_one
+    for engine in engines:
+        engine.close()

@@ -1,79 +1,20 @@
 """Cards: texts that come just in time, and nothing more than is needed."""
 
 import logging
-import shutil
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-import prowess
-from prowess import Message, Turn
 from prowess.cards.injection import BootstrapFile
-from prowess.engine import Engine
 from prowess.errors import NotFound, SourceError
-from prowess.types import Outcome
 from tests.seeds.conftest import write
-from tests.support.clock import SteppingClock
+from tests.seeds.decks import AGENTS, ASKED, BODY, SOUL, Opened, asked, card, names
 from tests.support.places import ROOT
 
 ROOM = "Cards"
-AGENTS, SOUL = BootstrapFile("AGENTS.md", "Be kind."), BootstrapFile("SOUL.md", "Be brave.")
-BODY = "Use the small model for summaries and the large one for plans; batch what can wait until night. " * 3
-POLICY = "profiles:\n  owner:\n    agents: [default, ada]\n    additional_tools: ['*']\n"
-ASKED = "How much do tokens cost?"
 
 
-def card(
-    id: str = "economy",
-    head: str = "",
-    triggers: str = "",
-    body: str = BODY,
-    keywords: str = "[tokens, cost]",
-) -> str:
-    lines = "".join(f"  {line}\n" for line in ("keywords: " + keywords, *triggers.splitlines()))
-    return f"---\nid: {id}\nname: {id.title()}\n{head}triggers:\n{lines}---\n{body}\n"
-
-
-Opened = Callable[..., Any]
-
-
-@pytest.fixture
-def opened(tmp_path: Path, migrated_sqlite: Path) -> Iterator[Opened]:
-    """Opens a project with these cards and these lines of [cards], synced."""
-    (tmp_path / ".prowess").mkdir()
-    shutil.copy(migrated_sqlite, tmp_path / ".prowess" / "prowess.db")
-    engines: list[Engine] = []
-
-    def open_one(*cards: str, keys: str = "", **given: Any) -> Engine:
-        files = {f"docs/capabilities/c{number}.md": text for number, text in enumerate(cards or (card(),))}
-        files |= {
-            "policy.yaml": POLICY,
-            "prowess.toml": f'[policy]\nfiles = ["policy.yaml"]\n[cards]\n{keys}\n',
-        }
-        write(tmp_path, files)
-        usual = {"clock": SteppingClock(), "environment": {}, "embedder": None}
-        engine = prowess.open(config=str(tmp_path / "prowess.toml"), **{**usual, **given})
-        engines.append(engine)
-        engine.sync(vectors=False)
-        return engine
-
-    yield open_one
-    for engine in engines:
-        engine.close()
-
-
-def asked(*texts: str, **fields: Any) -> Turn:
-    return Turn(messages=tuple(Message("user", text) for text in texts), **fields)
-
-
-def names(engine: Engine, turn: Turn | str = ASKED, **keys: Any) -> list[str]:
-    return [one.name for one in engine.inject([AGENTS], turn, **keys).injected]
-
-
-# --- three layers ----------------------------------------------------------------------------------
+# --- three layers -----------------------------------------------------------------------------------
 
 
 def test_the_baseline_is_at_most_500_characters(opened: Opened) -> None:
@@ -101,7 +42,7 @@ def test_the_reference_is_read_with_a_tool_and_never_loaded(opened: Opened, tmp_
     assert engine.cards.read_reference() == "How everything hangs together."
 
 
-# --- the flow of a turn ------------------------------------------------------------------------------
+# --- the flow of a turn -----------------------------------------------------------------------------
 
 
 def test_cards_come_by_what_was_said_last(opened: Opened) -> None:
@@ -156,11 +97,11 @@ def test_each_injected_card_says_what_it_is_about(opened: Opened) -> None:
     assert 0.6 <= one.relevance <= 1 and "small model" in one.text
 
 
-# --- what is known of a card -------------------------------------------------------------------------
+# --- what is known of a card ------------------------------------------------------------------------
 
 
 def test_a_card_has_all_fields_of_the_registry(opened: Opened) -> None:
-    """A card has an id, a name, a description, a file, triggers with a threshold, a priority and an estimate."""
+    """A card has an id, a name, a description, a file, triggers, a threshold, a priority and an estimate."""
     text = card(
         head="description: What calls cost\npriority: 10\nestimated_tokens: 60\n",
         triggers="session_types: [main]\nconfidence_threshold: 0.7",
@@ -181,7 +122,7 @@ def test_keys_may_be_written_in_camel_case(opened: Opened, spelled: str) -> None
     assert (names(engine), names(engine, asked(ASKED, session_type="isolated"))) == ([], ["economy"])
 
 
-# --- the score -----------------------------------------------------------------------------------------
+# --- the score --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -199,15 +140,15 @@ def test_keys_may_be_written_in_camel_case(opened: Opened, spelled: str) -> None
 def test_the_keyword_formula(opened: Opened, said: list[str], score: float) -> None:
     """The original formula scores cards exactly as written down, as the scorer `keyword`.
 
-    Better: the default is `relevance`, which reads words at their borders and meaning; the formula hardly ever
-    reaches its own threshold where a card has many keywords.
+    Better: the default is `relevance`, which reads whole words and meaning; the formula hardly ever reaches
+    its own threshold where a card has many keywords.
     """
     engine = opened(card(head="priority: 10\n"), keys="scorer = 'keyword'\nconfidence_threshold = 0.0")
     (found,) = engine.inject([], asked(*said)).injected
     assert found.relevance == pytest.approx(score, abs=1e-4)
 
 
-# --- security ------------------------------------------------------------------------------------------
+# --- security ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("path", ["../secret.md", "docs/../../secret.md", "/etc/passwd"])
@@ -292,269 +233,3 @@ def test_a_selection_takes_far_less_than_50_milliseconds(opened: Opened) -> None
     (row,) = [line for line in results.splitlines() if line.startswith("| relevance |") and "ms" in line]
     assert float(row.split("|")[2].split()[0]) < 50
     assert opened().inject([], ASKED).milliseconds > 0
-
-
-# --- configuration ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("keys", "expected"),
-    [
-        pytest.param("", ["economy"], id="cards are on unless somebody says otherwise"),
-        pytest.param("enabled = false", [], id="enabled: false leaves everything as it was"),
-        pytest.param("maxTokens = 5", [], id="maxTokens is the budget"),
-        pytest.param(
-            "confidenceThreshold = 1.0", [], id="confidenceThreshold takes the place of each card's"
-        ),
-        pytest.param(
-            "forceInclude = ['travel']", ["economy", "travel"], id="forceInclude passes the threshold"
-        ),
-        pytest.param("exclude = ['economy']", [], id="exclude keeps a card out"),
-        pytest.param(
-            "forceInclude = ['economy']\nexclude = ['economy']", [], id="exclude wins over forceInclude"
-        ),
-    ],
-)
-def test_the_six_settings(opened: Opened, keys: str, expected: list[str]) -> None:
-    """The settings of the original are keys of [cards]."""
-    travel = card("travel", keywords="[flight, hotel]")
-    assert names(opened(card(head="priority: 9\n"), travel, keys=keys)) == expected
-
-
-@pytest.mark.parametrize(
-    ("level", "lines"),
-    [
-        pytest.param("none", 0, id="logLevel none is silent"),
-        pytest.param("summary", 2, id="logLevel summary has a line for each card"),
-        pytest.param("detailed", 3, id="logLevel detailed says more"),
-    ],
-)
-def test_log_levels(opened: Opened, caplog: pytest.LogCaptureFixture, level: str, lines: int) -> None:
-    """How much the log says is a setting."""
-    engine = opened(keys=f'logLevel = "{level}"')
-    caplog.clear()
-    with caplog.at_level(logging.INFO, "prowess"):
-        engine.inject([], ASKED)
-    said = [line for message in caplog.messages for line in message.splitlines() if "capab" in message]
-    assert (len(said) == lines) if lines < 3 else (len(said) >= lines)
-
-
-# --- points of extension -----------------------------------------------------------------------------------
-
-
-def test_a_scorer_of_ones_own(opened: Opened) -> None:
-    """A scorer of one's own takes the place of the formula.
-
-    Better: one that fails counts as nothing for that card and the others go on; a module may be named in [cards].
-    """
-    engine = opened(scorers={"mine": lambda card, turn: 1.0 if "anything" in turn.text else 0.0})
-    assert names(engine, "anything at all", scorer="mine") == ["economy"]
-    broken = opened(scorers={"mine": lambda card, turn: 1 / 0})
-    assert "ZeroDivisionError" in broken.inject([], ASKED, scorer="mine").warnings[-1]
-
-
-@pytest.mark.parametrize(
-    ("trigger", "fits", "not_so"),
-    [
-        pytest.param(
-            "time_of_day: [morning]",
-            {"at": datetime(2026, 1, 5, 8, tzinfo=UTC)},
-            {"at": datetime(2026, 1, 5, 20, tzinfo=UTC)},
-            id="by the time of day",
-        ),
-        pytest.param("user_tier: [premium]", {"user_tier": "premium"}, {"user_tier": "free"}, id="by the tier of the user"),
-        pytest.param(
-            "environment_type: [production]", {"environment": "production"}, {"environment": "staging"},
-            id="by the environment",
-        ),
-    ],
-)  # fmt: skip
-def test_further_triggers(opened: Opened, trigger: str, fits: dict[str, Any], not_so: dict[str, Any]) -> None:
-    """Further triggers narrow when a card is shown.
-
-    Better: the hour is the agent's, in a zone of the turn, of its profile or of the configuration.
-    """
-    engine = opened(card(triggers=trigger))
-    assert (names(engine, asked(ASKED, **fits)), names(engine, asked(ASKED, **not_so))) == (["economy"], [])
-
-
-def test_cards_of_files_and_of_a_store_come_together(opened: Opened, tmp_path: Path) -> None:
-    """Cards come from local files, from the web and from a database.
-
-    Better: what comes from the web is read only with the digest that was written down.
-    """
-    engine = opened()
-    engine.cards.keep(card("kept"))
-    sources = '[[source]]\ntype = "cards"\npath = "docs/capabilities"\n[[source]]\ntype = "stored-cards"\n'
-    more = opened(keys=f"\n{sources}")
-    assert sorted(names(more)) == ["economy", "kept"]
-
-
-# --- failures ------------------------------------------------------------------------------------------------
-
-
-def test_without_a_relevant_card_nothing_happens(opened: Opened) -> None:
-    """Where no card fits, the files go out as they came in."""
-    assert opened().inject([AGENTS, SOUL], "good morning").files == (AGENTS, SOUL)
-
-
-def test_what_does_not_fit_the_budget_is_named(opened: Opened) -> None:
-    """Cards that do not fit are skipped and named.
-
-    Better: a smaller card after one that is too large still gets its chance.
-    """
-    large = card("large", "priority: 90\ntoken_budget: 2000\n", body="many words of advice " * 100)
-    found = opened(large, card()).inject([], ASKED, max_tokens=120)
-    assert [one.name for one in found.injected] == ["economy"]
-    assert "no room in the budget" in {one.id: one.reason for one in found.skipped}["card:large"]
-
-
-def test_a_file_that_cannot_be_read_is_skipped(opened: Opened, tmp_path: Path) -> None:
-    """A card whose file is missing or unreadable is skipped with a warning, and the others go on."""
-    write(tmp_path, {"docs/capabilities/binary.md": "x"})
-    (tmp_path / "docs" / "capabilities" / "binary.md").write_bytes(b"\xff\xfe\x00")
-    engine = opened()
-    assert names(engine) == ["economy"]
-    assert "binary.md" in " ".join(str(problem) for problem in engine.diagnose())
-
-
-def test_whatever_fails_the_agent_starts(opened: Opened) -> None:
-    """Errors of the cards never keep an agent from starting."""
-
-    def broken(session: str) -> str:
-        raise RuntimeError("no such session")
-
-    found = opened(session_type_of=broken).inject([AGENTS], ASKED, session="s")
-    assert found.files == (AGENTS,) and "no such session" in found.warnings[0]
-
-
-# --- the way into production ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("keys", "main", "isolated"),
-    [
-        pytest.param('mode = "monitor"', [], [], id="first nothing is injected and everything is recorded"),
-        pytest.param(
-            'mode = "sessions"\nsessions = ["isolated"]',
-            [],
-            ["economy"],
-            id="then some session types get cards",
-        ),
-        pytest.param('mode = "full"', ["economy"], ["economy"], id="then all of them"),
-    ],
-)
-def test_a_gradual_rollout(opened: Opened, keys: str, main: list[str], isolated: list[str]) -> None:
-    """Cards are let out step by step.
-
-    Better: when too many turns get a card, nothing more is injected until a person looks.
-    """
-    engine = opened(keys=keys)
-    assert (names(engine), names(engine, asked(ASKED, session_type="isolated"))) == (main, isolated)
-    assert engine.cards.report()["turns"] == 2
-
-
-def test_the_report_covers_the_last_48_hours(opened: Opened) -> None:
-    """What was watched for 48 hours can be analysed.
-
-    Better: over any window, by card and by variant, with what came of it.
-    """
-    clock = SteppingClock()
-    engine = opened(clock=clock)
-    engine.inject([], ASKED)
-    clock.now += timedelta(days=5)
-    engine.inject([], ASKED)
-    assert engine.cards.report()["turns"] == 2
-    assert engine.cards.report(since=clock.now - timedelta(hours=48))["turns"] == 1
-
-
-def test_everything_that_is_to_be_watched_is_in_the_report(opened: Opened) -> None:
-    """The report has how often, how many tokens, how right, how many errors and how long.
-
-    Better: thresholds that it advises can be written down as they are, and never drop what was right.
-    """
-    engine = opened()
-    found = engine.inject([], ASKED)
-    engine.record(Outcome(offer=found.id, capability="card:economy", ok=True))
-    engine.cards.review(found.id, "economy", right=True)
-    report = engine.cards.report()
-    assert (report["frequency"], report["tokens_per_injection"]) == (1.0, found.tokens_used)
-    assert (report["accuracy"], report["error_rate"], report["success"]) == (1.0, 0.0, 1.0)
-    assert report["milliseconds"]["mean"] > 0
-    assert names(engine, confidence_threshold=report["suggested_threshold"]) == ["economy"]
-
-
-def test_a_workspaces_own_cards_are_not_used(opened: Opened, tmp_path: Path) -> None:
-    """Cards come from the repository, not from a user's workspace.
-
-    Better: who wants those of the workspace says so, and the model sees that they are such.
-    """
-    write(tmp_path, {".prowess/cards/own.md": card("own")})
-    assert names(opened()) == ["economy"]
-    shown = opened(keys="workspace = true").inject([], ASKED)
-    assert "own" in {one.name for one in shown.injected} and "(card of this workspace)" in shown.text
-
-
-# --- what was only thought of ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("keys", "agent", "expected"),
-    [
-        pytest.param("profile = 'minimal'", "default", ["economy"], id="a small profile"),
-        pytest.param(
-            "agents = {ada = 'none'}\n[cards.profiles.none]\nonly = []", "ada", [], id="one for each agent"
-        ),
-    ],
-)
-def test_profiles(opened: Opened, keys: str, agent: str, expected: list[str]) -> None:
-    """Profiles, minimal or full, for each agent."""
-    assert names(opened(keys=keys), asked(ASKED, agent=agent)) == expected
-
-
-def test_cards_can_be_asked_for(opened: Opened) -> None:
-    """A tool lists the capabilities at run time."""
-    assert "**Economy** (economy)" in opened().cards.list_capabilities()
-
-
-def test_longer_conversations_may_get_more(opened: Opened) -> None:
-    """The budget may grow with the conversation."""
-    engine = opened(keys="max_tokens = 20\ntokens_per_message = 50\nmost_tokens = 400")
-    long = asked(*["nice weather"] * 9, ASKED)
-    assert (names(engine), names(engine, long)) == ([], ["economy"])
-
-
-def test_the_scorer_learns_from_reviews(opened: Opened) -> None:
-    """The scorer is fitted on what people say about its selections; only ever when a person asks."""
-    engine = opened(card(), card("travel", keywords="[flight]"))
-    for number in range(10):
-        found = engine.inject([], f"{ASKED} {number}")
-        engine.cards.review(found.id, "economy", right=True)
-    assert engine.cards.fit()["labels"] == 10
-
-
-def test_cards_speak_the_language_of_the_message(opened: Opened) -> None:
-    """Cards in other languages are read by the rules of their language, and used when it is spoken."""
-    german = card(
-        "economy-de", "language: de\n", body="Kleine Modelle fassen zusammen. " * 8, keywords="[Kosten]"
-    )
-    english = card("economy-en", "language: en\n")
-    engine = opened(german, english)
-    assert names(engine, "Wie hoch sind die Kosten für diese Anfrage?") == ["economy-de"]
-    assert names(engine, "How high is the cost of this request?") == ["economy-en"]
-
-
-def test_a_new_version_says_what_changed(opened: Opened) -> None:
-    """A card has a version, and a note on what changed with it."""
-    text = opened(card(head="version: '2.0'\nmigration: Plans go to the new model.\n")).inject([], ASKED).text
-    assert "Changed in version 2.0: Plans go to the new model." in text
-
-
-def test_two_scorers_are_compared(opened: Opened) -> None:
-    """Two ways to select are tried beside each other, and what came of each is told apart."""
-    engine = opened(keys="experiment = { relevance = 1, keyword = 1 }")
-    for number in range(12):
-        engine.inject([], ASKED, session=f"chat:{number}")
-    report = engine.cards.report()
-    assert set(report["variants"]) == {"relevance", "keyword"}
-    assert {engine.inject([], ASKED, session="one").variant for _ in range(3)} != {"relevance", "keyword"}

@@ -1,5 +1,7 @@
 """Evolution: a transition that a gain of abilities causes, beside those that scores cause."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from prowess.engine import Engine
@@ -24,7 +26,7 @@ TURNED = scores(0.3, 0.7, 1.0, "L2", 0.3)
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-untyped-def]
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     folder = tmp_path_factory.mktemp("evolution")
     options = EngineOptions(embedder=word_embedder)
     source = StaticSource(providers=[Provider(name=name, source="static") for name in "ABC"])

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         SourceError,
         StoreBusy,
         StoreError,
+        WorkspaceError,
     )
     from prowess.evolution.scores import Scores
     from prowess.opening import open
@@ -123,6 +124,7 @@ __all__ = [
     "ToolRanker",
     "Trace",
     "Turn",
+    "WorkspaceError",
     "event_handler",
     "open",
     "rank",
@@ -137,6 +139,7 @@ HOMES = {
         "EvolutionError", "FindingStands", "InvalidArguments",
         "JournalBroken", "LearningError", "MissingExtra", "NotFound", "Outdated", "PolicyError",
         "ProwessError", "Refused", "RemoteError", "SecretError", "SourceError", "StoreBusy", "StoreError",
+        "WorkspaceError",
     ),
     "prowess.evolution.scores": ("Scores",),
     "prowess.opening": ("open",),

@@ -35,6 +35,7 @@ def open(
     store: str | None = None,
     *,
     config: str | None = None,
+    workspace: str | None = None,
     sources: Sequence[Source] | None = None,
     environment: Mapping[str, str] | None = None,
     clock: Clock = now,
@@ -49,6 +50,7 @@ def open(
 
     store: a path or `postgresql://...`; without it PROWESS_STORE, then prowess.toml, decide.
     config: the path of prowess.toml; without it PROWESS_CONFIG, then the nearest one here or above.
+    workspace: the tenant whose catalogue, policy and journal it is; without it PROWESS_WORKSPACE or the file.
     sources: what is read at a sync, instead of what prowess.toml configures.
     environment: where secrets and PROWESS_... are looked up; without it, os.environ and what is kept.
     clock: gives the time, with its zone.
@@ -59,18 +61,35 @@ def open(
     messages_of: the last messages of a session by its name and how many, where a turn brings none.
     discovery: keys of [discovery], such as tier1_top_k=3; they win over prowess.toml.
     """
-    process = os.environ if environment is None else environment
-    file = Path(config) if config else configuration.find(process, Path.cwd())
-    settings = configuration.load(file, Path.cwd())
-    environment = with_secrets(settings, process) if environment is None else environment
+    settings = _settings(config, os.environ if environment is None else environment)
+    environment = with_secrets(settings, os.environ) if environment is None else environment
     url = store or environment.get("PROWESS_STORE") or settings.config.store
+    name = workspace_of(workspace, environment, settings)
     options = options_of(settings, environment, discovery, embedder)
     own = {"scorers": scorers or {}, "session_type_of": session_type_of, "messages_of": messages_of}
     options = replace(options, card_dependencies=own, tracer=tracer or options.tracer)
     if sources is None:
-        sources = configured_sources(settings, ChainMap({"PROWESS_STORE": url}, environment))  # type: ignore[arg-type]
-        options = owned(options, settings, sources)
-    return Engine(open_database(url, settings.root), sources, clock, environment, options)
+        sources, options = _configured(settings, options, environment, url, name)
+    return Engine(open_database(url, settings.root, workspace=name), sources, clock, environment, options)
+
+
+def _settings(config: str | None, environment: Mapping[str, str]) -> Settings:
+    file = Path(config) if config else configuration.find(environment, Path.cwd())
+    return configuration.load(file, Path.cwd())
+
+
+def _configured(
+    settings: Settings, options: EngineOptions, environment: Mapping[str, str], url: str, workspace: str
+) -> tuple[Sequence[Source], EngineOptions]:
+    """The sources of the configuration, and the options under which what they bring belongs to it."""
+    chosen = {"PROWESS_STORE": url, "PROWESS_WORKSPACE": workspace}
+    sources = configured_sources(settings, ChainMap(chosen, environment))  # type: ignore[arg-type]
+    return sources, owned(options, settings, sources)
+
+
+def workspace_of(given: str | None, environment: Mapping[str, str], settings: Settings) -> str:
+    """An argument wins over the environment, that over the file."""
+    return given or environment.get("PROWESS_WORKSPACE") or settings.config.workspace
 
 
 def owned(options: EngineOptions, settings: Settings, sources: Sequence[Source]) -> EngineOptions:

@@ -72,7 +72,8 @@ class CardHistory:
         self, type: str, since: datetime | None = None, until: datetime | None = None
     ) -> tuple[JournalEntry, ...]:
         """What happened of one type, from one time on and before another; of very many, the newest."""
-        first, end = stamp(since) if since else "", JournalPosition(stamp(until), "", 0) if until else None
+        first = _stamped(since) if since else ""
+        end = JournalPosition(_stamped(until), "", 0) if until else None
         found = self.journal.latest(LOOKED_THROUGH, type=type, before=end)
         return tuple(entry for entry in found if entry.at >= first)
 
@@ -129,6 +130,14 @@ class CardHistory:
                 at=at, weights=text, labels=labels,
             )  # fmt: skip
             self.journal.append(transaction, CardsFitted(weights=asdict(weights), labels=labels))
+
+
+def _stamped(moment: datetime) -> str:
+    """As the journal writes it; at both ends of time there is none in another zone."""
+    try:
+        return stamp(moment)
+    except (OverflowError, ValueError):
+        return moment.replace(tzinfo=None).isoformat()
 
 
 def read_rate(transaction: Transaction, now: datetime, hours: int) -> InjectionRate:

@@ -159,9 +159,10 @@ def card_folders(settings: Settings, folder: str | None = None) -> tuple[CardFil
 
 def _stored_cards(source: SourceConfig, settings: Settings, environment: Environment) -> Source:
     url = source.url or environment.get("PROWESS_STORE") or settings.config.store
+    workspace = environment.get("PROWESS_WORKSPACE") or settings.config.workspace
     return StoredCards(
         name=source.name or "stored-cards",
-        open=lambda: open_database(url, settings.root),
+        open=lambda: open_database(url, settings.root, workspace=workspace),
         faculties=_faculties(source),
     )
 

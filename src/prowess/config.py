@@ -126,6 +126,7 @@ class CardProfileConfig(_Section, frozen=True):
     force_include: list[str] | None = None
     exclude: list[str] | None = None
     only: list[str] | None = None
+    timezone: str | None = None
 
 
 class CardsConfig(_Section, frozen=True):
@@ -151,6 +152,8 @@ class CardsConfig(_Section, frozen=True):
     auto_disable_threshold: Share = 0.3
     auto_disable_window_hours: Positive = 24
     reference: tuple[str, ...] = ("docs/SYSTEM_ARCHITECTURE.md",)
+    timezone: str = ""
+    """Where the agents are, such as Europe/Berlin; empty for where the machine is."""
 
 
 class CallsConfig(_Section, frozen=True):

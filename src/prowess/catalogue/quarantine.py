@@ -211,6 +211,23 @@ def held(transaction: Transaction) -> dict[str, HeldCapability]:
     return {row[0]: HeldCapability(*row) for row in rows}
 
 
+def accepted(transaction: Transaction) -> dict[tuple[str, str], str]:
+    """What a person took as it is and what still has that content: id and digest -> who."""
+    rows = transaction.all(
+        "SELECT a.id, a.digest, a.approved_by FROM approved_content a"
+        " JOIN capability c ON c.workspace = a.workspace AND c.id = a.id AND c.digest = a.digest"
+        " WHERE a.workspace = :workspace AND a.approved_by NOT IN (:first, :growth)",
+        first=FIRST_SIGHT,
+        growth=GROWTH,
+    )
+    return {(id, digest): by for id, digest, by in rows}
+
+
+def accept(transaction: Transaction, id: str, digest: str, by: str, now: str) -> None:
+    """Remember that a person took this content, which nothing holds back."""
+    _approve(transaction, {id: digest}, by, now)
+
+
 def approve(transaction: Transaction, id: str, by: str, now: str, digest: str = "") -> HeldCapability:
     """Let one go, with exactly the content it has now."""
     found = _waiting(transaction, id, digest)

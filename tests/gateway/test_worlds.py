@@ -210,7 +210,10 @@ async def test_clients_of_both_generations_are_told_of_a_changed_list(tmp_path: 
         if isinstance(message, ToolListChangedNotification):
             told.set()
 
-    owner = 'profiles: {owner: {agents: [default], additional_tools: ["*"]}}'
+    owner = """
+profiles:
+  owner: {agents: [default], additional_tools: ["*"], pinned: ["tool:shop/solder"]}
+"""
     async with (
         world(tmp_path, workshop(), policy=owner) as here,
         here.client(mode="legacy", message_handler=heard) as older,

@@ -201,7 +201,9 @@ class Calls:
             answer = await self._noted(answer)
         if request.fields:
             answer = projected(answer, request.fields)
-        return shortened(answer, config.max_result_characters, caller.agent, self._remainders)
+        promised = request.way == "pinned" and self._parts.finder.details.of(capability).output_schema
+        most = config.max_result_characters
+        return shortened(answer, most, caller.agent, self._remainders, keeps_structure=bool(promised))
 
     async def _noted(self, answer: Answer) -> Answer:
         """With a note where something in it speaks to the model; nearly no answer needs more than a look."""

@@ -50,8 +50,9 @@ class Searching:
         with self._lock:
             if self._encoding is None or not self._encoding.is_alive():
                 # Not a daemon: one that is ended inside the encoder's native code takes the process down.
-                self._encoding = Thread(target=self._make_vectors_beside, name="prowess-vectors")
-                self._encoding.start()
+                encoding = Thread(target=self._make_vectors_beside, name="prowess-vectors")
+                encoding.start()
+                self._encoding = encoding  # only now: others wait for its end, and it must have begun
 
     def embedding(self) -> Embedding:
         """The one that search uses, so that no model is loaded twice."""

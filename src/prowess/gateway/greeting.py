@@ -17,6 +17,8 @@ HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 NEWEST_VERSION = "2026-07-28"
 """The revision whose every request names it; its clients begin with `server/discover`."""
 META = "io.modelcontextprotocol/"
+EXTENSIONS: Mapping[str, dict[str, Any]] = {"io.modelcontextprotocol/ui": {}}
+"""What is passed on beyond the protocol itself: pages of MCP Apps, which tools and resources name."""
 
 Message = Mapping[str, Any]
 
@@ -74,7 +76,7 @@ def _is_newest(params: Message) -> bool:
 def _initialized(params: Message) -> dict[str, Any]:
     asked = params["protocolVersion"]
     return {
-        "capabilities": _capabilities(subscribes=False),
+        "capabilities": _capabilities(),
         "instructions": INSTRUCTIONS,
         "protocolVersion": asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1],
         "serverInfo": {"name": NAME, "version": package_version()},
@@ -84,7 +86,7 @@ def _initialized(params: Message) -> dict[str, Any]:
 def _discovered() -> dict[str, Any]:
     return {
         "cacheScope": "private",
-        "capabilities": _capabilities(subscribes=True),
+        "capabilities": _capabilities() | {"extensions": dict(EXTENSIONS)},
         "instructions": INSTRUCTIONS,
         "resultType": "complete",
         "supportedVersions": [NEWEST_VERSION],
@@ -93,9 +95,11 @@ def _discovered() -> dict[str, Any]:
     }
 
 
-def _capabilities(subscribes: bool) -> dict[str, Any]:
+def _capabilities() -> dict[str, Any]:
     return {
+        "completions": {},
+        "logging": {},
         "prompts": {"listChanged": True},
-        "resources": {"listChanged": True, "subscribe": subscribes},
+        "resources": {"listChanged": True, "subscribe": True},
         "tools": {"listChanged": True},
     }

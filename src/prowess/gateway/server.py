@@ -14,10 +14,10 @@ from anyio import to_thread
 from mcp.server import NotificationOptions, Server, ServerRequestContext
 from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.models import InitializationOptions
-from mcp.server.subscriptions import ListenHandler
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
+    LOG_LEVEL_META_KEY,
     CallToolRequestParams,
     GetPromptRequestParams,
     InputResponseRequestParams,
@@ -36,8 +36,10 @@ from prowess.calling.mcp.elicitation_client import Brought
 from prowess.calling.wording import clean
 from prowess.errors import ProwessError
 from prowess.gateway.approval import ask_person
+from prowess.gateway.beside_calls import BesideCalls
 from prowess.gateway.gateway import Gateway
-from prowess.gateway.greeting import INSTRUCTIONS, NAME, package_version
+from prowess.gateway.greeting import EXTENSIONS, INSTRUCTIONS, NAME, package_version
+from prowess.gateway.listeners import Listener
 from prowess.gateway.meta_tools import MetaTools
 from prowess.gateway.relayed_client import RelayedClient
 from prowess.gateway.resources import page, prompts, resources, templates
@@ -83,6 +85,7 @@ class _Face:
         self._may_answer = may_answer
         self._who = caller_of
         self._answering = MetaTools(gateway)
+        self._beside = BesideCalls(gateway, caller_of, self._met)
 
     def server(self) -> Server[Any]:
         server: Server[Any] = _Telling(
@@ -96,19 +99,22 @@ class _Face:
             on_list_resources=self._resources,
             on_list_resource_templates=self._templates,
             on_list_prompts=self._prompts,
-            on_subscriptions_listen=ListenHandler(self._gateway.bus),
+            on_subscriptions_listen=self._beside.listen,
         )
+        server.extensions = dict(EXTENSIONS)
         # These pass on what servers answered as it came, which the typed registrations do not allow.
         server.add_request_handler("tools/call", CallToolRequestParams, self._call)
         server.add_request_handler("resources/read", ReadResourceRequestParams, self._read)
         server.add_request_handler("prompts/get", GetPromptRequestParams, self._prompt)
+        self._beside.register(server)
         return server
 
-    def _caller_of(self, context: Context) -> Caller:
+    async def _met(self, context: Context) -> Listener | None:
+        """Who is told of changes to this client; one of the newest revision listens where it wants to."""
+        if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            return None
         caller = self._who(context)
-        if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-            self._gateway.bus.met(self._of(context, caller), context.session)
-        return caller
+        return await self._gateway.bus.met(self._of(context, caller), caller, context.session)
 
     def _of(self, context: Context, caller: Caller) -> object:
         """Which client this is: one of a pipe, or a session over HTTP."""
@@ -118,58 +124,67 @@ class _Face:
 
     async def _tools(self, context: Context, params: Page) -> ListToolsResult:
         await self._gateway.ready()
-        caller = self._caller_of(context)
-        return ListToolsResult(tools=await _in_thread(tool_list, self._gateway.engine, caller))
+        await self._met(context)
+        return ListToolsResult(tools=await _in_thread(tool_list, self._gateway.engine, self._who(context)))
 
     async def _resources(self, context: Context, params: Page) -> ListResourcesResult:
         await self._gateway.ready()
+        await self._met(context)
         found = await _in_thread(lambda: resources(self._gateway.engine, self._visible(context)))
         shown, following = page(found, params.cursor if params else None)
         return ListResourcesResult(resources=shown, next_cursor=following)
 
     async def _templates(self, context: Context, params: Page) -> ListResourceTemplatesResult:
         await self._gateway.ready()
+        await self._met(context)
         found = await _in_thread(lambda: templates(self._visible(context)))
         shown, following = page(found, params.cursor if params else None)
         return ListResourceTemplatesResult(resource_templates=shown, next_cursor=following)
 
     async def _prompts(self, context: Context, params: Page) -> ListPromptsResult:
         await self._gateway.ready()
+        await self._met(context)
         found = await _in_thread(lambda: prompts(self._gateway.engine, self._visible(context)))
         shown, following = page(found, params.cursor if params else None)
         return ListPromptsResult(prompts=shown, next_cursor=following)
 
     def _visible(self, context: Context) -> Any:
-        caller = self._caller_of(context)
+        caller = self._who(context)
         return self._gateway.engine.catalogue.visible(caller.agent, caller.authenticated)
 
     # --- uses ----------------------------------------------------------------------------------
 
     async def _call(self, context: Context, params: CallToolRequestParams) -> dict[str, Any]:
         await self._gateway.ready()
-        return _whole(context, await self._answering.tool(params, self._client(context, params)))
+        return _whole(context, await self._answering.tool(params, await self._client(context, params)))
 
     async def _read(self, context: Context, params: ReadResourceRequestParams) -> dict[str, Any]:
         with _as_protocol_error():
-            return _whole(context, await self._answering.resource(params.uri, self._client(context, params)))
+            return _whole(
+                context, await self._answering.resource(params.uri, await self._client(context, params))
+            )
 
     async def _prompt(self, context: Context, params: GetPromptRequestParams) -> dict[str, Any]:
         with _as_protocol_error():
-            client = self._client(context, params)
+            client = await self._client(context, params)
             answer = await self._answering.prompt(params.name, params.arguments or {}, client)
             return _whole(context, answer)
 
-    def _client(self, context: Context, params: InputResponseRequestParams) -> Client:
+    async def _client(self, context: Context, params: InputResponseRequestParams) -> Client:
         meta: Mapping[str, Any] = dict(context.meta or {})
         asks_for_progress = "progress_token" in meta or "progressToken" in meta
-        caller = self._caller_of(context)
+        caller, listener = self._who(context), await self._met(context)
+        if listener is not None and listener.log_level is not None:
+            meta = {LOG_LEVEL_META_KEY: listener.log_level, **meta}
         brought = Brought(params.input_responses, params.request_state or "")
         return Client(
             caller=replace(caller, conversation=f"{id(self)}/{_session(context)}"),
             ask=partial(ask_person, context, brought) if self._may_answer else ask_nobody,
             progress=context.session.report_progress if asks_for_progress else None,
             meta=meta,
-            elicitation_client=RelayedClient(context, brought, self._of(context, caller)),
+            elicitation_client=RelayedClient(
+                context, brought, self._of(context, caller), meta.get(LOG_LEVEL_META_KEY)
+            ),
         )
 
 

@@ -6,17 +6,18 @@ from typing import Any
 from mcp_types import Tool, ToolAnnotations
 
 from prowess.calling.caller import Caller
-from prowess.calling.wording import callable_here, clean, clean_schema
+from prowess.calling.wording import callable_here
 from prowess.engine.engine import Engine
+from prowess.gateway.definition import definition
 from prowess.gateway.descriptions import is_rejected
-from prowess.policy.mcp import EMPTY_SCHEMA
 from prowess.tool_names import tool_name
-from prowess.types import Capability
 
 Schema = dict[str, Any]
 
 TEXT: Schema = {"type": "string"}
 READING = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+ENTRY = {"anthropic/alwaysLoad": True}
+"""Some clients show a model only the names of tools until it asks; these three lead to all others."""
 
 
 def _object(required: tuple[str, ...] = (), **properties: Schema) -> Schema:
@@ -44,6 +45,7 @@ META = (
             limit={"type": "integer", "minimum": 1, "maximum": 20},
         ),
         annotations=READING,
+        _meta=ENTRY,
     ),
     Tool(
         name="describe_capability",
@@ -56,12 +58,14 @@ META = (
         description="Call a capability that changes nothing, or read a skill. One with effects is refused.",
         input_schema=_object(("id",), **CALL),
         annotations=ToolAnnotations(read_only_hint=True, open_world_hint=True),
+        _meta=ENTRY,
     ),
     Tool(
         name="call_with_effects",
         description="Call a capability that may change something, or cost something.",
         input_schema=_object(("id",), **CALL, **ONCE),
         annotations=ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=True),
+        _meta=ENTRY,
     ),
     Tool(
         name="list_capabilities",
@@ -103,22 +107,5 @@ def pinned(engine: Engine, caller: Caller) -> Mapping[str, str]:
 def tool_list(engine: Engine, caller: Caller) -> list[Tool]:
     """The same tools in the same order for the same caller, whatever stands behind."""
     visible = engine.catalogue.visible(caller.agent, caller.authenticated).capabilities
-    return [*META, *(_tool(engine, name, visible[id]) for name, id in pinned(engine, caller).items())]
-
-
-def _tool(engine: Engine, name: str, capability: Capability) -> Tool:
-    schema = clean_schema(engine.catalogue.detail(capability.id).input_schema or EMPTY_SCHEMA)
-    hints = capability.metadata.get("annotations")
-    said = dict(hints) if isinstance(hints, Mapping) else {}
-    return Tool(
-        name=name,
-        title=clean(capability.display_name),
-        description=clean(capability.description),
-        input_schema={**schema, "type": "object"},
-        annotations=ToolAnnotations(
-            read_only_hint=not capability.has_side_effects,
-            destructive_hint=said.get("destructive"),
-            idempotent_hint=said.get("idempotent"),
-            open_world_hint=said.get("open_world"),
-        ),
-    )
+    chosen = pinned(engine, caller).items()
+    return [*META, *(definition(engine, name, visible[id]) for name, id in chosen)]

@@ -123,6 +123,7 @@ def _serve_all(bind: "Bind", agent: str) -> None:
     try:
         import anyio
 
+        from prowess.gateway.access_tokens import WELL_KNOWN
         from prowess.gateway.http import PATH, application
         from prowess.gateway.opening import opened as opened_gateway
         from prowess.web.serving import beside, serving
@@ -137,7 +138,8 @@ def _serve_all(bind: "Bind", agent: str) -> None:
 
         async def both() -> None:
             async with gateway.running():
-                await serving(beside(app, {PATH: application(gateway, bind, agent)}), door)
+                mcp = application(gateway, bind, agent)
+                await serving(beside(app, {PATH: mcp, WELL_KNOWN: mcp}), door)
 
         anyio.run(both)
 

@@ -38,7 +38,7 @@ profiles:
   nobody:
     agents: [default]
 """
-BOOK = {"title": "Emma", "year": 1815}
+BOOK: dict[str, Any] = {"title": "Emma", "year": 1815}
 
 
 def section(issuer: str, resource: str) -> str:

@@ -29,7 +29,7 @@ from prowess.catalogue.view import View
 from prowess.errors import SourceError
 from prowess.gateway.gateway import Gateway
 from prowess.gateway.listeners import Listener, Watched
-from prowess.gateway.resources import prompt_names, resource_named
+from prowess.gateway.resources import prompt_named, resource_named
 from prowess.types import Capability
 
 Context = ServerRequestContext[Any]
@@ -68,7 +68,7 @@ class BesideCalls:
     def _completed(self, params: CompleteRequestParams, caller: Caller) -> Capability | None:
         visible = self._visible(caller)
         if isinstance(params.ref, PromptReference):
-            found = prompt_names(visible).get(params.ref.name)
+            found = prompt_named(visible, params.ref.name)
         else:
             uri = params.ref.uri
             templates = (c for c in visible.capabilities.values() if c.metadata.get("uri_template") == uri)

@@ -6,6 +6,7 @@ Above: `server`, which speaks the protocol with clients. Below: the engine, call
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import replace
+from secrets import token_bytes
 
 from anyio import create_task_group, to_thread
 
@@ -24,6 +25,7 @@ from prowess.gateway.engine_worker import EngineWorker
 from prowess.gateway.listed import Listed
 from prowess.gateway.listeners import Listeners
 from prowess.gateway.refresh import Following
+from prowess.gateway.seal import Seal
 from prowess.otel.tracer import SpanTracer
 
 FIRST_SYNC = 8.0
@@ -40,6 +42,7 @@ class Gateway:
         self.upstreams = upstreams
         self.limits = engine.internals.options.calls
         self.remainders = Remainders()
+        self.seal = Seal(token_bytes(32))
         self.parking = Parking()
         self.servers = McpServerCalls(upstreams, Dialogue(self.parking))
         self.tracer = SpanTracer(joins_calls=True)

@@ -21,7 +21,7 @@ from prowess.engine.turn_log import record_search
 from prowess.errors import NotFound, ProwessError, SourceError
 from prowess.gateway.descriptions import described, found, held_back, is_rejected, listed, never_read
 from prowess.gateway.gateway import Gateway
-from prowess.gateway.resources import MARKDOWN, prompt_names, resource_named, skill_file_at
+from prowess.gateway.resources import MARKDOWN, prompt_named, resource_named, skill_file_at
 from prowess.gateway.told_down import ToldDown
 from prowess.gateway.tools import META_NAMES
 from prowess.types import Capability
@@ -165,7 +165,7 @@ class MetaTools:
 
     async def prompt(self, name: str, arguments: Mapping[str, str], client: Client) -> dict[str, Any]:
         visible = await to_thread.run_sync(self._visible, client.caller)
-        capability = prompt_names(visible).get(name)
+        capability = prompt_named(visible, name)
         if capability is None:
             raise _no("prompt", name)
 

@@ -144,6 +144,13 @@ def prompt_names(visible: View) -> Mapping[str, Capability]:
     return {name: found[name] for name in sorted(found)}
 
 
+def prompt_named(visible: View, name: str) -> Capability | None:
+    """The prompt of this name in our list, or the only one that its server calls so."""
+    found = prompt_names(visible)
+    own = [capability for capability in found.values() if capability.name == name]
+    return found.get(name) or (own[0] if len(own) == 1 else None)
+
+
 def _arguments(engine: Engine, capability: Capability) -> list[PromptArgument]:
     if capability.kind in TEXT_KINDS:
         return []

@@ -85,6 +85,7 @@ class _Face:
         self._may_answer = may_answer
         self._who = caller_of
         self._answering = MetaTools(gateway)
+        self._seal = gateway.seal
         self._beside = BesideCalls(gateway, caller_of, self._met)
 
     def server(self) -> Server[Any]:
@@ -156,19 +157,30 @@ class _Face:
 
     async def _call(self, context: Context, params: CallToolRequestParams) -> dict[str, Any]:
         await self._gateway.ready()
-        return _whole(context, await self._answering.tool(params, await self._client(context, params)))
+        client = await self._client(context, params)
+        return self._whole(context, await self._answering.tool(params, client))
 
     async def _read(self, context: Context, params: ReadResourceRequestParams) -> dict[str, Any]:
-        with _as_protocol_error():
-            return _whole(
-                context, await self._answering.resource(params.uri, await self._client(context, params))
-            )
+        with _as_protocol_error({"uri": str(params.uri)}):
+            client = await self._client(context, params)
+            return self._whole(context, await self._answering.resource(params.uri, client))
 
     async def _prompt(self, context: Context, params: GetPromptRequestParams) -> dict[str, Any]:
         with _as_protocol_error():
             client = await self._client(context, params)
             answer = await self._answering.prompt(params.name, params.arguments or {}, client)
-            return _whole(context, answer)
+            return self._whole(context, answer)
+
+    def _whole(self, context: Context, answer: dict[str, Any]) -> dict[str, Any]:
+        """An answer with what the client's revision demands of it."""
+        if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            if state := answer.get("requestState"):
+                answer = {**answer, "requestState": self._seal.closed(state, self._who(context).agent)}
+            return {"resultType": "complete", **answer}
+        if isinstance(answer.get("structuredContent", {}), dict):
+            return answer
+        # Older revisions know only objects there; the text says the same.
+        return {key: value for key, value in answer.items() if key != "structuredContent"}
 
     async def _client(self, context: Context, params: InputResponseRequestParams) -> Client:
         meta: Mapping[str, Any] = dict(context.meta or {})
@@ -176,7 +188,7 @@ class _Face:
         caller, listener = self._who(context), await self._met(context)
         if listener is not None and listener.log_level is not None:
             meta = {LOG_LEVEL_META_KEY: listener.log_level, **meta}
-        brought = Brought(params.input_responses, params.request_state or "")
+        brought = Brought(params.input_responses, self._seal.opened(params.request_state, caller.agent))
         return Client(
             caller=replace(caller, conversation=f"{id(self)}/{_session(context)}"),
             ask=partial(ask_person, context, brought) if self._may_answer else ask_nobody,
@@ -194,23 +206,13 @@ def _session(context: Context) -> str:
     return str(headers.get("mcp-session-id", ""))
 
 
-def _whole(context: Context, answer: dict[str, Any]) -> dict[str, Any]:
-    """An answer with what the client's revision demands of it."""
-    if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
-        return {"resultType": "complete", **answer}
-    if isinstance(answer.get("structuredContent", {}), dict):
-        return answer
-    # Older revisions know only objects there; the text says the same.
-    return {key: value for key, value in answer.items() if key != "structuredContent"}
-
-
 @contextmanager
-def _as_protocol_error() -> Iterator[None]:
-    """Turn our errors into those of the protocol."""
+def _as_protocol_error(about: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Turn our errors into those of the protocol; `about` is what was asked for."""
     try:
         yield
     except ProwessError as error:
-        raise MCPError(INVALID_PARAMS, clean(str(error))) from None
+        raise MCPError(INVALID_PARAMS, clean(str(error)), about) from None
 
 
 async def _in_thread(work: Callable[..., Returned], *arguments: Any) -> Returned:

@@ -19,7 +19,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 NEWEST, OLDER = "2026-07-28", "2025-11-25"
 KNOWN = {
-    # Two of its 28 checks call a diagnostic tool by the name it must have in the list; ours say whose they are.
+    # Two of its 28 checks call a diagnostic tool by the name it must have in the list; ours say whose they
+    # are.
     "server-stateless": Score(26, 2),
     # A server hears of everything that any client could answer, so that what it offers does not depend on who
     # is there; the client is still asked only what it can answer.

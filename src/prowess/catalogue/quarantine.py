@@ -50,8 +50,12 @@ def judge(
     trust: Mapping[str, Trust],
     known: Known,
     unsafe: Mapping[str, str],
+    shown_otherwise: Mapping[str, str],
 ) -> QuarantineVerdicts:
-    """Decide about everything these sources offer; `present` has the ids that were there before the sync."""
+    """Decide about everything these sources offer; `present` has the ids that were there before the sync.
+
+    shown_otherwise: what is as it was but for icons and the like, which had none then -> its digest then.
+    """
     approved: dict[str, str] = {}
     held: dict[str, str] = {}
     for id, row in rows.items():
@@ -67,7 +71,8 @@ def judge(
         elif waits:
             held[id] = known.held[id].reason
         elif not said:
-            by = _approving(id, row, level, present, known)
+            before = known.approved.get(id, {}).get(shown_otherwise.get(id, ""), "")
+            by = before or _approving(id, row, level, present, known)
             if by:
                 approved[id] = by
             else:

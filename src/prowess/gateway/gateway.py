@@ -57,6 +57,7 @@ class Gateway:
         self.bus = Listeners(Listed(engine).of)
         self._following = Following(engine, upstreams, self.bus, config.poll, reloading)
         self._ready = False
+        self.config_file = reloading.file if reloading else None
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

@@ -30,16 +30,16 @@ def package_version() -> str:
         return "0"
 
 
-def first_answer(message: Message) -> dict[str, Any] | None:
+def first_answer(message: Message, instructions: str = INSTRUCTIONS) -> dict[str, Any] | None:
     """The result of a well-formed first request; nothing where that is for the SDK to judge."""
     params = message.get("params")
     if message.get("jsonrpc") != "2.0" or not _is_id(message.get("id")) or not isinstance(params, Mapping):
         return None
     match message.get("method"):
         case "initialize":
-            return _initialized(params) if _is_handshake(params) else None
+            return _initialized(params, instructions) if _is_handshake(params) else None
         case "server/discover":
-            return _discovered() if _is_newest(params) else None
+            return _discovered(instructions) if _is_newest(params) else None
     return None
 
 
@@ -73,21 +73,21 @@ def _is_newest(params: Message) -> bool:
     )
 
 
-def _initialized(params: Message) -> dict[str, Any]:
+def _initialized(params: Message, instructions: str) -> dict[str, Any]:
     asked = params["protocolVersion"]
     return {
         "capabilities": _capabilities(),
-        "instructions": INSTRUCTIONS,
+        "instructions": instructions,
         "protocolVersion": asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1],
         "serverInfo": {"name": NAME, "version": package_version()},
     }
 
 
-def _discovered() -> dict[str, Any]:
+def _discovered(instructions: str) -> dict[str, Any]:
     return {
         "cacheScope": "private",
         "capabilities": _capabilities() | {"extensions": dict(EXTENSIONS)},
-        "instructions": INSTRUCTIONS,
+        "instructions": instructions,
         "resultType": "complete",
         "supportedVersions": [NEWEST_VERSION],
         "ttlMs": 0,

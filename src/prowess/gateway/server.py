@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from anyio import to_thread
 from mcp.server import NotificationOptions, Server, ServerRequestContext
 from mcp.server.caching import CacheableMethod, CacheHint
+from mcp.server.context import CallNext
 from mcp.server.models import InitializationOptions
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
@@ -29,6 +30,7 @@ from mcp_types import (
     ReadResourceRequestParams,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import BaseModel
 
 from prowess.calling.caller import Caller
 from prowess.calling.client import Client, ask_nobody
@@ -39,6 +41,7 @@ from prowess.gateway.approval import ask_person
 from prowess.gateway.beside_calls import BesideCalls
 from prowess.gateway.gateway import Gateway
 from prowess.gateway.greeting import EXTENSIONS, INSTRUCTIONS, NAME, package_version
+from prowess.gateway.introduction import introduction
 from prowess.gateway.listeners import Listener
 from prowess.gateway.meta_tools import MetaTools
 from prowess.gateway.relayed_client import RelayedClient
@@ -52,6 +55,7 @@ Returned = TypeVar("Returned")
 
 CHANGES = NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
 FRESH = CacheHint(ttl_ms=60_000, scope="private")
+FIRST = ("initialize", "server/discover")
 LISTS: tuple[CacheableMethod, ...] = (
     "tools/list",
     "prompts/list",
@@ -103,12 +107,23 @@ class _Face:
             on_subscriptions_listen=self._beside.listen,
         )
         server.extensions = dict(EXTENSIONS)
+        server.middleware.append(self._introduced)
         # These pass on what servers answered as it came, which the typed registrations do not allow.
         server.add_request_handler("tools/call", CallToolRequestParams, self._call)
         server.add_request_handler("resources/read", ReadResourceRequestParams, self._read)
         server.add_request_handler("prompts/get", GetPromptRequestParams, self._prompt)
         self._beside.register(server)
         return server
+
+    async def _introduced(self, ctx: Context, call_next: CallNext) -> Any:
+        """The first answer says which servers are behind, to each caller those that it may use."""
+        result = await call_next(ctx)
+        if ctx.method not in FIRST or ctx.request_id is None:
+            return result
+        told = await _in_thread(introduction, self._gateway.engine, self._who(ctx))
+        if isinstance(result, BaseModel):
+            return result.model_copy(update={"instructions": told})
+        return {**result, "instructions": told} if isinstance(result, dict) else result
 
     async def _met(self, context: Context) -> Listener | None:
         """Who is told of changes to this client; one of the newest revision listens where it wants to."""

@@ -9,6 +9,7 @@ import os
 import sys
 import tempfile
 import urllib.request
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +39,13 @@ async def elicit(context: ClientRequestContext, params: ElicitRequestParams) -> 
     return ElicitResult(action="accept", content=others | content)
 
 
-def fitting(schema: dict[str, Any]) -> dict[str, Any]:
+def fitting(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments with every property that a schema requires."""
     properties = schema.get("properties") or {}
     return {name: _value(properties.get(name) or {}) for name in schema.get("required") or ()}
 
 
-def _value(about: dict[str, Any]) -> Any:
+def _value(about: Mapping[str, Any]) -> Any:
     if "enum" in about:
         return about["enum"][0]
     return fitting(about) if about.get("type") == "object" else VALUES.get(str(about.get("type")), "text")
@@ -56,8 +57,11 @@ async def main(url: str) -> None:
         environment = {"XDG_STATE_HOME": folder}
         source = McpSource(name="suite", url=url, environment=environment)
         if SCENARIO.startswith("auth/"):
-            registered = {key: str(given[key]) for key in ("client_id", "client_secret") if key in given}
-            await log_in(source, show, LoginRequest(seconds=20, **registered))
+            known = {key: str(given.get(key) or "") for key in ("client_id", "client_secret")}
+            wanted = LoginRequest(
+                seconds=20, client_id=known["client_id"], client_secret=known["client_secret"]
+            )
+            await log_in(source, show, wanted)
         async with (
             world(Path(folder), source, policy=OWNER, embedder=None, environment=environment) as here,
             here.client(elicitation_callback=elicit) as client,
@@ -68,8 +72,8 @@ async def main(url: str) -> None:
                     schema = here.engine.catalogue.detail(capability.id).input_schema or {}
                     made.append((capability.name, fitting(schema)))
             for name, arguments in made:
-                wanted = {"id": f"tool:suite/{name}", "arguments": arguments}
-                await client.call_tool("call_with_effects", wanted)
+                asked = {"id": f"tool:suite/{name}", "arguments": arguments}
+                await client.call_tool("call_with_effects", asked)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ from prowess.types import JsonObject
 
 LONGEST = 64 * 1024
 """Bytes of JSON for one entry. Icons may be whole pictures; more than this is left out."""
+SHOWN = ("icons", "meta", "execution", "hints", "size")
+"""The names under which capabilities keep it."""
 OWN_META = "io.modelcontextprotocol/"
 """What concerns only the connection between a server and us."""
 

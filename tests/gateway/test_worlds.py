@@ -222,7 +222,7 @@ profiles:
     ):
         assert older.server_capabilities.tools and older.server_capabilities.tools.list_changed
         await call(older, "tool:shop/grow")
-        with anyio.fail_after(5):
+        with anyio.fail_after(20):
             await told.wait()
             assert isinstance(await anext(aiter(events)), ToolsListChanged)
 

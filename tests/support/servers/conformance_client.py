@@ -39,6 +39,10 @@ async def elicit(context: ClientRequestContext, params: ElicitRequestParams) -> 
     return ElicitResult(action="accept", content=others | content)
 
 
+def given_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in arguments.items() if value is not None}
+
+
 def fitting(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments with every property that a schema requires."""
     properties = schema.get("properties") or {}
@@ -66,7 +70,8 @@ async def main(url: str) -> None:
             world(Path(folder), source, policy=OWNER, embedder=None, environment=environment) as here,
             here.client(elicitation_callback=elicit) as client,
         ):
-            made = [(one["name"], one["arguments"]) for one in given.get("toolCalls", ())]
+            # What is null is left out: a gateway refuses what a tool's schema does not allow.
+            made = [(one["name"], given_of(one["arguments"])) for one in given.get("toolCalls", ())]
             for capability in here.engine.catalogue.list(kind="tool"):
                 if capability.name not in [name for name, _ in made]:
                     schema = here.engine.catalogue.detail(capability.id).input_schema or {}

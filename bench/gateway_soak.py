@@ -4,9 +4,9 @@
 
 One call a second is a busy hour; here they come as fast as they go, eight at a time, from a client of each
 protocol generation over HTTP: good calls, long results, failures, wrong arguments, unknown names, searches,
-progress, cancelled calls, servers that hang and servers that are killed. Every second another client of either
-generation comes, lists the tools and leaves, every third of them in the middle of that. The gateway is watched from outside
-and ended with kill -9; then every call that a client had an answer to must be in its journal.
+progress, cancelled calls, servers that hang and servers that are killed. Every second another client comes,
+lists the tools and leaves, every third of them in the middle of that. The gateway is watched from outside and
+ended with kill -9; then every call that a client had an answer to must be in its journal.
 """
 
 import argparse
@@ -202,8 +202,8 @@ def told(soak: Soak) -> str:
         "# The gateway in the long run",
         "",
         f"{soak.calls} answered calls in {soak.seconds:.0f} s, eight at a time, from a client of each"
-        f" protocol generation over HTTP, then kill -9; {soak.visits} more clients came and went meanwhile. Load"
-        f" before: {soak.load:.0f} on 2 cores. `python -m bench.gateway_soak`.",
+        f" protocol generation over HTTP, then kill -9; {soak.visits} more clients came and went meanwhile."
+        f" Load before: {soak.load:.0f} on 2 cores. `python -m bench.gateway_soak`.",
         "",
         f"Answers without an entry in the journal: {soak.lost.total()} (entries: {soak.entries}, the chain is"
         " whole).",

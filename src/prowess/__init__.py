@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         SourceError,
         StoreBusy,
         StoreError,
+        WorkspaceError,
     )
     from prowess.evolution.scores import Scores
     from prowess.opening import open
@@ -121,6 +122,7 @@ __all__ = [
     "ToolRanker",
     "Trace",
     "Turn",
+    "WorkspaceError",
     "event_handler",
     "open",
     "rank",
@@ -135,6 +137,7 @@ HOMES = {
         "EvolutionError", "InvalidArguments",
         "JournalBroken", "LearningError", "MissingExtra", "NotFound", "Outdated", "PolicyError",
         "ProwessError", "Refused", "RemoteError", "SecretError", "SourceError", "StoreBusy", "StoreError",
+        "WorkspaceError",
     ),
     "prowess.evolution.scores": ("Scores",),
     "prowess.opening": ("open",),

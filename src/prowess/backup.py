@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 from prowess.errors import BackupError
 from prowess.journal import verified
-from prowess.store.database import Database, Transaction, migrations, tables
+from prowess.store.database import Database, Transaction, migrations, tables, tables_at
 from prowess.store.modes import FILE
 
 FORMAT = 1
@@ -43,7 +43,7 @@ def back_up(database: Database, file: Path) -> BackupContents:
         with os.fdopen(handle, "wb") as plain:
             with (
                 gzip.GzipFile(fileobj=plain, mode="wb", mtime=0) as packed,
-                database.reading() as transaction,
+                database.reading(everywhere=True) as transaction,
             ):
                 _write(transaction, packed)
             plain.flush()
@@ -76,7 +76,7 @@ def restore(database: Database, file: Path, replace: bool = False) -> BackupCont
     if contents.schema > newest:
         what = f"is of a newer prowess (schema {contents.schema}, this one knows {newest})"
         raise BackupError(str(file), what, "upgrade prowess, then restore")
-    with database.writing() as transaction:
+    with database.writing(everywhere=True) as transaction:
         if not replace and holds_something(transaction):
             what = f"would replace what {database.place} holds"
             raise BackupError(str(file), what, "name another store, or say --replace; back that one up first")
@@ -98,12 +98,6 @@ def _verify(transaction: Transaction) -> None:
 
 def holds_something(transaction: Transaction) -> bool:
     return any(transaction.one(f"SELECT 1 FROM {table} LIMIT 1") for table in MARKS)
-
-
-def tables_at(schema: int) -> list[str]:
-    """The tables that a schema has."""
-    text = " ".join(migration.text for migration in migrations() if migration.number <= schema)
-    return [table for table in tables() if f"CREATE TABLE {table} " in text]
 
 
 def _write(transaction: Transaction, packed: BinaryIO | gzip.GzipFile) -> None:

@@ -213,6 +213,7 @@ class PresetConfig(_Section, frozen=True):
 
 class Config(_Section, frozen=True):
     store: str = DEFAULT_STORE
+    workspace: str = "default"
     owner: str = ""
     source: list[SourceConfig] = []
     preset: list[PresetConfig] = []

@@ -4,6 +4,7 @@
       ConfigError            prowess.toml cannot be used
       StoreError             the database cannot be reached or is not ours
         StoreBusy            others wrote to it for too long
+        WorkspaceError       no name for a workspace
       BackupError            a backup cannot be written, read or taken
       MissingExtra           an optional part is not installed
       NotFound               no such capability, provider, agent ...
@@ -66,6 +67,17 @@ class StoreBusy(StoreError):
             f"the store is busy: others have been writing to it for {seconds:g} s",
             "try again; if that goes on, end the process that holds it, or use PostgreSQL for many writers",
         )
+
+
+class WorkspaceError(StoreError):
+    """A workspace is called by what is no name for one."""
+
+    def __init__(self, workspace: str) -> None:
+        super().__init__(
+            f"{workspace!r} is no name for a workspace",
+            "use up to 63 of a-z, 0-9, '.', '_' and '-', and begin with a letter or a digit",
+        )
+        self.workspace = workspace
 
 
 class BackupError(ProwessError):

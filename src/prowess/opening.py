@@ -33,6 +33,7 @@ def open(
     store: str | None = None,
     *,
     config: str | None = None,
+    workspace: str | None = None,
     sources: Sequence[Source] | None = None,
     environment: Mapping[str, str] | None = None,
     clock: Clock = now,
@@ -44,6 +45,8 @@ def open(
 
     store: a path or `postgresql://...`; without it PROWESS_STORE, then prowess.toml, decide.
     config: the path of prowess.toml; without it PROWESS_CONFIG, then the nearest one here or above.
+    workspace: the tenant whose catalogue, policy and journal this is about; without it PROWESS_WORKSPACE,
+        then prowess.toml, decide. Each has its own, and sees nothing of the others.
     sources: what is read at a sync, instead of what prowess.toml configures.
     environment: where secrets and PROWESS_... are looked up; without it, os.environ, the `.env` that
         prowess.toml names, and what `prowess secret set` keeps.
@@ -57,12 +60,20 @@ def open(
     settings = configuration.load(file, Path.cwd())
     environment = with_secrets(settings, process) if environment is None else environment
     url = store or environment.get("PROWESS_STORE") or settings.config.store
+    name = workspace_of(workspace, environment, settings)
     options = options_of(settings, environment, discovery, embedder)
     options = replace(options, tracer=tracer) if tracer else options
     if sources is None:
-        sources = configured_sources(settings, ChainMap({"PROWESS_STORE": url}, environment))  # type: ignore[arg-type]
+        chosen = {"PROWESS_STORE": url, "PROWESS_WORKSPACE": name}
+        sources = configured_sources(settings, ChainMap(chosen, environment))  # type: ignore[arg-type]
         options = owned(options, settings, sources)
-    return Engine(open_database(url, settings.root), sources, clock, environment, options)
+    database = open_database(url, settings.root, workspace=name)
+    return Engine(database, sources, clock, environment, options)
+
+
+def workspace_of(given: str | None, environment: Mapping[str, str], settings: Settings) -> str:
+    """An argument wins over the environment, that over the file."""
+    return given or environment.get("PROWESS_WORKSPACE") or settings.config.workspace
 
 
 def owned(options: EngineOptions, settings: Settings, sources: Sequence[Source]) -> EngineOptions:

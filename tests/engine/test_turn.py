@@ -14,6 +14,7 @@ from prowess.engine import Engine
 from prowess.engine.options import EngineOptions
 from prowess.evolution.scores import Scores
 from prowess.sources.files.cards import CardFiles
+from prowess.store.connections import Connections
 from prowess.store.database import Database
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource, capability, word_embedder
@@ -114,13 +115,13 @@ class Transactions:
         self.kinds: list[str] = []
         reading, writing = database.reading, database.writing
 
-        def read() -> Any:
+        def read(everywhere: bool = False) -> Any:
             self.kinds.append("read")
-            return reading()
+            return reading(everywhere)
 
-        def write(flush: bool = True) -> Any:
+        def write(flush: bool = True, everywhere: bool = False) -> Any:
             self.kinds.append("write")
-            return writing(flush)
+            return writing(flush, everywhere)
 
         database.reading, database.writing = read, write  # type: ignore[method-assign]
 
@@ -133,14 +134,14 @@ def test_no_transaction_is_open_while_the_encoder_works(store_url: str, tmp_path
         return words(texts)
 
     with opened(store_url, tmp_path, embed) as engine:
-        usual = Database._transaction
+        usual = Connections.transaction
 
-        def counted(self: Database, begin: str, *around: Any) -> Any:
+        def counted(self: Connections, *arguments: Any, **options: Any) -> Any:
             @contextmanager
             def inner() -> Any:
                 open_now[0] += 1
                 try:
-                    with usual(self, begin, *around) as transaction:
+                    with usual(self, *arguments, **options) as transaction:
                         yield transaction
                 finally:
                     open_now[0] -= 1
@@ -148,7 +149,7 @@ def test_no_transaction_is_open_while_the_encoder_works(store_url: str, tmp_path
             return inner()
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Database, "_transaction", counted)
+            patch.setattr(Connections, "transaction", counted)
             engine.sync()
             engine.offer("send an email to the whole team")
             engine.find("count the words of this text")

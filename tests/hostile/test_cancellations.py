@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import prowess
-from prowess.store.database import CONNECTIONS
+from prowess.store.connections import CONNECTIONS
 from tests.support.gateway import OWNER, served, workshop, write_config
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]

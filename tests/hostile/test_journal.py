@@ -59,8 +59,8 @@ async def test_no_value_that_a_call_was_given_stands_in_the_journal(
         ("tool:mail/send", {"to": "x", "count": SECRET}),
         ("tool:mail/send", {"to": "x", SECRET: 1}),
         ("tool:mail/send", {}),
-        ("tool:mail/complain", {"note": SECRET, "deep": [{"pin": 4928}]}),
-        ("tool:mail/refuse", {"note": SECRET, "deep": [{"pin": 4928}]}),
+        ("tool:mail/complain", {"note": SECRET, "deep": [{"pin": "4928-0071-5536"}]}),
+        ("tool:mail/refuse", {"note": SECRET, "deep": [{"pin": "4928-0071-5536"}]}),
         ("tool:log_in", {"user": "adalovelace", "password": SECRET}),
     ]
     async with (
@@ -77,7 +77,7 @@ async def test_no_value_that_a_call_was_given_stands_in_the_journal(
         "unknown arguments",
         "to is missing",
     ]
-    for value in ("hunter2", "correct", "horse", "4928", "adalovelace"):
+    for value in ("hunter2", "correct", "horse", "4928-0071", "adalovelace"):
         assert value not in everything
     assert SECRET in told[0] and SECRET in told[5], "the client may see what it sent"
     assert "is not the password of" in details[7]

@@ -25,7 +25,7 @@ ConfigError Decision Denied Detail DiscoveryOptions Draft EncoderUnavailable Eng
 InvalidArguments JournalBroken JournalEntry LearningError LeftOut Message MissingExtra NotFound Offer
 Outcome Outdated PolicyError Problem Provider ProwessError Refused RemoteError Scores SearchOptions
 SecretError Source SourceEntry SourceError SourceReading StoreBusy StoreError SyncReport TokenCounts ToolCall
-ToolFormat ToolRanker Trace Turn event_handler open rank tool tool_format
+ToolFormat ToolRanker Trace Turn WorkspaceError event_handler open rank tool tool_format
 """
 ENGINE = """
 acall acall_many agents approvals call call_many calls cards catalogue check close conversation decide

@@ -47,15 +47,15 @@ def agent_of(tools: ProwessRetriever, *steps: Step, seen: list[list[str]] | None
 
 
 async def results(handler: Any, **answer: Any) -> list[Any]:
-    """What the calls of a run gave; a person answers what they are asked."""
-    found = []
+    """What the calls of a run gave, in their order; a person answers what they are asked."""
+    found = dict[str, Any]()
     async for event in handler.stream_events():
         if isinstance(event, InputRequiredEvent):
             handler.ctx.send_event(HumanResponseEvent(approval=event.approval, **answer))
         if isinstance(event, ToolCallResult):
-            found.append(event.tool_output)
+            found[event.tool_id] = event.tool_output  # those that run at once end in any order
     await handler
-    return found
+    return [found[id] for id in sorted(found)]
 
 
 def chat(agent: Any, text: str = REQUEST, **answer: Any) -> list[Any]:

@@ -47,6 +47,9 @@ WHOLE = {
     "DELETE FROM {}": "a restore replaces every workspace",
     "SELECT 1 FROM {} LIMIT 1": "a store that holds something in any workspace is replaced only when told",
     "SELECT * FROM {} LIMIT 0": "asks for columns, never for rows",
+    "SELECT workspace, COUNT(*) FROM capability GROUP BY workspace": "whoever runs a store lists its tenants",
+    "SELECT workspace, COUNT(*) FROM agent GROUP BY workspace": "likewise",
+    "SELECT workspace, SUM(count) FROM journal_head GROUP BY workspace": "likewise",
 }  # fmt: skip
 """Statements about all workspaces, and why they are."""
 

@@ -43,6 +43,7 @@ COMMANDS = {
     "disconnect": "Take it out again, and give the client its servers back.",
     "import": "Take over the MCP servers of another client's configuration.",
     "log": "What happened, and whether the record is intact.",
+    "workspaces": "The tenants of a store, and what each holds.",
     "backup": "Write the whole store into one file.",
     "restore": "Make the store what a backup holds.",
     "doctor": "Everything that is wrong, and what to do about it.",
@@ -96,11 +97,14 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--config", "config_file", type=click.Path(), help="The prowess.toml to use.")
 @click.option("--store", help="Where the store is: a path or postgresql://...")
+@click.option("--workspace", help="The tenant this is about; without it, the one that prowess.toml names.")
 @click.option("--server", help="Ask a prowess server instead; PROWESS_TOKEN says who you are.")
 @click.pass_context
-def prowess(ctx: click.Context, config_file: str | None, store: str | None, server: str | None) -> None:
+def prowess(
+    ctx: click.Context, config_file: str | None, store: str | None, workspace: str | None, server: str | None
+) -> None:
     """What an AI agent can do: what exists, what it may use, what it needs now."""
-    ctx.obj = {"config": config_file, "store": store, "server": server}
+    ctx.obj = {"config": config_file, "store": store, "workspace": workspace, "server": server}
     if server:
         from prowess.cli.remote import check_command  # only those who name a server pay for it
 

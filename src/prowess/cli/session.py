@@ -71,7 +71,8 @@ def opened(existing: bool = False) -> Iterator[Engine]:
         _refuse_missing_folder(file, _chosen("store"))
     # Modules that prowess.toml names lie beside it, as they would for `python -m`.
     sys.path.insert(0, str(file.resolve().parent if file else Path.cwd()))
-    with prowess.open(_chosen("store"), config=_chosen("config")) as engine:
+    chosen = _chosen("workspace")
+    with prowess.open(_chosen("store"), config=_chosen("config"), workspace=chosen) as engine:
         yield engine
 
 

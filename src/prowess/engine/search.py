@@ -52,7 +52,7 @@ class Searching:
                 # Not a daemon: one that is ended inside the encoder's native code takes the process down.
                 encoding = Thread(target=self._make_vectors_beside, name="prowess-vectors")
                 encoding.start()
-                self._encoding = encoding  # only now: others wait for its end, and it must have begun
+                self._encoding = encoding  # others look at it without the lock, and wait for it
 
     def embedding(self) -> Embedding:
         """The one that search uses, so that no model is loaded twice."""

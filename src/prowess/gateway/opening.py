@@ -1,5 +1,6 @@
 """From a configuration to a gateway: the engine over sources that read through kept connections."""
 
+from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,7 +14,7 @@ from prowess.engine.engine import Engine
 from prowess.engine.options import new_id
 from prowess.gateway.config_reload import Reloading
 from prowess.gateway.gateway import Gateway
-from prowess.opening import now, options_of, owned
+from prowess.opening import now, options_of, owned, workspace_of
 from prowess.secrets.environment import with_secrets
 from prowess.sources.configured import configured_sources
 from prowess.store.database import Database
@@ -26,14 +27,17 @@ PATIENCE = 5.0
 
 
 @contextmanager
-def opened(file: Path | None, store: str | None, environment: Mapping[str, str]) -> Iterator[Gateway]:
+def opened(
+    file: Path | None, store: str | None, environment: Mapping[str, str], workspace: str | None = None
+) -> Iterator[Gateway]:
     settings = configuration.load(file, Path.cwd())
     url = store or environment.get("PROWESS_STORE") or settings.config.store
     environment = with_secrets(settings, environment)
-    sources = configured_sources(settings, environment)
+    workspace = workspace_of(workspace, environment, settings)
+    sources = configured_sources(settings, ChainMap({"PROWESS_WORKSPACE": workspace}, environment))  # type: ignore[arg-type]
     upstreams = Upstreams(sources, settings.config.calls)
     # No call of a client waits for the disk; what was written survives the end of this process.
-    database = Database(driver(url, settings.root, PATIENCE, synchronous="NORMAL"))
+    database = Database(driver(url, settings.root, PATIENCE, synchronous="NORMAL"), workspace)
     # It reads every source itself and keeps the servers: what it could read is there for as long as it runs.
     node = ReadingNode(id=new_id(), vouches=VOUCHES)
     options = replace(owned(options_of(settings, environment, {}), settings, sources), node=node)

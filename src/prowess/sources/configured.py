@@ -146,9 +146,10 @@ def _cards(source: SourceConfig, settings: Settings, environment: Environment) -
 
 def _stored_cards(source: SourceConfig, settings: Settings, environment: Environment) -> Source:
     url = source.url or environment.get("PROWESS_STORE") or settings.config.store
+    workspace = environment.get("PROWESS_WORKSPACE") or settings.config.workspace
     return StoredCards(
         name=source.name or "stored-cards",
-        open=lambda: open_database(url, settings.root),
+        open=lambda: open_database(url, settings.root, workspace=workspace),
         faculties=_faculties(source),
     )
 

@@ -7,56 +7,24 @@ connection to one transaction at a time, so any thread may use it.
 
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib import resources
-from threading import BoundedSemaphore
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from prowess.errors import StoreError
+from prowess.errors import StoreError, WorkspaceError
+from prowess.store.connections import Connections
+from prowess.store.driver import EVERYWHERE, Driver
 from prowess.types import Problem
 
 Row = tuple[Any, ...]
 Portion = TypeVar("Portion")
 
 DEFAULT_WORKSPACE = "default"
-CONNECTIONS = 8
-PAUSE = 0.02
+WORKSPACE_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 LONGEST_PAUSE = 0.05
-NOTHING = ("", "", "")
-
-
-class Driver(Protocol):
-    """What differs between databases: how to connect, and a handful of words."""
-
-    begin_reading: str
-    begin_writing: str
-    unflushed: tuple[str, str, str]
-    """What makes one transaction not wait for the disk: said before it, within it, and after it."""
-    lock_for_migration: str
-    analyze: str
-    """What makes the planner look at tables that were filled at once; empty where it needs no telling."""
-    failures: tuple[type[Exception], ...]
-    patience: float
-    """Seconds after which waiting for others who write is given up."""
-
-    @property
-    def place(self) -> str: ...
-
-    def connect(self) -> Any: ...
-
-    def usable(self, connection: Any) -> bool: ...
-
-    def close(self) -> None: ...
-
-    def is_busy(self, failure: Exception) -> bool: ...
-
-    @property
-    def adapt(self) -> Callable[[str], str]: ...
-
-    def explain(self, failure: Exception) -> StoreError: ...
-
-    def problems(self) -> tuple[Problem, ...]: ...
+ISOLATED_SINCE = 60
+"""The migration since which the database itself keeps workspaces apart, where it can."""
 
 
 class Transaction:
@@ -111,19 +79,30 @@ class Transaction:
 
 
 class Database:
-    """One workspace of a store that is open: migrated, pooled, safe to share between threads."""
+    """One workspace of a store that is open: migrated, pooled, safe to share between threads.
 
-    def __init__(self, driver: Driver, workspace: str = DEFAULT_WORKSPACE) -> None:
+    Several workspaces of one store share its connections: `database.of("acme")`.
+    """
+
+    def __init__(
+        self, driver: Driver, workspace: str = DEFAULT_WORKSPACE, connections: Connections | None = None
+    ) -> None:
         self._driver = driver
         self.workspace = workspace
-        self._idle: list[Any] = []
-        self._lent = BoundedSemaphore(CONNECTIONS)
-        self._closed = False
+        self._connections = connections or Connections(driver)
         try:
-            self._migrate()
+            if not WORKSPACE_NAME.fullmatch(workspace):
+                raise WorkspaceError(workspace)
+            if connections is None:
+                self._migrate()
         except BaseException:
             self.close()
             raise
+
+    def of(self, workspace: str) -> "Database":
+        """Another workspace of the same store; it is closed by itself, and the store with the last one."""
+        self._connections.share()
+        return Database(self._driver, workspace, self._connections)
 
     @property
     def place(self) -> str:
@@ -133,80 +112,29 @@ class Database:
         """What is wrong with where the store is kept."""
         return self._driver.problems()
 
-    def reading(self) -> AbstractContextManager[Transaction]:
-        """One consistent view of the store; never waits for a writer."""
-        return self._transaction(self._driver.begin_reading)
+    @contextmanager
+    def reading(self, everywhere: bool = False) -> Iterator[Transaction]:
+        """One consistent view of the store; never waits for a writer.
 
-    def writing(self, flush: bool = True) -> AbstractContextManager[Transaction]:
+        `everywhere` is for what concerns a whole store: the database shows the rows of every workspace.
+        """
+        scope = EVERYWHERE if everywhere else self.workspace
+        with self._connections.transaction(scope, writing=False, flush=True) as cursor:
+            yield Transaction(self._driver, cursor, self.workspace)
+
+    @contextmanager
+    def writing(self, flush: bool = True, everywhere: bool = False) -> Iterator[Transaction]:
         """Everything inside is durable when the block ends, or never happened.
 
         Without `flush` it survives the end of this process, however it ends, but is not waited for until it
         is on the disk: a power cut may take the last moments with it, never a part of a transaction.
         """
-        return self._transaction(self._driver.begin_writing, NOTHING if flush else self._driver.unflushed)
+        scope = EVERYWHERE if everywhere else self.workspace
+        with self._connections.transaction(scope, writing=True, flush=flush) as cursor:
+            yield Transaction(self._driver, cursor, self.workspace)
 
     def close(self) -> None:
-        self._closed = True
-        while self._idle:
-            self._idle.pop().close()
-        self._driver.close()
-
-    @contextmanager
-    def _transaction(self, begin: str, around: tuple[str, str, str] = NOTHING) -> Iterator[Transaction]:
-        before, within, after = around
-        with self._lent:
-            connection, committed = self._borrow(), False
-            try:
-                cursor = connection.cursor()
-                _say(cursor, before)
-                self._begin(cursor, begin)
-                try:
-                    _say(cursor, within)
-                    yield Transaction(self._driver, cursor, self.workspace)
-                    cursor.execute("COMMIT")
-                    committed = True
-                except BaseException:
-                    self._abandon(connection, cursor)
-                    raise
-                finally:
-                    if committed:
-                        _say(cursor, after)
-            except self._driver.failures as failure:
-                raise self._driver.explain(failure) from failure
-            finally:
-                self._give_back(connection, committed)
-
-    def _begin(self, cursor: Any, begin: str) -> None:
-        """A database that is busy mostly waits by itself; where it refuses at once, wait here."""
-        deadline = time.monotonic() + self._driver.patience
-        while True:
-            try:
-                cursor.execute(begin)
-                return
-            except self._driver.failures as failure:
-                if not self._driver.is_busy(failure) or time.monotonic() >= deadline:
-                    raise
-                time.sleep(PAUSE)
-
-    def _borrow(self) -> Any:
-        if self._closed:
-            raise StoreError(f"the store {self.place} is closed", "open it again with prowess.open()")
-        try:
-            return self._idle.pop() if self._idle else self._driver.connect()
-        except IndexError:  # another thread took the last idle one
-            return self._driver.connect()
-
-    def _abandon(self, connection: Any, cursor: Any) -> None:
-        try:
-            cursor.execute("ROLLBACK")
-        except self._driver.failures:
-            connection.close()  # the server is gone, and with it whatever was not committed
-
-    def _give_back(self, connection: Any, committed: bool) -> None:
-        if self._closed or not (committed or self._driver.usable(connection)):
-            connection.close()
-        else:
-            self._idle.append(connection)
+        self._connections.close()
 
     def rebuild(self, transaction: Transaction, schema: int) -> None:
         """Throw everything away and make the tables as they were at a schema, all within a transaction."""
@@ -222,6 +150,9 @@ class Database:
         for migration in migrations():
             if done < migration.number <= schema:
                 migration.run(transaction)
+        isolation = self._driver.isolation(tables_at(schema)) if schema >= ISOLATED_SINCE else ""
+        if isolation:
+            transaction.run(isolation)
         if done and self._driver.analyze:
             transaction.run(f"{self._driver.analyze} {', '.join(tables())}")
 
@@ -229,7 +160,7 @@ class Database:
         known = migrations()
         if self._applied() == known[-1].number:
             return
-        with self.writing() as transaction:
+        with self.writing(everywhere=True) as transaction:
             if self._driver.lock_for_migration:
                 transaction.run(self._driver.lock_for_migration)
             transaction.run(
@@ -254,11 +185,6 @@ class Database:
                 return 0
             raise
         return row[0] if row else 0
-
-
-def _say(cursor: Any, statement: str) -> None:
-    if statement:
-        cursor.execute(statement)
 
 
 def paced(portions: Iterable[Portion]) -> Iterator[Portion]:
@@ -297,6 +223,12 @@ def tables() -> list[str]:
     made = [name for migration in migrations() for name in re.findall(r"CREATE TABLE (\w+)", migration.text)]
     gone = {name for migration in migrations() for name in re.findall(r"DROP TABLE (\w+)", migration.text)}
     return [name for name in dict.fromkeys(made) if name not in gone]
+
+
+def tables_at(schema: int) -> list[str]:
+    """The tables that a schema has, of those that are still there today."""
+    text = " ".join(migration.text for migration in migrations() if migration.number <= schema)
+    return [table for table in tables() if f"CREATE TABLE {table} " in text]
 
 
 def statements(text: str) -> list[str]:

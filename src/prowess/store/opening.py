@@ -5,7 +5,8 @@ from tempfile import TemporaryDirectory
 from typing import Literal
 
 from prowess.errors import StoreError
-from prowess.store.database import DEFAULT_WORKSPACE, Database, Driver
+from prowess.store.database import DEFAULT_WORKSPACE, Database
+from prowess.store.driver import Driver
 from prowess.store.postgres import Postgres
 from prowess.store.sqlite import BUSY_SECONDS, SQLite
 

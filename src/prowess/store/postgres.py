@@ -2,11 +2,13 @@
 
 import re
 import time
-from functools import lru_cache
+from collections.abc import Iterable
+from functools import lru_cache, partial
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from prowess.errors import MissingExtra, StoreBusy, StoreError
+from prowess.store.driver import EVERYWHERE
 from prowess.types import Problem
 
 BUSY_SECONDS = 30.0
@@ -15,6 +17,26 @@ FULL = ("53300", "57P03")
 """Too many connections, or the server is starting: both pass."""
 BUSY = ("55P03", "40P01", "40001")
 """A lock was not given in time, or two waited for each other."""
+
+SETTING = "prowess.workspace"
+OF_ONE_WORKSPACE = (
+    f"workspace = (SELECT current_setting('{SETTING}', true))"
+    f" OR (SELECT current_setting('{SETTING}', true)) = '{EVERYWHERE}'"
+)
+"""What row-level security asks of each row; a transaction that says no workspace sees none."""
+QUOTED = OF_ONE_WORKSPACE.replace("'", "''")
+ISOLATION = f"""DO $$ DECLARE name TEXT;
+BEGIN
+    FOREACH name IN ARRAY ARRAY[TABLES] LOOP
+        IF NOT (SELECT relforcerowsecurity FROM pg_class WHERE oid = CAST(name AS regclass)) THEN
+            EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', name);
+            EXECUTE format('CREATE POLICY one_workspace ON %I USING ({QUOTED})', name);
+        END IF;
+    END LOOP;
+END $$"""
+POOLER = "pooler"
+PREPARED_AFTER = 5
+"""So often a statement is sent before the server keeps it; psycopg's own number."""
 
 TOKEN = re.compile(r"'(?:[^']|'')*'|::|:([a-z_]+)|%")
 
@@ -32,11 +54,10 @@ def adapt(sql: str) -> str:
 
 
 class Postgres:
-    begin_reading = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-    begin_writing = "BEGIN"
     unflushed = ("", "SET LOCAL synchronous_commit = off", "")
     adapt = staticmethod(adapt)
-    lock_for_migration = "SELECT pg_advisory_xact_lock(7077391)"
+    # Bringing a large store up to date takes longer than any write: who comes meanwhile waits for that.
+    lock_for_migration = "SELECT set_config('lock_timeout', '30min', true), pg_advisory_xact_lock(7077391)"
     # It comes by itself, but a minute later, and until then large tables are searched badly.
     analyze = "ANALYZE"
 
@@ -45,9 +66,13 @@ class Postgres:
             import psycopg  # an extra: only those who use PostgreSQL install it
         except ImportError as missing:
             raise MissingExtra("a PostgreSQL store", "postgres") from missing
-        self._url = url
+        self._url, is_pooled = _without_pooler(url)
         self.patience = patience
-        self._open = psycopg.connect
+        # A pooler lends a connection for one transaction; the next one may not know what was prepared.
+        threshold = None if is_pooled else PREPARED_AFTER
+        self._open = partial(
+            psycopg.connect, self._url, autocommit=True, connect_timeout=10, prepare_threshold=threshold
+        )
         self.failures: tuple[type[Exception], ...] = (psycopg.Error,)
 
     @property
@@ -60,13 +85,20 @@ class Postgres:
         deadline = time.monotonic() + self.patience
         while True:
             try:
-                connection = self._open(self._url, autocommit=True, connect_timeout=10)
-                connection.execute(f"SET lock_timeout = {int(self.patience * 1000)}")
-                return connection
+                return self._open()
             except self.failures as failure:
                 if not _passes(failure) or time.monotonic() >= deadline:
                     raise self.explain(failure) from failure
                 time.sleep(PAUSE)
+
+    def begin(self, cursor: Any, writing: bool, workspace: str) -> None:
+        """What holds for a transaction is said with its begin, in one message, and ends with it."""
+        kind = "" if writing else " ISOLATION LEVEL REPEATABLE READ READ ONLY"
+        waits = f"; SET LOCAL lock_timeout = {int(self.patience * 1000)}" if writing else ""
+        cursor.execute(f"BEGIN{kind}{waits}; SET LOCAL {SETTING} = '{workspace}'", prepare=False)
+
+    def isolation(self, tables: Iterable[str]) -> str:
+        return ISOLATION.replace("TABLES", ", ".join(f"'{table}'" for table in tables))
 
     def usable(self, connection: Any) -> bool:
         return not connection.closed and connection.info.transaction_status == 0
@@ -96,3 +128,16 @@ def _passes(failure: Exception) -> bool:
     """Whether to try again: libpq gives no state for what is refused while connecting, only the words."""
     state = getattr(failure, "sqlstate", None)
     return state in FULL or "too many clients" in str(failure) or "starting up" in str(failure)
+
+
+def _without_pooler(url: str) -> tuple[str, bool]:
+    """The URL without `pooler=transaction`, which is no word of libpq, and whether it said so."""
+    parts = urlsplit(url)
+    query = parse_qsl(parts.query, keep_blank_values=True)
+    kind = dict(query).get(POOLER, "")
+    if kind not in ("", "transaction"):
+        raise StoreError(f"{POOLER}={kind!r} in the URL of the store is unknown", "write pooler=transaction")
+    if not kind:
+        return url, False
+    rest = urlencode([(name, value) for name, value in query if name != POOLER])
+    return urlunsplit(parts._replace(query=rest)), True

@@ -2,7 +2,7 @@
 
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
@@ -25,9 +25,6 @@ REMEDIES = (
 
 
 class SQLite:
-    begin_reading = "BEGIN"
-    # Taking the write lock at once means a transaction waits at its start, never fails half-way.
-    begin_writing = "BEGIN IMMEDIATE"
     lock_for_migration = ""
     analyze = ""
     adapt: Callable[[str], str] = str  # it takes `:name` as it is written
@@ -69,6 +66,14 @@ class SQLite:
         except sqlite3.Error as failure:
             raise self.explain(failure) from failure
         return connection
+
+    def begin(self, cursor: Any, writing: bool, workspace: str) -> None:
+        # Taking the write lock at once means a transaction waits at its start, never fails half-way.
+        cursor.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
+
+    def isolation(self, tables: Iterable[str]) -> str:
+        """The file has one owner, who may read all of it: what statements say is all there is."""
+        return ""
 
     def usable(self, connection: Any) -> bool:
         try:

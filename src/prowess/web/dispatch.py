@@ -30,7 +30,7 @@ from prowess.operations.operation import (
     named,
 )
 from prowess.operations.person import Person
-from prowess.store.database import CONNECTIONS
+from prowess.store.connections import CONNECTIONS
 from prowess.web import identity
 from prowess.web.credentials import quoted
 from prowess.web.idempotency import Answered, Answers, key_in

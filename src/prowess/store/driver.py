@@ -1,0 +1,45 @@
+"""What differs between databases: how to connect, how a transaction begins, and a handful of words."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+from prowess.errors import StoreError
+from prowess.types import Problem
+
+EVERYWHERE = "*"
+"""In the place of a workspace: for what concerns a whole store."""
+
+
+class Driver(Protocol):
+    unflushed: tuple[str, str, str]
+    """What makes one transaction not wait for the disk: said before it, within it, and after it."""
+    lock_for_migration: str
+    analyze: str
+    """What makes the planner look at tables that were filled at once; empty where it needs no telling."""
+    failures: tuple[type[Exception], ...]
+    patience: float
+    """Seconds after which waiting for others who write is given up."""
+
+    @property
+    def place(self) -> str: ...
+
+    def connect(self) -> Any: ...
+
+    def usable(self, connection: Any) -> bool: ...
+
+    def close(self) -> None: ...
+
+    def begin(self, cursor: Any, writing: bool, workspace: str) -> None:
+        """Begin a transaction that is to see the rows of one workspace alone, or of all of them."""
+
+    def isolation(self, tables: Iterable[str]) -> str:
+        """What makes the database itself keep workspaces apart in tables; empty where it cannot."""
+
+    def is_busy(self, failure: Exception) -> bool: ...
+
+    @property
+    def adapt(self) -> Callable[[str], str]: ...
+
+    def explain(self, failure: Exception) -> StoreError: ...
+
+    def problems(self) -> tuple[Problem, ...]: ...

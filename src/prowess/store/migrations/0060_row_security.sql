@@ -1,0 +1,2 @@
+-- From here on PostgreSQL itself keeps workspaces apart, in every table (store/postgres.py says how); a store
+-- that was made before gets this when it is opened.

@@ -144,8 +144,8 @@ class News:
             return
         if client.protocol_version in MODERN_PROTOCOL_VERSIONS:  # there each request says it
             return
-        wanted: tuple[LoggingLevel, ...] = (level, self._level or level)
-        most = self._level = min(wanted, key=LEVELS.index)
+        most = level if self._level is None else min(level, self._level, key=LEVELS.index)
+        self._level = most
         if self._told_level != most:
             self._told_level = most
             request = SetLevelRequest(params=SetLevelRequestParams(level=most))

@@ -13,10 +13,10 @@ from prowess.engine.engine import Engine
 from prowess.gateway.greeting import INSTRUCTIONS
 from prowess.types import Capability
 
-LONGEST = 1500
+MAX_SERVERS_CHARACTERS = 1500
 """Characters for all servers: some clients cut what is longer than 2,000."""
-LONGEST_PURPOSE = 100
-MOST_EXAMPLES = 4
+MAX_PURPOSE_CHARACTERS = 100
+MAX_EXAMPLES = 4
 
 
 def introduction(engine: Engine, caller: Caller) -> str:
@@ -28,7 +28,7 @@ def introduction(engine: Engine, caller: Caller) -> str:
     lines = [_line(engine, name, found[name]) for name in sorted(found)]
     told: list[str] = []
     for line in lines:
-        if sum(map(len, told)) + len(line) > LONGEST:
+        if sum(map(len, told)) + len(line) > MAX_SERVERS_CHARACTERS:
             told.append(f"- and {len(lines) - len(told)} more; list_capabilities names them")
             break
         told.append(line)
@@ -44,7 +44,7 @@ def _purpose(engine: Engine, name: str, capabilities: Sequence[Capability]) -> s
     provider = engine.catalogue.view().providers.get(name)
     said = " ".join(provider.description.split()) if provider else ""
     if provider and " " in said and engine.internals.sources.trusts(provider.source):
-        return clean(said[:LONGEST_PURPOSE])
+        return clean(said[:MAX_PURPOSE_CHARACTERS])
     tools = [one for one in capabilities if one.kind == "tool"] or list(capabilities)
-    names = ", ".join(one.display_name for one in tools[:MOST_EXAMPLES])
-    return clean(f"{names}, ..." if len(tools) > MOST_EXAMPLES else names)
+    names = ", ".join(one.display_name for one in tools[:MAX_EXAMPLES])
+    return clean(f"{names}, ..." if len(tools) > MAX_EXAMPLES else names)

@@ -11,7 +11,7 @@ import msgspec
 
 from prowess.types import JsonObject
 
-LONGEST = 64 * 1024
+MAX_BYTES = 64 * 1024
 """Bytes of JSON for one entry. Icons may be whole pictures; more than this is left out."""
 SHOWN = ("icons", "meta", "execution", "hints", "size")
 """The names under which capabilities keep it."""
@@ -32,7 +32,7 @@ def presentation(entry: Any) -> JsonObject:
         "size": getattr(entry, "size", None),
     }
     kept = {name: value for name, value in said.items() if value not in (None, {}, [])}
-    return kept if len(msgspec.json.encode(kept)) <= LONGEST else {}
+    return kept if len(msgspec.json.encode(kept)) <= MAX_BYTES else {}
 
 
 def _plain(model: Any) -> JsonObject:

@@ -378,6 +378,7 @@ async def test_where_nobody_can_be_asked_the_answer_says_that_a_person_will_be(t
         waiting = text_of(await engrave(client))
         (approval,) = here.engine.approvals.list()
         assert "waits for a person" in waiting
+        assert approval.id not in waiting and "prowess" not in waiting, "no model may answer for a person"
         here.engine.approvals.answer(approval.id, ApprovalAnswer(yes=True, by="ann"))
         assert text_of(await engrave(client)) == "for Ada"
 

@@ -1,6 +1,6 @@
-"""How fast evolution is, and how often its drift detector is wrong.
+"""How fast evolution is, how often it is wrong, and whether it finds the cause of a fall.
 
-    python bench/evolution.py [--quick]
+    python -m bench.evolution [--quick]
 
 Writes its tables to stdout; `bench/results/evolution.md` keeps the last full run. Seeds are fixed,
 so the simulation gives the same numbers everywhere; the times depend on the machine.
@@ -12,8 +12,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
+from bench.simulated_agents import NOISE, Damage, Rule, found_cause, original, ours
+from bench.simulated_agents import false_alarms as alarms_of
 from prowess.evolution.drift import Drift
 from prowess.evolution.fitness import measure
 from prowess.evolution.generations import Generations
@@ -160,6 +163,48 @@ def told(label: str, found: Sequence[int]) -> None:
     row(label, f"median {statistics.median(found):.0f}, slowest {max(found)}", f"{within:.2%} within 60")
 
 
+def stable_agents(agents: int, length: int) -> None:
+    print(f"\n## {agents} agents that stay as they are, {length:,} evaluations each\n")
+    row("noise of each axis", "autonomy", "transitions after the first", "per 10,000", "which")
+    row("---", "---", "---", "---", "---")
+    for noise, steady in ((0.02, True), (0.05, True), (0.05, False), (0.1, True)):
+        found = alarms_of(8, agents, length, noise, steady)
+        total = sum(found.values())
+        said = ", ".join(f"{name} {count}" for name, count in sorted(found.items())) or "none"
+        kind = "a level" if steady else "measured with the same noise"
+        row(noise, kind, total, f"{total / (agents * length) * 10_000:.2f}", said)
+
+
+def causes(trials: int) -> None:
+    print(f"\n## Finding the cause, {trials} cases for each lag from 0 to 5\n")
+    row("case", "right one off within 5", "innocent one off after 10", "right one off after 10",
+        "the original's rule: within 5", "innocent off", "right one off after 10")  # fmt: skip
+    row(*["---"] * 7)
+    for changes in (1, 2, 3):
+        for evidence in (False, True):
+            label = f"{changes} at once, {'outcomes known' if evidence else 'scores alone'}"
+            cause_row(label, trials, partial(case_of, changes, 0.0, evidence, 0, NOISE))
+    for late in (1, 2, 3):
+        label = f"3 at once, scores alone, recovery seen {late} later"
+        cause_row(label, trials, partial(case_of, 3, 0.0, False, late, NOISE))
+    cause_row("3 at once, a fall of 0.08 in fitness", trials, partial(case_of, 3, 0.16, False, 0, NOISE))
+    cause_row("3 at once, scores alone, noise 0.1", trials, partial(case_of, 3, 0.0, False, 0, 0.1))
+
+
+def case_of(changes: int, size: float, evidence: bool, late: int, noise: float, lag: int) -> Damage:
+    return Damage(changes, lag, size, evidence, late, noise)
+
+
+def cause_row(label: str, trials: int, case: Callable[[int], Damage]) -> None:
+    row(label, *shares(trials, case, ours), *shares(trials, case, original))
+
+
+def shares(trials: int, case: Callable[[int], Damage], rule: Callable[[], Rule]) -> list[str]:
+    found = [found_cause(trial * 6 + lag, case(lag), rule) for trial in range(trials) for lag in range(6)]
+    counts = ([f.in_time for f in found], [f.innocent_off for f in found], [f.still_off for f in found])
+    return [f"{sum(column) / len(found):.1%}" for column in counts]
+
+
 def main(quick: bool) -> None:
     print("# Evolution\n\n## Speed\n")
     row("what", "measured", "goal")
@@ -186,6 +231,8 @@ def main(quick: bool) -> None:
     told("0.1 at once", delays(chance, trials, lambda n: 0.1))
     told("0.1 in 60 equal steps", delays(chance, trials, lambda n: 0.1 * min(1.0, n / 60)))
     told("0.05 at once", delays(chance, trials, lambda n: 0.05))
+    stable_agents(20 if quick else 100, 200 if quick else 1_000)
+    causes(10 if quick else 60)
 
 
 if __name__ == "__main__":

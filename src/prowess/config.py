@@ -49,6 +49,21 @@ class IsolationConfig(_Section, frozen=True):
     network: bool = True
 
 
+class ParameterOverrideConfig(_Section, frozen=True):
+    """`[source.tools.NAME.parameters.NAME]`: another name for a parameter of a tool, or other words."""
+
+    name: str = ""
+    description: str | None = None
+
+
+class ToolOverrideConfig(_Section, frozen=True):
+    """`[source.tools.NAME]`: another name for a tool of a server or an API, or other words."""
+
+    name: str = ""
+    description: str | None = None
+    parameters: dict[str, ParameterOverrideConfig] = {}
+
+
 class SourceConfig(_Section, frozen=True):
     """One `[[source]]`: what kind it is, and where it finds what it reads."""
 
@@ -65,10 +80,12 @@ class SourceConfig(_Section, frozen=True):
     headers: dict[str, str] = {}
     digest: str = ""
     faculties: list[str] | None = None
-    timeout: float = 30.0
+    timeout: Annotated[float, msgspec.Meta(gt=0)] | None = None
     trust: Trust | None = None
     isolation: IsolationConfig = IsolationConfig()
     limits: LimitsConfig = LimitsConfig()
+    tools: dict[str, ToolOverrideConfig] = {}
+    disabled: list[str] = []
 
 
 class SecretsConfig(_Section, frozen=True):
@@ -177,6 +194,8 @@ class GatewayConfig(_Section, frozen=True):
     hosts: list[str] = []
     approvals: Literal["people", "client"] = "people"
     authorization: AuthorizationConfig | None = None
+    tools: Literal["pinned", "all"] = "pinned"
+    """Which capabilities are tools of their own: those that a profile pins, or all that are allowed."""
 
 
 class WebConfig(_Section, frozen=True):
@@ -195,6 +214,15 @@ class LearningConfig(_Section, frozen=True):
     judges: Literal["others", "anyone"] = "others"
     benchmark: str = ""
     auto: bool = False
+
+
+class EvolutionConfig(_Section, frozen=True):
+    """`[evolution]`: when agents are evaluated by themselves (by default never), and what follows."""
+
+    every_outcomes: Whole = 0
+    every_minutes: Annotated[float, msgspec.Meta(ge=0, le=10_000_000)] = 0.0
+    on_regression: Literal["warn", "propose", "roll_back"] = "roll_back"
+    """What a regression may do to agents whose parameters do not say it."""
 
 
 class JournalConfig(_Section, frozen=True):
@@ -222,6 +250,7 @@ class Config(_Section, frozen=True):
     discovery: DiscoveryConfig = DiscoveryConfig()
     cards: CardsConfig = CardsConfig()
     learning: LearningConfig = LearningConfig()
+    evolution: EvolutionConfig = EvolutionConfig()
     journal: JournalConfig = JournalConfig()
     calls: CallsConfig = CallsConfig()
     gateway: GatewayConfig = GatewayConfig()
@@ -268,6 +297,9 @@ def parse(text: str, place: str = FILE) -> Config:
         raise ConfigError(place, f"is not TOML: {failure}", "mend that line") from None
     if isinstance(data.get("cards"), dict):
         data["cards"] = _cards_in_snake_case(data["cards"], place)
+    learning = data.get("learning")
+    if isinstance(learning, dict) and isinstance(learning.get("mode"), str):
+        learning["mode"] = learning["mode"].strip().lower()
     try:
         return msgspec.convert(data, Config)
     except msgspec.ValidationError as failure:
@@ -282,6 +314,8 @@ def with_arguments(
         if given.get(key, getattr(section, key)) != getattr(section, key):
             remedy = f"open another engine: prowess.open(..., {key}=...)"
             raise ConfigError("arguments", f"{key} belongs to an engine, not to one call", remedy)
+    if "agent" in given:
+        raise ConfigError("arguments", "agent belongs to the turn", 'write Turn(messages=..., agent="NAME")')
     return _given("discovery", section, given).discovery
 
 
@@ -360,6 +394,8 @@ def _section_at(where: str) -> type[_Section]:
         "discovery": DiscoveryConfig,
         "cards": CardsConfig,
         "learning": LearningConfig,
+        "evolution": EvolutionConfig,
+        "journal": JournalConfig,
         "calls": CallsConfig,
         "gateway": GatewayConfig,
         "web": WebConfig,
@@ -368,7 +404,13 @@ def _section_at(where: str) -> type[_Section]:
         return CardProfileConfig
     if where.startswith("gateway.authorization"):
         return TokenAgentConfig if "agent[" in where else AuthorizationConfig
-    for name, section in (("isolation", IsolationConfig), ("limits", LimitsConfig)):
+    within_source: dict[str, type[_Section]] = {
+        "isolation": IsolationConfig,
+        "limits": LimitsConfig,
+        r"tools\[\.\.\.\]": ToolOverrideConfig,
+        r"tools\[\.\.\.\]\.parameters\[\.\.\.\]": ParameterOverrideConfig,
+    }
+    for name, section in within_source.items():
         if re.fullmatch(rf"source\[(\d+|\.\.\.)\]\.{name}", where):
             return section
     return sections.get(where.partition("[")[0], Config)

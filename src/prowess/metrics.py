@@ -144,6 +144,11 @@ def read_set(folder: Path) -> LabelledSet:
     return LabelledSet(name_of(folder), tuple(linked), queries, details)
 
 
+def read_queries(file: Path, known: Mapping[str, Capability]) -> tuple[Query, ...]:
+    """Queries alone, whose right answers are in a catalogue that is known."""
+    return tuple(_unique((at, _query(row, at, known, "the catalogue")) for at, row in _rows(file)))
+
+
 def name_of(folder: Path) -> str:
     """What a set is called: its folder's name, also where that is written as `.`"""
     return Path(os.path.abspath(folder)).name
@@ -182,13 +187,13 @@ def _detail(row: Row) -> Detail:
     return Detail(input_schema={"type": "object", "properties": properties})
 
 
-def _query(row: Row, at: str, known: Mapping[str, Capability]) -> Query:
+def _query(row: Row, at: str, known: Mapping[str, Capability], where: str = "tools.jsonl") -> Query:
     gold = _texts(row, "gold", at)
     if not gold:
         raise SourceError(at, "the query has no right tool", 'list at least one id under "gold"')
     for id in gold:
         if id not in known:
-            raise SourceError(at, f"the right tool {id!r} is not in tools.jsonl", "add it or correct the id")
+            raise SourceError(at, f"the right tool {id!r} is not in {where}", "add it or correct the id")
     others = row.get("alternatives") or {}
     if not isinstance(others, Mapping):
         raise SourceError(at, '"alternatives" is not an object', "write it as {id: [ids]}")

@@ -16,7 +16,8 @@ from prowess.engine.options import EngineOptions
 from prowess.journal import Clock
 from prowess.options import DiscoveryOptions
 from prowess.secrets.environment import with_secrets
-from prowess.sources.configured import configured_sources, definitions, owner
+from prowess.sources.configured import configured_sources, definitions, overrides, owner
+from prowess.sources.lock.lock_file import NAME as LOCK
 from prowess.sources.source import Source
 from prowess.store.opening import open_database
 from prowess.tracing import Tracer
@@ -78,7 +79,10 @@ def workspace_of(given: str | None, environment: Mapping[str, str], settings: Se
 
 def owned(options: EngineOptions, settings: Settings, sources: Sequence[Source]) -> EngineOptions:
     """The same options, for sources that a configuration names: what they bring belongs to it."""
-    return replace(options, owner=owner(settings), definitions=definitions(settings, sources))
+    return replace(
+        options, owner=owner(settings), definitions=definitions(settings, sources),
+        overrides=overrides(settings), lock_file=settings.root / LOCK if settings.file else None,
+    )  # fmt: skip
 
 
 def options_of(
@@ -98,5 +102,6 @@ def options_of(
         cards=settings.config.cards,
         journal=settings.config.journal,
         learning=settings.config.learning,
+        evolution=settings.config.evolution,
         root=settings.root,
     )

@@ -32,6 +32,7 @@ class StaticSource:
     problems: list[Problem] = field(default_factory=list)
     down: str = ""
     place: str = "memory"
+    server: str = ""
 
     def read(self, known: Known, progress: Progress = silent) -> SourceReading:
         if self.down:
@@ -41,6 +42,7 @@ class StaticSource:
             entries=(SourceEntry(self.place, "", drafts),),
             providers=tuple(self.providers),
             problems=tuple(self.problems),
+            server=self.server,
         )
 
 

@@ -16,6 +16,9 @@ JsonObject: TypeAlias = Mapping[str, Json]
 KINDS = ("tool", "skill", "extension", "channel", "card", "event")
 """The kinds prowess knows by name; the set is open, any lower-case word is a kind."""
 
+EXAMPLES = "examples"
+"""The metadata that holds requests which a capability answers, as its author gives them."""
+
 DEFAULT_AGENT = "default"
 
 
@@ -105,6 +108,7 @@ class Draft:
 
     capability: Capability  # what it is
     detail: Detail = Detail()  # its schema and content
+    original: "Draft | None" = None  # as its author wrote it, where prowess.toml words it otherwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +131,7 @@ class SourceReading:
     entries: tuple[SourceEntry, ...] = ()  # what it offers, unit by unit
     providers: tuple[Provider, ...] = ()  # what the capabilities belong to
     problems: tuple[Problem, ...] = ()  # what could not be read
+    server: str = ""  # what a server says it is: its name and version
     down: str = ""
     """Why the whole source could not be read; what it offered before is then kept as unavailable."""
 

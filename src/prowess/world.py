@@ -13,7 +13,7 @@ from pathlib import Path
 
 from prowess.cards.history import NO_RATE, InjectionRate, read_rate
 from prowess.catalogue.catalogue import Catalogue
-from prowess.catalogue.health import NOTHING_DOWN, Health, health
+from prowess.catalogue.health import NOTHING_DOWN, Health, health, health_anywhere
 from prowess.catalogue.view import View, off_below, with_availability, with_health
 from prowess.evolution.generations import Generations
 from prowess.learning import lessons as skills
@@ -24,6 +24,7 @@ from prowess.policy.policy import Policy
 from prowess.policy.snapshot import PolicySnapshot
 from prowess.policy.state import PolicyState
 from prowess.sources.learned import NAME as LEARNT
+from prowess.sources.overrides import Overrides
 from prowess.sources.source import Source
 from prowess.store.database import Database, Transaction
 from prowess.types import Capability, Trust
@@ -43,12 +44,12 @@ class World:
     """Agent -> why it may use nothing; of the agents that the world was taken for."""
     cards: InjectionRate = NO_RATE
 
-    def visible(self, agent: str, authenticated: bool = True) -> View:
+    def visible(self, agent: str, authenticated: bool = True, over_mcp: bool = False) -> View:
         """What exists for this agent and what it may use: everything an answer may speak of."""
         if self.stopped.get(agent):
             return replace(self.view, capabilities={})
-        key = ("visible", agent, authenticated)
-        return self.policy.remembered(key, lambda: _visible(self, agent, authenticated))
+        key = ("visible", agent, authenticated, over_mcp)
+        return self.policy.remembered(key, lambda: _visible(self, agent, authenticated, over_mcp))
 
     def over(self, view: View, lessons: Lessons) -> "World":
         """The world with another catalogue and other lessons, under the same rules."""
@@ -71,12 +72,18 @@ class SourceSet:
     """Source -> how it is configured: the same definition elsewhere is the same source."""
     owner: str = ""
     """The configuration that these sources are of."""
+    overrides: Mapping[str, Overrides] = field(default_factory=dict)
+    """Source -> what prowess.toml says otherwise about its tools."""
+    lock_file: Path | None = None
+    """Where prowess.lock is, or would be."""
 
     def configure(
-        self, sources: Sequence[Source], definitions: Mapping[str, str], trust: Mapping[str, Trust]
-    ) -> None:
+        self, sources: Sequence[Source], definitions: Mapping[str, str], trust: Mapping[str, Trust],
+        overrides: Mapping[str, Overrides],
+    ) -> None:  # fmt: skip
         """Other sources, or the same ones defined or trusted otherwise, from the next sync on."""
         self.current, self.definitions, self.trust = tuple(sources), definitions, trust
+        self.overrides = overrides
 
     def trust_of(self, source: Source) -> Trust:
         """What is read from this machine is trusted; what others serve is pinned, unless told otherwise."""
@@ -90,8 +97,12 @@ class SourceSet:
 
     @property
     def paths(self) -> list[Path]:
-        """The files and folders that they read."""
-        return [path for source in self.current for path in getattr(source, "paths", ())]
+        """The files and folders that they read, and the files of the modules that they load."""
+        return [
+            Path(path)
+            for source in self.current
+            for path in (*getattr(source, "paths", ()), *getattr(source, "watched", ()))
+        ]
 
     @property
     def loaded(self) -> frozenset[str]:
@@ -131,8 +142,11 @@ class Worlds:
         self._seen: tuple[View, PolicyState, ProcessFacts, View] | None = None
         self._learnt_at: tuple[int, Lessons, Mapping[str, str]] = (-1, NOTHING, {})
 
-    def now(self, *agents: str) -> World:
-        """The world as it is; `agents` are those whose turns or uses it is taken for."""
+    def now(self, *agents: str, of_all_nodes: bool = False) -> World:
+        """The world as it is; `agents` are those whose turns or uses it is taken for.
+
+        of_all_nodes: what any process that runs can reach counts, whatever this one could read itself.
+        """
         self._policy.read_files()
         with self._database.reading() as transaction:
             read = self._read = self._catalogue.read(transaction, self._read)
@@ -140,7 +154,8 @@ class Worlds:
             stopped = {agent: self._stopped(transaction, standing, agent) for agent in agents}
             lessons, failing = self._learnt(transaction)
             rate = self._rate(transaction) if agents and read.has_cards else NO_RATE
-        view = self._with_availability(read, standing)
+        seen = self._of_all_nodes if of_all_nodes else self._with_availability
+        view = seen(read, standing)
         return World(
             view=view,
             policy=self._policy.at(view, standing),
@@ -162,12 +177,21 @@ class Worlds:
         """The view as this process sees it: what it could read, secrets that are set, installed programs."""
         facts, seen = self._facts(read), self._seen
         if seen is None or seen[0] is not read or seen[1] is not standing or seen[2] != facts:
-            healthy = with_health(read, facts.health, facts.loaded)
-            view = with_availability(healthy, self._environment, shutil.which)
-            above = {name: lineage(standing.agents, name)[1:] for name in standing.agents}
-            view = replace(off_below(view, above), trust=facts.trust)
-            seen = self._seen = (read, standing, facts, view)
+            seen = self._seen = (read, standing, facts, self._with(read, standing, facts))
         return seen[3]
+
+    def _of_all_nodes(self, read: View, standing: PolicyState) -> View:
+        """The view in which only that is down which no running process can reach."""
+        if not any(one.is_wrong for one in read.observations):
+            return self._with_availability(read, standing)
+        anywhere = health_anywhere(read.observations, self._clock())
+        return self._with(read, standing, replace(self._facts(read), health=anywhere))
+
+    def _with(self, read: View, standing: PolicyState, facts: ProcessFacts) -> View:
+        healthy = with_health(read, facts.health, facts.loaded)
+        view = with_availability(healthy, self._environment, shutil.which)
+        above = {name: lineage(standing.agents, name)[1:] for name in standing.agents}
+        return replace(off_below(view, above), trust=facts.trust)
 
     def _facts(self, read: View) -> ProcessFacts:
         disputed = any(one.is_wrong for one in read.observations)
@@ -190,8 +214,10 @@ class Worlds:
         return self._learnt_at[1:]
 
 
-def _visible(world: World, agent: str, authenticated: bool) -> View:
+def _visible(world: World, agent: str, authenticated: bool, over_mcp: bool) -> View:
     reach = world.policy.allowed(agent, authenticated)
+    if over_mcp:
+        reach = reach.without(world.policy.kept_from_mcp(agent))
     view = world.view
     allowed = {id: c for id, c in view.active(agent).items() if id in reach.allow or id in reach.ask}
     lacking = [id for id, c in allowed.items() if c.provider == LEARNT and not _has_every_step(c, allowed)]

@@ -206,7 +206,8 @@ def test_the_log_streams_what_happens(run: Run) -> None:
 def test_without_a_policy_doctor_and_find_say_why_nothing_may_be_used(run: Run) -> None:
     manifest("web-search", "Search the web.")
     run("sync")
-    assert "there is none, so agents have only base; run: prowess init" in run("doctor").stdout
+    told = run("doctor").stdout
+    assert "prowess.toml names none" in told and '[policy] files = ["policy.yaml"]' in told
     assert "no agent is bound to a profile" in run("find", "search the web").stderr
     assert "no policy" not in run("init").stderr
     assert "only base" not in run("doctor").stdout
@@ -291,3 +292,32 @@ def test_looking_at_a_mistyped_store_makes_no_folder_for_it(run: Run, words: lis
     assert result.exit_code == 1
     assert "there is no store at" in result.stderr
     assert list(Path().iterdir()) == []
+
+
+def test_a_sync_of_many_texts_says_how_many_the_guard_judged_and_what_judges_the_others(run: Run) -> None:
+    tools = [{"name": f"tool-{number}", "description": f"Does the thing {number}."} for number in range(301)]
+    Path("extensions.json").write_text(json.dumps({"extensions": tools}))
+    Path("prowess.toml").write_text('[[source]]\ntype = "catalogue"\npath = "extensions.json"\n')
+    said = run("sync").stderr
+    assert (
+        "judged 300 of 301 new texts of this machine; for the others run: prowess guard check --all" in said
+    )
+    assert "judged" not in run("sync").stderr
+    assert run("guard", "check", "--all").exit_code == 0
+
+
+def test_looking_around_in_an_empty_folder_leaves_nothing_there(run: Run) -> None:
+    for words in (("find", "mail"), ("list",), ("doctor",), ("sources",)):
+        done = run(*words)
+        assert done.exit_code == 1 and "there is no project here or above; run: prowess init" in done.stderr
+    assert list(Path().iterdir()) == []
+
+
+def test_a_project_without_cards_passes_their_check_and_a_mistyped_folder_does_not(run: Run) -> None:
+    run("init")
+    assert run("cards", "check").exit_code == 0
+    assert run("cards", "check", "cardz").exit_code == 1
+
+
+def test_the_version_is_said_as_an_option_too(run: Run) -> None:
+    assert run("--version").stdout == run("version").stdout

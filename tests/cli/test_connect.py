@@ -145,6 +145,9 @@ def test_the_difference_is_shown_without_secrets_and_nothing_is_written_unless_o
     assert agreed.exit_code == 0 and secret not in agreed.output
     assert secret not in Path("prowess.toml").read_text()
     assert entry(file)["env"] == {"SHOP_TOKEN": secret}
+    given_back = run("disconnect", "cursor", "--yes")
+    assert '+        "shop": {' in given_back.stdout and secret not in given_back.output
+    assert file.read_text() == before
 
 
 def test_connecting_twice_changes_nothing_the_second_time(run: Run, home: Path) -> None:

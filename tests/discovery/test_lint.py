@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from prowess.cli.main import prowess
 from prowess.discovery.corpus import Corpus
+from prowess.discovery.embedders import Opener
 from prowess.discovery.lint import lint
 from prowess.discovery.ranking import Embed
 from prowess.discovery.text import embedding_text
@@ -16,9 +17,10 @@ from prowess.engine import Engine
 from prowess.engine.options import EngineOptions
 from prowess.errors import EncoderUnavailable
 from prowess.opening import now
+from prowess.opening import open as prowess_open
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource, capability, word_embedder
-from prowess.types import Capability
+from prowess.types import Capability, Provider
 
 TWINS = [
     capability(
@@ -87,3 +89,83 @@ def test_a_name_in_a_preset_that_means_nothing_is_a_finding(
     linted = CliRunner().invoke(prowess, ["lint"], catch_exceptions=False)
     assert linted.stdout.startswith("preset code: nothing is called 'tool:nope'; write an id")
     assert "1 findings" in linted.stderr
+
+
+def test_a_description_that_says_too_little_gets_a_proposal_from_what_is_said_elsewhere() -> None:
+    short = capability(
+        "tool:crm/getUser",
+        "Get user",
+        name="getUser",
+        provider="crm",
+        parameters=("userId", "with_orders"),
+        metadata={"examples": ["who is customer 12"]},
+    )
+    (finding,) = lint({short.id: short}, corpus_of([short], [short]))
+    assert finding.proposals == {
+        short.id: "Get user in crm, given user id and with orders. For requests such as 'who is customer 12'."
+    }
+
+
+def test_twins_get_proposals_that_name_what_only_one_has() -> None:
+    one = replace(TWINS[0], provider="a", parameters=("query", "page"))
+    other = replace(TWINS[1], provider="b", parameters=("query",))
+    (finding,) = lint({one.id: one, other.id: other}, corpus_of([one, other], [one, other]))
+    assert finding.proposals == {
+        one.id: "Search the web for pages about a topic. In a. Takes page.",
+        other.id: "Search the web for pages about a topic. In b.",
+    }
+    same = [replace(each, provider="", parameters=()) for each in TWINS[:2]]
+    (finding,) = lint({each.id: each for each in same}, corpus_of(same, same))
+    assert finding.proposals == {}
+
+
+def test_the_command_shows_what_to_say_instead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    unit = tmp_path / ".prowess/capabilities/mail"
+    unit.mkdir(parents=True)
+    (unit / "CAPABILITY.yaml").write_text(
+        "kind: tool\nname: send_mail\ndescription: Mail\nprovider: post\n"
+        "inputSchema: {type: object, properties: {to: {type: string}}}\n"
+    )
+    with prowess_open() as engine:
+        engine.sync()
+    shown = CliRunner().invoke(prowess, ["lint"]).stdout
+    assert "  for tool:send_mail, say: Send mail in post, given to.\n" in shown
+
+
+def test_what_is_known_by_its_text_opens_no_encoder(tmp_path: Path) -> None:
+    opened: list[str] = []
+
+    def load() -> Embed:
+        opened.append("now")
+        return word_embedder()[1]
+
+    def engine(capabilities: Sequence[Capability]) -> Engine:
+        options = EngineOptions(embedder=Opener(lambda: "counted", load))
+        database = open_database("store.db", tmp_path)
+        return Engine(database, [StaticSource(capabilities=list(capabilities))], now, {}, options)
+
+    def synced(*capabilities: Capability) -> int:
+        with engine(capabilities) as one:
+            one.sync()
+            assert one.internals.parts.searching.index.is_encoded(one.catalogue.view().version)
+        return len(opened)
+
+    assert synced(*TWINS) == 1
+    assert synced(TWINS[0]) == synced(*TWINS) == 1
+    assert synced(*TWINS[:2], replace(TWINS[2], has_side_effects=True)) == 1
+    assert synced(*TWINS[:2], replace(TWINS[2], tags=("disk",))) == 2
+
+
+def test_a_faculty_that_is_nearly_a_usual_one_is_a_finding(tmp_path: Path) -> None:
+    named = {"eyes": ("Visoin", "vision"), "plans": ("Planning", "Memory")}
+    source = StaticSource(
+        capabilities=[capability(f"tool:{name}", provider=name) for name in named],
+        providers=[Provider(name=name, source="static", faculties=brings) for name, brings in named.items()],
+    )
+    engine = Engine(open_database(f"sqlite:{tmp_path}/store.db", tmp_path), (source,), now, {})
+    engine.sync(vectors=False)
+    found = [(one.what, one.remedy) for one in engine.catalogue.lint() if "faculty" in one.what]
+    assert found == [
+        ("eyes has the faculty 'Visoin', which evolution takes for a new one", "did you mean 'Vision'?")
+    ]

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from prowess.cli.main import prowess
 from prowess.errors import SourceError
 from prowess.metrics import Query, hit_positions, measure, ndcg, read_set, recall, sampled, score
+from prowess.opening import open as prowess_open
+from prowess.types import Message, Outcome, Turn
 
 TOOLS = [
     {
@@ -166,3 +168,93 @@ def test_what_was_ranked_has_its_place_before_anything_is_measured(tmp_path: Pat
     assert "missing/run: cannot be written" in missing.stderr
     twice = bench("a/set", "b/set", "--run", str(tmp_path / "run"))
     assert "two folders have one name" in twice.stderr
+
+
+OWN_POLICY = 'profiles: {owner: {agents: [default, ada], additional_tools: ["*"]}}\n'
+OWN_TOOLS = {
+    "mail": "Send an email to somebody.",
+    "weather": "Tell how the weather will be at a place.",
+    "invoice": "Create an invoice for a customer.",
+}
+SECRET = "ghp_" + "a8Kd93jLmQ2xZ7vTrW1yB4nC6pE5sF0gH9iJ"
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with three tools."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prowess.toml").write_text('[policy]\nfiles = ["policy.yaml"]\n')
+    (tmp_path / "policy.yaml").write_text(OWN_POLICY)
+    for name, description in OWN_TOOLS.items():
+        unit = tmp_path / ".prowess/capabilities" / name
+        unit.mkdir(parents=True)
+        (unit / "CAPABILITY.yaml").write_text(f"kind: tool\nname: {name}\ndescription: {description}\n")
+    with prowess_open() as engine:
+        engine.sync()
+    return tmp_path
+
+
+def used(request: str, *worked: str, failed: str = "", agent: str = "default") -> None:
+    with prowess_open() as engine:
+        offer = engine.offer(Turn(messages=(Message("user", request),), agent=agent))
+        for id in worked:
+            engine.record(Outcome(offer=offer.id, agent=agent, capability=id, ok=True))
+        if failed:
+            engine.record(Outcome(offer=offer.id, agent=agent, capability=failed, ok=False))
+
+
+def entries() -> int:
+    with prowess_open() as engine:
+        return sum(head.count for head in engine.journal.heads())
+
+
+def test_ones_own_catalogue_is_measured_with_what_agents_asked_and_what_worked(own: Path) -> None:
+    used("write to Ann", "tool:mail")
+    used("write to  ann", "tool:mail", failed="tool:invoice")
+    used("will it rain in Oslo", "tool:weather", agent="ada")
+    used("sing a song", failed="tool:mail")
+    before = entries()
+    result = bench("--from-journal", "--json")
+    (figures,) = json.loads(result.stdout)
+    assert (figures["name"], figures["tools"], figures["queries"]) == ("journal", 3, 2)
+    assert figures["recall@10"] == 100 and figures["left_out"] == 0
+    assert entries() == before
+    assert bench("--from-journal", "--min-ndcg", "10").exit_code == 0
+
+
+def test_what_is_gone_or_denied_by_now_is_left_out_of_the_measure(own: Path) -> None:
+    used("write to Ann", "tool:mail")
+    used("bill the customer", "tool:invoice")
+    (own / ".prowess/capabilities/mail/CAPABILITY.yaml").unlink()
+    with prowess_open() as engine:
+        engine.sync()
+    (figures,) = json.loads(bench("--from-journal", "--json").stdout)
+    assert (figures["queries"], figures["left_out"]) == (1, 1)
+
+
+def test_a_measure_below_the_minimum_fails_and_names_the_misses_without_secrets(own: Path) -> None:
+    used(f"bill the customer with the key {SECRET}", "tool:weather")
+    result = bench("--from-journal", "--min-ndcg", "99", "--misses", "5")
+    assert result.exit_code == 1 and "below the minimum of 99" in result.stderr
+    assert "right: tool:weather" in result.stdout and SECRET not in result.stdout + result.stderr
+
+
+def test_a_journal_of_which_nothing_is_known_says_what_to_do(own: Path) -> None:
+    result = CliRunner().invoke(prowess, ["bench", "--from-journal"])
+    assert "has no request of which it is known what answered it" in result.stderr
+    assert bench().exit_code == 2
+
+
+@pytest.mark.parametrize("name", ["queries.jsonl", "mine.jsonl", "."])
+def test_queries_alone_are_asked_of_ones_own_catalogue(own: Path, name: str) -> None:
+    rows = [{"id": "1", "query": "send an email to Ann", "gold": ["tool:mail"]}]
+    file = own / ("queries.jsonl" if name == "." else name)
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (figures,) = json.loads(bench(name, "--json").stdout)
+    assert (figures["tools"], figures["queries"], figures["recall@1"]) == (3, 1, 100)
+
+
+def test_a_query_whose_answer_the_catalogue_lacks_is_an_error_with_its_line(own: Path) -> None:
+    (own / "mine.jsonl").write_text('{"id": "1", "query": "do it", "gold": ["tool:no"]}\n')
+    result = CliRunner().invoke(prowess, ["bench", "mine.jsonl"])
+    assert "'tool:no' is not in the catalogue" in result.stderr

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -421,6 +422,28 @@ def test_an_outcome_is_journalled_in_the_agents_chain(seed: Engine) -> None:
 def test_explaining_covers_policy_availability_switches_and_relevance(seed: Engine) -> None:
     assert any("no grant mentions it" in step for step in seed.explain("ada", "tool:git"))
     assert "relevance" in seed.explain("default", "tool:git", "version control")[-2]
-    assert seed.explain("default", "tool:nowhere")[-1] == "nothing in the catalogue has this id"
+    absent = "deny: nothing in the catalogue has this id"
+    assert seed.explain("default", "tool:nowhere")[-1].startswith(absent)
     seed.providers.deactivate("static")
     assert any("switched off" in step for step in seed.explain("default", "tool:git"))
+
+
+def test_two_things_of_one_title_are_told_apart_in_lines_and_on_pages(
+    opened_with: Callable[..., Engine],
+) -> None:
+    servers = ("datadog", "pagerduty")
+    skill = capability("skill:pdf", "Fill in PDF forms")
+    engine = opened_with(
+        *(
+            capability(f"tool:{one}/list_incidents", "List incidents", display_name="Incidents")
+            for one in servers
+        ),
+        skill,
+        replace(skill, id="custom:pdf"),
+    )
+    text = engine.offer("list incidents").text
+    for server in servers:
+        assert f" {server}__list_incidents (tool)" in text
+        assert f"# Incidents (tool:{server}/list_incidents)\n" in text
+    text = engine.offer("fill in a pdf form").text
+    assert " skill:pdf (skill)" in text and " custom:pdf (skill)" in text

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from prowess.engine import Engine
+from prowess.engine.options import EngineOptions
 from prowess.errors import EvolutionError
 from prowess.opening import now
 from prowess.store.opening import open_database
@@ -18,6 +19,8 @@ from prowess.testing import StaticSource, capability
 from prowess.types import Provider
 from tests.support.evolution import FAIR, UNSAFE
 
+EVERYTHING = EngineOptions(policy_files=(Path(__file__).with_name("owner.yaml"),))
+"""A policy by which every agent may use everything."""
 FACULTIES = {"A": ("Reasoning",), "B": ("Memory",), "C": ("Vision",)}
 
 
@@ -32,7 +35,7 @@ def source() -> StaticSource:
 
 
 def main(url: str, agent: str, rounds: str = "") -> None:
-    engine = Engine(open_database(url, Path()), (source(),), now, {})
+    engine = Engine(open_database(url, Path()), (source(),), now, {}, EVERYTHING)
     print("ready", flush=True)
     for _ in range(int(rounds)) if rounds else itertools.count():
         engine.evolution.evaluate(agent, FAIR)

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
-from prowess.cli import evolve
+from prowess.cli import evaluating, evolve
 from prowess.engine import Engine
 from prowess.errors import EvolutionError, NotFound
 from prowess.operations.backend import Backend, Local
@@ -36,7 +36,8 @@ def engine(open_evolving: OpenEvolving, monkeypatch: pytest.MonkeyPatch) -> Engi
     def connected() -> Iterator[Backend]:
         yield Local(engine, Person("ann", "admin"))
 
-    monkeypatch.setattr(evolve, "connected", connected)
+    for module in (evolve, evaluating):
+        monkeypatch.setattr(module, "connected", connected)
     return engine
 
 
@@ -49,7 +50,8 @@ def run(*words: str) -> Result:
 
 def test_history_is_a_chart_with_what_was_rolled_back(engine: Engine) -> None:
     engine.evolution.evaluate("default", FAIR, AB)
-    engine.evolution.evaluate("default", scores(0.9, 0.9, 1.0, "L3", 0.9), ABC)
+    for _ in range(11):
+        engine.evolution.evaluate("default", scores(0.9, 0.9, 1.0, "L3", 0.9), ABC)
     engine.evolution.evaluate("default", UNSAFE, ABC)
     lines = run("history").stdout.splitlines()
     assert [line.split()[0] for line in lines] == ["GEN", "1", "2", "3"]
@@ -155,8 +157,8 @@ def test_replay_answers_each_line_with_one_in_an_empty_folder(tmp_path: Path) ->
 def test_replay_shows_what_other_parameters_would_have_done(tmp_path: Path) -> None:
     folder = tmp_path / "empty"
     folder.mkdir()
-    (tmp_path / "lenient.json").write_text('{"safety_floor": 0.1}')
-    (tmp_path / "lenient.toml").write_text("safety_floor = 0.1")
+    (tmp_path / "lenient.json").write_text('{"safety_floor": 0.1, "beta": 0.2}')
+    (tmp_path / "lenient.toml").write_text("safety_floor = 0.1\nbeta = 0.2")
     for name in ("lenient.json", "lenient.toml"):
         result = replayed(
             folder,
@@ -197,3 +199,28 @@ def test_parameters_that_cannot_be_read_are_refused_before_anything_runs(tmp_pat
     result = replayed(tmp_path, {"scores": SAFE, "snapshot": TWO}, words=("--params", "nowhere.json"))
     assert (result.returncode, result.stdout) == (1, "")
     assert "nowhere.json: cannot be read" in result.stderr
+
+
+def test_a_proposal_is_told_and_answered_by_command(engine: Engine) -> None:
+    run("params", "--set", "on_regression=propose")
+    for _ in range(10):
+        engine.evolution.evaluate("default", FAIR, AB)
+    bad = scores(0.1, 0.1, 1.0, "L2", 0.1)
+    engine.evolution.evaluate("default", bad, ABC)
+    status = run("status").stdout
+    assert "prowess evolve accept --agent default" in status and "C: Severe regression detected" in status
+    assert msgspec.json.decode(run("status", "--json").stdout)["trial"]["waits_for_a_person"] is True
+    told = run("accept").stderr
+    assert "C is the likeliest cause, so it is off to see whether that helps" in told
+    assert [provider.name for provider in engine.providers.list("default") if provider.off] == ["C"]
+    with pytest.raises(EvolutionError, match="no proposal that waits"):
+        run("decline")
+
+
+def test_a_dry_run_by_command_says_what_would_happen(engine: Engine) -> None:
+    for _ in range(10):
+        engine.evolution.evaluate("default", scores(0.9, 0.9, 1.0, "L3", 0.9))
+    words = [f"--score={axis}=0.1" for axis in ("cognitive", "behavioral", "meta_learning")]
+    told = run("evaluate", "--dry-run", *words, "--score=safety=0.1", "--score=autonomy=L0").stderr
+    assert "nothing is written or switched; it would be:" in told and "breach:" in told
+    assert engine.evolution.status("default").evaluations == 10

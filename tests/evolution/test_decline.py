@@ -22,16 +22,24 @@ DROPPED = scores(0.52, 0.55, 1.0, "L2", 0.3)
 def test_a_mild_regression_opens_a_grace_period_and_its_end_rolls_back() -> None:
     trial = Trial(ORIGINAL)
     trial.evaluate(SIX, times=10)
-    assert trial.evaluate(DROPPED) == [
+    trial.evaluate(SIX, ABC)
+    assert trial.evaluate(DROPPED, ABC) == [
         "EvolutionWarning(mild,cognitive,remaining=10)",
-        "EvolutionGeneration(gen=2,Regression)",
+        "EvolutionGeneration(gen=3,Regression)",
     ]
     lower = scores(0.519, 0.55, 1.0, "L2", 0.3)
-    assert trial.follow([lower] * 9) == [
-        f"EvolutionWarning(mild,cognitive,remaining={n})" for n in range(9, 0, -1)
-    ]
-    assert trial.evaluate(lower) == ["EvolutionRollback(2->1,Grace period expired for cognitive axis)"]
-    assert trial.generation == 3
+    said = [text for _ in range(9) for text in trial.evaluate(lower, ABC)]
+    assert said == [f"EvolutionWarning(mild,cognitive,remaining={n})" for n in range(9, 0, -1)]
+    assert trial.evaluate(lower, ABC) == ["EvolutionRollback(3->1,Grace period expired for cognitive axis)"]
+    assert trial.last and trial.last.restore and trial.last.restore.off == ("C",)
+
+
+def test_a_grace_period_that_runs_out_with_nothing_to_undo_is_a_warning() -> None:
+    trial = Trial(ORIGINAL)
+    trial.evaluate(SIX, times=10)
+    trial.evaluate(DROPPED)
+    assert trial.evaluate(DROPPED, times=10) == ["EvolutionWarning(mild,cognitive,remaining=0)"]
+    assert trial.evaluate(DROPPED, times=50) == []
 
 
 def test_the_same_low_fitness_again_is_no_recovery() -> None:
@@ -58,16 +66,16 @@ def test_adding_a_provider_does_not_end_a_grace_period() -> None:
     trial.evaluate(DROPPED)
     trial.evaluate(DROPPED, ABC)
     assert trial.life.standing.grace is not None
-    assert trial.evaluate(DROPPED, ABC, times=9)[-1].startswith("EvolutionRollback(3->1")
-    assert trial.last and trial.last.restore and trial.last.restore.off == ("C",)
+    assert trial.evaluate(DROPPED, ABC, times=9) == ["EvolutionWarning(mild,cognitive,remaining=0)"]
+    assert trial.last and trial.last.switches is None, "what came after the fall did not cause it"
 
 
-def test_what_was_added_during_grace_is_good_once_the_agent_recovered() -> None:
+def test_what_was_added_during_grace_is_good_once_it_has_lasted() -> None:
     trial = Trial()
     trial.evaluate(SIX, times=10)
     trial.evaluate(DROPPED)
     trial.evaluate(DROPPED, ABC)
-    trial.evaluate(SIX, ABC)
+    trial.evaluate(SIX, ABC, times=10)
     trial.evaluate(UNSAFE, ABC)
     assert trial.last and trial.last.restore and trial.last.restore.off == ()
 
@@ -75,8 +83,8 @@ def test_what_was_added_during_grace_is_good_once_the_agent_recovered() -> None:
 def test_a_second_drop_in_grace_is_judged_against_the_time_before_the_first() -> None:
     trial = Trial(Params(min_interactions=1, gamma=1.0))
     trial.evaluate(SIX, times=20)
-    trial.evaluate(DROPPED)
-    assert trial.evaluate(scores(0.45, 0.48, 1.0, "L2", 0.3))[-1] == (
+    trial.evaluate(DROPPED, ABC)
+    assert trial.evaluate(scores(0.45, 0.48, 1.0, "L2", 0.3), ABC)[-1] == (
         "EvolutionRollback(2->1,Severe regression detected)"
     )
 
@@ -110,7 +118,7 @@ def test_a_drop_that_the_debounce_hides_is_found_all_the_same() -> None:
     trial.evaluate(scores(0.8, 0.8, 1.0, "L3", 0.6), times=12)
     trial.evaluate(scores(0.8, 0.8, 1.0, "L3", 0.6), ABC)
     said = [text for _ in range(10) for text in trial.evaluate(scores(0.3, 0.3, 1.0, "L3", 0.2), ABC)]
-    assert "EvolutionGeneration(gen=3,Regression)" in said
+    assert said[0] == "EvolutionRollback(2->1,Severe regression detected)"
 
 
 def test_the_baseline_of_drift_is_the_level_of_the_generation() -> None:
@@ -171,6 +179,5 @@ def test_without_the_margin_every_step_counts_as_in_the_original() -> None:
 def test_more_autonomy_is_seen_through_the_noise() -> None:
     trial = Trial()
     trial.follow(noisy(30, 2))
-    assert (
-        trial.evaluate(scores(0.7, 0.6, 1.0, "L3", 0.2))[-1] == "EvolutionGeneration(gen=2,AutonomyUpgrade)"
-    )
+    said = trial.follow([scores(0.7, 0.6, 1.0, "L3", 0.2)] * 3)
+    assert said == ["EvolutionGeneration(gen=2,AutonomyUpgrade)"], "once it has stayed"

@@ -221,8 +221,8 @@ def test_the_journal_is_counted_by_what_each_entry_says() -> None:
         ]
     )
     assert counted == Counts(
-        requests=3, responses=2, errors=1, permissions_requested=2, permissions_approved=1,
-        human_interventions=2, safety_violations=1,
+        requests=3, responses=1, errors=1, permissions_requested=2, permissions_approved=1,
+        human_interventions=2, asked_in_all=3, safety_violations=1, incidents=0.05,
     )  # fmt: skip
 
 

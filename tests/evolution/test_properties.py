@@ -16,7 +16,7 @@ from prowess.evolution.scores import Scores
 from prowess.evolution.snapshot import Snapshot, snapshot_of
 from prowess.evolution.triggers import DEFENSIVE, detect_capability_changes, detect_losses
 from prowess.store.opening import open_database
-from tests.evolution.evaluator import source
+from tests.evolution.evaluator import EVERYTHING, source
 from tests.support.clock import SteppingClock
 from tests.support.evolution import Trial, inconsistencies
 
@@ -123,7 +123,7 @@ class Evolution(RuleBasedStateMachine):
 
     def _opened(self) -> Engine:
         database = open_database(f"sqlite:{self.folder.name}/store.db", Path())
-        return Engine(database, (source(),), self.clock, {})
+        return Engine(database, (source(),), self.clock, {}, EVERYTHING)
 
     @rule(agent=st.sampled_from(AGENTS), scores=any_scores)
     def evaluate(self, agent: str, scores: Scores) -> None:
@@ -131,6 +131,9 @@ class Evolution(RuleBasedStateMachine):
         if evaluation.restore:
             self.taken[agent] |= set(evaluation.restore.off)
             assert not self.taken[agent] & set(evaluation.restore.on)
+        if evaluation.trial:
+            assert set(evaluation.trial.on) <= self.taken[agent], "only what a search took comes back"
+            self.taken[agent] = self.taken[agent] - set(evaluation.trial.on) | set(evaluation.trial.off)
 
     @rule(agent=st.sampled_from(AGENTS), provider=st.sampled_from("ABC"))
     def switch_on(self, agent: str, provider: str) -> None:
@@ -163,9 +166,9 @@ class Evolution(RuleBasedStateMachine):
         """The process dies before the evaluation is durable."""
         before = self.engine.evolution.status(agent)
         with pytest.raises(KeyboardInterrupt), self.engine.internals.database.writing() as transaction:
-            setting = self.engine.evolution._setting(agent, None)
+            setting, now = self.engine.evolution._surroundings.now(agent, None)
             evaluation = self.engine.evolution._generations.evaluate(transaction, agent, scores, setting)
-            self.engine.evolution._carry_out(transaction, evaluation)
+            self.engine.evolution._consequences.carry_out(transaction, evaluation, now, Snapshot())
             raise KeyboardInterrupt
         self.engine.close()
         self.engine = self._opened()

@@ -27,14 +27,26 @@ def test_a_breach_goes_back_to_the_last_good_generation() -> None:
     assert trial.life.generations[3].fitness == trial.life.generations[2].fitness == pytest.approx(0.7375)
 
 
-def test_a_severe_regression_at_generation_1_is_told_and_undone() -> None:
+def test_a_severe_regression_that_no_change_explains_is_told_and_nothing_is_undone() -> None:
     """* The original said nothing at all."""
     trial = Trial()
     trial.evaluate(scores(0.8, 0.8, 1.0, "L3", 0.6), times=10)
     assert trial.evaluate(scores(0.3, 0.3, 1.0, "L3", 0.2)) == [
-        "EvolutionRollback(1->1,Severe regression detected)"
+        "EvolutionWarning(severe,behavioral,remaining=0)",
+        "EvolutionGeneration(gen=2,Regression)",
     ]
-    assert trial.generation == 2
+    assert trial.last and trial.last.switches is None
+    assert trial.last.events[0].data["direction"] == "no change to undo"
+
+
+def test_a_regression_that_nobody_caused_never_stops_an_agent() -> None:
+    """* The original brought one generation back again and again until the agent was stopped."""
+    trial = Trial()
+    trial.evaluate(scores(0.8, 0.8, 1.0, "L3", 0.6), times=200)
+    for value in (0.6, 0.4, 0.2, 0.05):
+        for _ in range(200):
+            trial.evaluate(scores(value, value, 1.0, "L3", 0.6))
+            assert trial.last and trial.last.switches is None and not trial.last.stopped
 
 
 def test_a_rollback_switches_off_what_came_and_on_what_went() -> None:
@@ -80,14 +92,15 @@ def test_a_rollback_never_switches_on_what_another_switched_off() -> None:
     trial.evaluate(FAIR, ABC)
     trial.evaluate(FAIR, snapshot(A="Reasoning", B="Memory Web"))
     trial.evaluate(FAIR, ABC)
-    said = [trial.evaluate(UNSAFE, ABC)[-1] for _ in range(3)]
-    trial.evaluate(UNSAFE, ABC)
-    assert trial.last and trial.last.restore and trial.last.restore.off == ("C",)
-    for _ in range(2):
-        trial.evaluate(UNSAFE, snapshot(A="Reasoning", B="Memory Web"))
-    said.append(trial.evaluate(UNSAFE, snapshot(A="Reasoning", B="Memory Web"))[-1])
-    assert said[-1].startswith("EvolutionRollback(9->1")
-    assert trial.last and trial.last.restore and trial.last.restore.on == ()
+    said, offs = [], []
+    for each in (ABC, AB, AB):
+        said.append(trial.evaluate(UNSAFE, each)[-1])
+        assert trial.last and trial.last.restore and trial.last.restore.on == ()
+        offs.append(trial.last.restore.off)
+    assert said[0].startswith("EvolutionRollback(2->1")
+    assert [off for off in offs if off] == [("C",)], "what came back is unproven, so it goes first"
+    trial.evaluate(UNSAFE, snapshot(A="Reasoning", B="Memory Web"))
+    assert trial.last and trial.last.restore is None, "three times is enough"
 
 
 def test_three_rollbacks_to_one_target_then_further_back_then_stopped() -> None:
@@ -111,7 +124,7 @@ def test_three_rollbacks_to_one_target_then_further_back_then_stopped() -> None:
 def test_breaches_walk_back_through_the_good_generations_and_stop_the_agent() -> None:
     trial = Trial()
     trial.evaluate(FAIR)
-    trial.evaluate(FAIR, ABC)
+    trial.evaluate(FAIR, ABC, times=11)
     targets = [trial.evaluate(UNSAFE, ABC)[1] for _ in range(7)]
     assert [text[18:22] for text in targets[:6]] == ["2->2", "3->2", "4->2", "5->1", "6->1", "7->1"]
     assert targets[6] == "EvolutionBreach(rollback_exhausted)"

@@ -112,7 +112,7 @@ def test_a_gain_with_unchanged_scores_makes_generation_2(open_evolving: OpenEvol
 
 def test_the_status_says_where_an_agent_stands(open_evolving: OpenEvolving) -> None:
     evolution = open_evolving().evolution
-    assert evolution.status("ada").as_data()["scores"]["safety"] == 1.0
+    assert evolution.status("ada").as_data()["scores"] is None
     evolution.set_params("ada", {"min_interactions": 1, "rebalance_margin": 0})
     evolution.evaluate("ada", scores(0.5, 0.4, 1.0, "L1", 0.3), AB)
     evolution.evaluate("ada", scores(0.55, 0.9, 1.0, "L1", 0.3), AB)

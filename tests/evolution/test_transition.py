@@ -9,7 +9,7 @@ from prowess.errors import EvolutionError
 from prowess.evolution.params import Params
 from prowess.evolution.records import EvaluationContext, EvaluationInput
 from prowess.evolution.snapshot import Snapshot
-from prowess.evolution.transition import apply_trigger
+from prowess.evolution.transition import Order, apply_trigger
 from prowess.evolution.triggers import EXTERNAL, Trigger
 from tests.support.evolution import AB, ABC, EAGER, FAIR, ORIGINAL, UNSAFE, Trial, scores, snapshot
 
@@ -140,14 +140,15 @@ def test_a_gain_during_a_regression_is_told_and_the_regression_wins() -> None:
     ]
 
 
-def test_a_gain_when_grace_runs_out_is_told_too() -> None:
-    """* The original returned before its capability events."""
+def test_a_gain_when_grace_runs_out_is_told_too_and_is_not_blamed() -> None:
+    """* The original returned before its capability events; what comes after a fall did not cause it."""
     trial = Trial(EAGER)
     trial.evaluate(SIX)
     trial.evaluate(DROPPED)
     said = trial.evaluate(DROPPED, ABC)
-    assert said[0] == "EvolutionCapability(major:Vision,gen=3)"
-    assert said[-1] == "EvolutionRollback(2->1,Grace period expired for cognitive axis)"
+    assert said[0] == "EvolutionCapability(major:Vision,gen=2)"
+    assert said[-1] == "EvolutionWarning(mild,cognitive,remaining=0)"
+    assert trial.last and trial.last.switches is None
 
 
 def test_a_gain_with_a_large_improvement_is_a_gain() -> None:
@@ -184,15 +185,48 @@ def test_a_provider_that_goes_is_a_loss_only_where_losses_count() -> None:
         trial.evaluate(FAIR)
         trial.evaluate(FAIR, snapshot(A="Reasoning"))
     assert quiet.said == []
-    assert careful.said == ["EvolutionGeneration(gen=2,CapabilityLoss)"]
-    assert careful.last and careful.last.events[0].data["lost"] == [{"provider": "B", "faculty": "Memory"}]
+    assert careful.said == [
+        "EvolutionCapability(lost:Memory,gen=2)",
+        "EvolutionGeneration(gen=2,CapabilityLoss)",
+    ]
+    assert careful.last and careful.last.events[1].data["lost"] == [{"provider": "B", "faculty": "Memory"}]
 
 
-def test_a_provider_that_went_and_comes_back_is_a_gain_again() -> None:
+def test_a_gain_and_a_loss_at_once_are_both_told() -> None:
+    trial = Trial(Params(capability_loss=True))
+    trial.evaluate(FAIR)
+    assert trial.evaluate(FAIR, snapshot(A="Reasoning", C="Vision")) == [
+        "EvolutionCapability(major:Vision,gen=2)",
+        "EvolutionCapability(lost:Memory,gen=2)",
+        "EvolutionGeneration(gen=2,CapabilityGain)",
+    ]
+
+
+def test_a_provider_that_went_and_comes_back_later_is_a_gain_again() -> None:
     trial = Trial()
     trial.evaluate(FAIR)
-    trial.evaluate(FAIR, snapshot(A="Reasoning"))
+    trial.evaluate(FAIR, snapshot(A="Reasoning"), times=12)
     assert trial.evaluate(FAIR)[0] == "EvolutionCapability(major:Memory,gen=2)"
+
+
+def test_a_provider_that_flaps_returns_and_makes_no_generations() -> None:
+    """* The original made a generation each time."""
+    trial = Trial(Params(capability_loss=True))
+    trial.evaluate(FAIR, ABC)
+    said = [text for _ in range(20) for each in (AB, ABC) for text in trial.evaluate(FAIR, each)]
+    assert [text for text in said if "Generation(" in text] == ["EvolutionGeneration(gen=2,CapabilityLoss)"]
+    assert said.count("EvolutionCapability(returned:Vision,gen=2)") == 20
+    assert not any("major" in text for text in said)
+
+
+def test_a_faculty_is_the_same_however_it_is_written() -> None:
+    trial = Trial()
+    trial.evaluate(FAIR)
+    assert trial.evaluate(FAIR, snapshot(A="reasoning", B="MEMORY")) == []
+    assert trial.evaluate(FAIR, snapshot(A="Reasoning", B="Memory", C="Vision vision memory"))[:-1] == [
+        "EvolutionCapability(major:Vision,gen=2)",
+        "EvolutionCapability(minor:memory,gen=2)",
+    ]
 
 
 def test_new_tools_are_a_transition_only_where_tools_count() -> None:
@@ -211,7 +245,9 @@ def test_new_tools_are_a_transition_only_where_tools_count() -> None:
 def imposed(trial: Trial, trigger: Trigger, snapshot: Snapshot = AB) -> list[str]:
     standing = trial.life.standing
     moment = EvaluationInput("ada", standing.previous or FAIR, EvaluationContext(snapshot=snapshot, at="now"))
-    made = apply_trigger(standing, moment, (trigger, "said so"), trial.params, trial.life.generations.get)
+    made = apply_trigger(
+        standing, moment, Order(trigger, "said so"), trial.params, trial.life.generations.get
+    )
     trial.last = trial.life.take(made)
     return trial.said
 

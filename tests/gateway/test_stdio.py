@@ -73,6 +73,17 @@ def double(number: int) -> int:
 @prowess.event_handler("message:publish", description="Publish a message to everybody.")
 def publish(payload):
     return f"published {payload['text']}"
+
+@prowess.event_handler("state:set")
+def keep(key: str, value: str):
+    \"\"\"Keep a value.\"\"\"
+    return f"{key} is {value}"
+"""
+LATER = """
+@prowess.tool(side_effects=False)
+def later() -> str:
+    \"\"\"What came later.\"\"\"
+    return "later"
 """
 
 
@@ -88,6 +99,15 @@ async def test_functions_and_handlers_of_modules_that_the_configuration_names_ar
         assert text_of(await call(client, "tool:double", number=21)) == "42"
         published = await call(client, "event:message:publish", with_effects=True, text="hi")
         assert text_of(published) == "published hi"
+        kept = await call(client, "event:state:set", with_effects=True, key="plan", value="made")
+        assert text_of(kept) == "plan is made"
+        (tmp_path / "mine.py").write_text(MODULE.replace("2 * number", "3 * number") + LATER)
+
+        async def was_seen() -> bool:
+            return text_of(await call(client, "tool:later")) == "later"
+
+        await until(was_seen)
+        assert text_of(await call(client, "tool:double", number=21)) == "63"
 
 
 def speak(process: subprocess.Popen[bytes], id: int, method: str, **params: object) -> dict[str, object]:

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prowess.config import ToolOverrideConfig
 from prowess.engine import Engine
 from prowess.opening import now
+from prowess.sources.overrides import Overrides
 from prowess.store.database import Database
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource, capability
@@ -30,7 +32,12 @@ downs = st.tuples(st.just("down"), st.just(NOTHING))
 approvals = st.tuples(st.just("approve"), st.dictionaries(st.sampled_from(NAMES), st.just(""), max_size=1))
 rejections = st.tuples(st.just("reject"), st.dictionaries(st.sampled_from(NAMES), st.just(""), max_size=1))
 dropped = st.tuples(st.just("without the server"), st.just(NOTHING))
-histories = st.lists(st.one_of(syncs, syncs, syncs, downs, approvals, rejections, dropped), max_size=10)
+wordings = st.tuples(st.just("word"), st.just(NOTHING))
+histories = st.lists(
+    st.one_of(syncs, syncs, syncs, downs, approvals, rejections, dropped, wordings), max_size=10
+)
+RENAMED = Overrides({"s/a": ToolOverrideConfig(name="s/x")})
+"""The configuration calls `a` something else, or no longer does."""
 
 
 @dataclass
@@ -58,6 +65,7 @@ class Sync:
         with self.database.writing() as transaction:
             for table in ("capability", "approved_content", "quarantine", "first_sight", "provider"):
                 transaction.run(f"DELETE FROM {table}")
+            self.engine.internals.sources.overrides = {}
             transaction.run("UPDATE catalogue_version SET version = version + 1")
 
     def offer(self, offered: dict[str, str], down: str = "") -> None:
@@ -67,13 +75,20 @@ class Sync:
         self.engine.sources = (self.server,)
         self.engine.sync(vectors=False)
 
+    def word_otherwise(self) -> None:
+        known = self.engine.internals.sources
+        known.overrides = {} if known.overrides else {"s": RENAMED}
+
+    def name_here(self, name: str) -> str:
+        return "x" if name == "a" and self.engine.internals.sources.overrides else name
+
     def leave_out(self) -> None:
         """The configuration does without the server for a while."""
         self.engine.sources = ()
         self.engine.sync(vectors=False)
 
     def decide(self, what: str, name: str, person: Person) -> None:
-        id = f"tool:s/{name}"
+        id = f"tool:s/{self.name_here(name)}"
         if id not in {held.id for held in self.engine.quarantine.list()}:
             return
         said = (name, self.engine.catalogue.get(id).description)
@@ -85,7 +100,9 @@ class Sync:
             person.approved.discard(said)
 
     def shown(self) -> set[tuple[str, str]]:
-        return {(c.name.removeprefix("s/"), c.description) for c in self.engine.catalogue.list()}
+        names = {"x": "a"}
+        shown = ((c.name.removeprefix("s/"), c.description) for c in self.engine.catalogue.list())
+        return {(names.get(name, name), text) for name, text in shown}
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
@@ -115,6 +132,9 @@ def test_everything_visible_was_in_the_first_sight_or_approved(
         if what in ("approve", "reject"):
             for name in named:
                 sync.decide(what, name, person)
+        elif what == "word":
+            sync.word_otherwise()
+            sync.engine.sync(vectors=False)
         elif what == "without the server":
             offered = NOTHING
             sync.leave_out()

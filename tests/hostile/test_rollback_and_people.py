@@ -40,16 +40,19 @@ def test_what_a_person_switched_off_stays_off_through_every_rollback(
     engine: Engine, agent: str, fallen: object
 ) -> None:
     engine.providers.deactivate("C", agent)
+    engine.providers.deactivate("B", "ada", "it was slow", automatic=True)
     engine.evolution.evaluate("ada", FAIR)
     rolled_back = engine.evolution.evaluate("ada", fallen)  # type: ignore[arg-type]
+    back = () if fallen is UNSAFE else ("B",)
     assert rolled_back.restore
-    assert (rolled_back.restore.on, rolled_back.restore.kept_off) == ((), ("C",))
-    assert off(engine) == ["C"] and "tool:c-work" not in offered(engine, "ada")
+    assert (rolled_back.restore.on, rolled_back.restore.kept_off) == (back, ("C",))
+    assert "C" in off(engine) and "tool:c-work" not in offered(engine, "ada")
     (told,) = [e for e in engine.journal.latest(agent="ada") if e.type == "EvolutionRollback"]
-    assert told.data["kept_off"] == ["C"] and told.data["switched_on"] == []
+    assert told.data["kept_off"] == ["C"] and told.data["switched_on"] == list(back)
     active = engine.evolution.history("ada")[-1].snapshot.active_providers
-    assert active == ("A", "B"), "the record holds what is active"
-    assert not [e for e in engine.journal.latest(agent="ada") if e.type == "provider.on"]
+    assert active == ("A", *back), "the record holds what is active"
+    on = [e.data["provider"] for e in engine.journal.latest(agent="ada") if e.type == "provider.on"]
+    assert on == list(back)
 
 
 def test_a_breach_switches_nothing_on_whoever_switched_it_off(engine: Engine) -> None:
@@ -96,4 +99,23 @@ def test_the_command_line_the_api_and_the_page_say_what_stays_off(
     assert answer.status_code == 200 and answer.json()["kept_off"] == ["C"] and answer.json()["on"] == []
     shown = client.get("/evolution/generation", params={"agent": "ada", "number": "1"})
     assert shown.status_code == 200
+    assert off(engine) == ["C"]
+
+
+def test_a_proposal_is_shown_and_answered_over_http(engine: Engine) -> None:
+    client = signed_in(app_of(engine))
+    params = {"agent": "ada"}
+    assert client.put(f"{ROOT}/evolution/params", params=params, json={"on_regression": "propose"}).is_success
+    engine.providers.deactivate("C", "ada")
+    for _ in range(12):
+        engine.evolution.evaluate("ada", FAIR)
+    engine.providers.activate("C", "ada")
+    for _ in range(2):
+        engine.evolution.evaluate("ada", scores(0.1, 0.1, 1.0, "L2", 0.1))
+    page = client.get("/evolution/agent", params=params)
+    assert "C is the likeliest cause" in page.text and "It waits for you" in page.text
+    waits = client.get(f"{ROOT}/evolution/status", params=params).json()["trial"]
+    assert (waits["suspect"], waits["waits_for_a_person"]) == ("C", True)
+    done = client.post(f"{ROOT}/evolution/proposal", params=params, json={"accept": True})
+    assert done.status_code == 200 and done.json()["off"] == ["C"]
     assert off(engine) == ["C"]

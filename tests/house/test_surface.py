@@ -40,13 +40,15 @@ MEMBERS = {
         rollout""",
     "catalogue": """cost_of cost_of_everything detail get history lint list problems related relations stats
         usage view visible""",
-    "evolution": """agents difference evaluate fitness generation history kept_off params problems repair
+    "evolution": """agents all_stopped contribute difference evaluate evaluate_due fitness generation history
+        kept_off note_outcome params problems repair report_intervention report_violation
         resume rollback rollbacks set_params status stopped trigger trigger_by_agent""",
     "findings": "accept inspect list",
     "journal": "after heads latest per_hour verify",
     "learning": """close_gap closing deprecate deprecate_all gap gaps gate learn ledger on promote promote_all
         propose propose_anew results retire lesson lessons what_would_close""",
-    "policy": "allowed files limits pinned problems resolve review reviews revision rules",
+    "policy": "allowed change files limits pinned problems propose propose_undo replay resolve review reviews"
+    " revision rules",
     "providers": "activate deactivate list",
     "quarantine": "approve approved_version difference list reject",
     "tokens": "any_valid holder issue list revoke",

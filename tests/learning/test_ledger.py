@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prowess.cli.lessons import command
-from prowess.config import LearningConfig
-from prowess.errors import LearningError
+from prowess.config import LearningConfig, parse
+from prowess.errors import ConfigError, LearningError
 from prowess.learning.evidence import EvidenceTrail, NeedStatus, SolutionEvidence, read_evidence
 from prowess.learning.ids import stable_id
 from prowess.learning.ledger import (
@@ -22,9 +22,7 @@ from prowess.learning.ledger import (
     PromotionGate,
     SkillLedger,
     appended,
-    emits_ledger,
     ledger_events,
-    mode_from_slug,
 )
 from prowess.learning.links import Escaping, Record, read, written
 from prowess.learning.outcomes import Attempt, evidence_of, settled
@@ -56,15 +54,15 @@ def worked(capability: str) -> Attempt:
     return Attempt(capability, True, "", "", "2026-01-01")
 
 
-def test_l1_learning_is_off_by_default_and_only_accumulate_emits_a_ledger() -> None:
+def test_l1_learning_is_off_by_default() -> None:
     assert DEFAULT_MODE == "off" == LearningConfig().mode
-    assert [emits_ledger(mode) for mode in SKILL_MODES] == [False, True]
 
 
-def test_l2_modes_round_trip_through_their_slugs_and_unknown_words_mean_none() -> None:
-    assert [mode_from_slug(mode) for mode in SKILL_MODES] == list(SKILL_MODES)
-    assert mode_from_slug("  ACCUMULATE ") == "accumulate"
-    assert mode_from_slug("rewrite-everything") is None
+def test_l2_modes_are_read_by_their_slugs_and_unknown_words_mean_none() -> None:
+    assert [parse(f'learning.mode = "{mode}"').learning.mode for mode in SKILL_MODES] == list(SKILL_MODES)
+    assert parse('learning.mode = "  ACCUMULATE "').learning.mode == "accumulate"
+    with pytest.raises(ConfigError):
+        parse('learning.mode = "rewrite-everything"')
 
 
 def test_l3_one_satisfied_need_is_one_proposed_skill_that_cannot_be_promoted() -> None:

@@ -97,3 +97,14 @@ def test_strict_mode_makes_errors_of_warnings() -> None:
     found = findings(rules("profiles: {p: {ask: ['a:b']}}"), CatalogueNames({}))
     assert [p.severity for p in found] == ["warning"]
     assert [p.severity for p in stricter(found)] == ["error"]
+
+
+def test_a_cap_that_leaves_only_what_comes_with_every_profile_is_a_warning() -> None:
+    text = (
+        "profiles: {p: {capabilities: {agent_messaging: true}, level: read}, q: {extends: p, level: write}}"
+    )
+    found, inherited = [one for one in findings(rules(text), CatalogueNames({})) if "leaves none" in one.what]
+    assert "level read leaves none of its grants, only what comes with every profile" in found.what
+    assert "profile 'q'" in inherited.place
+    kept = "profiles: {p: {capabilities: {state_write: true}, level: read}}"
+    assert not [one for one in findings(rules(kept), CatalogueNames({})) if "leaves none" in one.what]

@@ -103,8 +103,44 @@ def test_diff_shows_what_changes(grants: str) -> None:
     assert found["removed"]["allowed_events"] == ["mail:send", "state:get"]
     assert found["versions"] == {"mail": "version 2"}
     words = run(policy_command, "diff", "clerk", "other", "--grants", grants)
-    assert "- event mail:send" in words.stdout
+    assert "- loses event mail:send" in words.stdout
+    assert "+ gains host tool WebFetch, asking a person" in words.stdout
     assert "clerk and other differ" in words.stderr
+
+
+def test_diff_compares_whole_files_projects_and_stores(configured: Path) -> None:
+    (configured / "later.yaml").write_text(GRANTS.replace("tools: [OpenMail]", "tools: []") + "  third: {}\n")
+    files = run(policy_command, "diff", "grants.yaml", "later.yaml", "--exit-code")
+    assert files.exit_code == 1
+    assert files.stdout.splitlines()[:3] == [
+        "+ profile third",
+        "profile clerk",
+        "  - loses host tool OpenMail",
+    ]
+    assert run(policy_command, "diff", "grants.yaml", "grants.yaml", "--exit-code").exit_code == 0
+    run(agent_command, "add", "bob", "--profile", "clerk")
+    stores = run(policy_command, "diff", ".prowess/prowess.db", str(configured / "other.db"))
+    assert stores.stdout == "~ agent bob: clerk -> no profile\n"
+    (configured / "elsewhere").mkdir()
+    (configured / "elsewhere" / "prowess.toml").write_text("")
+    projects = run(policy_command, "diff", "prowess.toml", "elsewhere/prowess.toml")
+    assert {"- profile clerk", "~ agent bob: clerk -> no profile"} <= set(projects.stdout.splitlines())
+
+
+def test_resolve_groups_what_is_allowed_by_who_provides_it(
+    configured: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(configured)
+    (configured / "policy_hooks.py").write_text(
+        "import prowess\n@prowess.event_handler('mail:send')\ndef send(data: dict): ...\n"
+    )
+    with (configured / "prowess.toml").open("a") as file:
+        file.write('[[source]]\nname = "post"\ntype = "events"\nmodule = "policy_hooks"\n')
+    with prowess.open() as engine:
+        engine.sync(vectors=False)
+    words = run(policy_command, "resolve", "clerk").stdout
+    assert "  policy_hooks (1): mail:send\n" in words
+    assert "  named, and provided by nothing yet: state:get, system:health, system:help\n" in words
 
 
 def test_check_exits_1_on_errors_and_in_strict_mode_on_warnings(grants: str, folder: Path) -> None:
@@ -155,7 +191,8 @@ def test_why_prints_the_chain(configured: Path) -> None:
     for command, arguments in ((why_command, ()), (policy_command, ("why",))):
         result = run(command, *arguments, "nobody", "message:publish")
         assert "agent 'nobody' is bound to no profile" in result.stdout
-        assert "the nearest grant that would is 'agent_messaging'" in result.stdout
+        assert "profile 'owner' would allow it: prowess agent add nobody --profile owner" in result.stdout
+        assert result.stdout.endswith("deny: no grant mentions it\n")
 
 
 def test_agents_are_added_listed_and_removed(configured: Path) -> None:

@@ -3,7 +3,6 @@
 import pytest
 
 from prowess.errors import Denied, PolicyError
-from prowess.policy.mcp import mcp_tools
 from prowess.policy.patterns import CatalogueNames
 from prowess.policy.policy import Policy
 from prowess.policy.resolve import reach
@@ -41,15 +40,6 @@ def test_k6_a_pattern_is_what_it_matches_in_the_live_catalogue() -> None:
     text = "profiles: {p: {additional_tools: ['message:*']}, q: {capabilities: {multi_agent_todo: true}}}"
     assert len(set(resolved(text, "p", *MESSAGES).allowed_events) - {*BASE}) == 6
     assert resolved(text, "q", *MESSAGES).allowed_events == BASE
-
-
-def test_k7_allowed_events_become_mcp_tools_and_internal_ones_do_not(
-    database: Database, clock: Clock
-) -> None:
-    policy = policy_of(database, clock, "profiles: {p: {additional_tools: ['*'], agents: [bob]}}")
-    view = existing("event:message:publish", "event:system:internal_state")
-    names = [tool["name"] for tool in mcp_tools(policy.at(view), "bob", lambda id: None)]
-    assert names == ["event__message__publish"]
 
 
 def test_k12_a_circle_is_an_error_that_prints_it_and_never_hangs() -> None:
@@ -222,20 +212,6 @@ def test_a_spawn_cannot_hand_the_child_events_of_its_own_choosing(database: Data
     spawn(database, policy, "root", "kid", "plain")
     allowed = policy.allowed("kid", existing("tool:x")).allow
     assert allowed <= policy.allowed("root", existing("tool:x")).allow
-
-
-def test_tools_carry_their_schemas_and_follow_a_change_of_policy_at_once(
-    database: Database, clock: Clock
-) -> None:
-    view = existing("event:message:publish", "event:state:set")
-    schema = {"type": "object", "properties": {"text": {"type": "string"}}}
-    policy = policy_of(database, clock, K16)
-    (tool,) = policy.mcp_tools("talker", view, lambda id: schema)
-    assert tool["inputSchema"] == schema
-    later = policy_of(
-        database, clock, K16.replace("agents: [talker]", "disallowed_tools: ['message:*'], agents: [talker]")
-    )
-    assert later.mcp_tools("talker", view, lambda id: schema) == ()
 
 
 def test_wildcards_overrides_limits_and_reviews_are_enforced_and_not_only_declared(

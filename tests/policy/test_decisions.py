@@ -85,8 +85,8 @@ def test_an_explanation_names_the_override_that_removed_it(policy: Policy) -> No
 def test_an_explanation_of_what_no_grant_mentions_names_the_nearest_grant_that_would(policy: Policy) -> None:
     assert policy.explain("bob", "event:message:publish", existing()).steps[-3:] == (
         "no grant mentions it",
-        "the nearest grant that would is 'agent_messaging': add 'agent_messaging: true' to the profile's"
-        " capabilities",
+        "the nearest grant that would is 'agent_messaging':"
+        " prowess policy set worker capabilities.agent_messaging=true",
         "deny: no grant mentions it",
     )
     assert "the nearest is 'state_write' with 'state:set'" in str(

@@ -265,3 +265,18 @@ def test_the_revision_moves_with_what_is_said_and_not_with_how_it_is_written() -
     other = rules("# a comment\nprofiles:\n  q: {}\n  p:\n    additional_tools: ['a:b']\n")
     assert one.revision == other.revision
     assert one.revision != rules("profiles: {p: {additional_tools: [a:c]}, q: {}}").revision
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "remedy"),
+    [
+        ("profiles: {p: {level: reed}}", "'reed' is none of read, write, admin", "did you mean 'read'?"),
+        ("grants: {g: {level: all}}", "'all' is none of read, write, admin", "write one of: read, write"),
+        ("profiles: {p: {mode: shado}}", "'shado' is none of enforce, shadow", "did you mean 'shadow'?"),
+        ("profiles: {p: {ask: [{match: 'a:b', mode: off}]}}", "'off' is none of enforce", "write one of"),
+    ],
+)  # fmt: skip
+def test_a_word_that_is_none_names_those_that_are(text: str, what: str, remedy: str) -> None:
+    with pytest.raises(PolicyError) as error:
+        rules(text)
+    assert what in str(error.value) and remedy in error.value.remedy

@@ -1,22 +1,13 @@
-"""Migration, differences, MCP tools and a host's own lists."""
+"""Migration and differences."""
 
-from dataclasses import replace
-
-import pytest
-
-from prowess.errors import NotFound
 from prowess.policy.definitions import define, read_definitions
-from prowess.policy.diff import diff
+from prowess.policy.diff import PolicySide, diff, policy_diff
 from prowess.policy.documents import parse_yaml
-from prowess.policy.export import export
 from prowess.policy.migrate import GrantMigration, migrate
 from prowess.policy.patterns import CatalogueNames
-from prowess.policy.policy import Policy
 from prowess.policy.resolve import resolve
 from prowess.policy.ruleset import RuleSet
-from prowess.store.database import Database
-from prowess.testing import capability
-from tests.support.policy import DATA, MESSAGES, Clock, existing, of, policy_of, rules
+from tests.support.policy import DATA, MESSAGES, existing, resolved, rules
 
 NOTHING = CatalogueNames({})
 
@@ -111,67 +102,55 @@ def test_what_a_wildcard_already_allows_is_no_difference() -> None:
     assert diff((held, "all"), (held, "some"), NOTHING).added.allowed_events == ()
 
 
-def tools(policy: Policy, *ids: str, agent: str = "bob") -> dict[str, object]:
-    found = policy.mcp_tools(agent, existing(*ids), lambda id: {"type": "object", "title": id})
-    return {str(tool["name"]): tool for tool in found}
-
-
-def test_mcp_tools_are_the_allowed_events_and_tools_with_their_schemas(
-    database: Database, clock: Clock
-) -> None:
-    text = """
+APPROVALS = """
 profiles:
-  p: {capabilities: {agent_messaging: true}, additional_tools: ['tool:read'], agents: [bob]}
+  a: {additional_tools: ["pay:send", "pay:read", {match: "pay:small", when: "amount <= 10"}], level: read}
+  b: {additional_tools: ["pay:send", "pay:read", "pay:small"], ask: ["pay:send"]}
 """
-    policy = policy_of(database, clock, text)
-    found = tools(policy, "event:message:publish", "tool:read", "tool:write", "skill:x", "event:state:set")
-    assert list(found) == ["event__message__publish", "read"]
-    assert found["event__message__publish"] == {
-        "name": "event__message__publish",
-        "description": "Does message:publish.",
-        "inputSchema": {"type": "object", "title": "event:message:publish"},
-    }
 
 
-def test_a_grant_without_mcp_tools_keeps_its_events_out_unless_another_has_them(
-    database: Database, clock: Clock
-) -> None:
+def test_gaining_and_losing_approval_is_a_difference() -> None:
+    held = rules(APPROVALS)
+    found = diff((held, "a"), (held, "b"), NOTHING)
+    assert found and not found.added and not found.removed
+    assert (found.now_asks, found.no_longer_asks) == (("pay:send",), ())
+    assert found.level == ("read", "")
+    assert "- now asks a person about pay:send" in list(found.lines())
+    back = list(diff((held, "b"), (held, "a"), NOTHING).lines())
+    assert "+ no longer asks a person about pay:send" in back
+    only = "~ condition of pay:small: none -> only when amount <= 10"
+    assert only in back
+
+
+def test_two_policies_differ_by_profile_and_by_who_is_bound_to_which() -> None:
+    before = rules("profiles: {p: {additional_tools: ['a:b'], agents: [ada]}, gone: {agents: [bob]}}")
+    after = rules("profiles: {p: {ask: ['a:b'], additional_tools: ['a:b']}, new: {agents: [ada, bob]}}")
+    sides = [PolicySide(rules=one, names=NOTHING, agents=one.bound) for one in (before, after)]
+    found = policy_diff(*sides)
+    assert list(found.lines()) == [
+        "+ profile new",
+        "- profile gone",
+        "profile p",
+        "  - now asks a person about a:b",
+        "~ agent ada: p -> new",
+        "~ agent bob: gone -> new",
+    ]
+    assert not policy_diff(sides[0], sides[0])
+
+
+def test_a_profile_comes_to_what_it_asks_about_its_conditions_level_and_limits() -> None:
     text = """
-grants:
-  inner: {event_patterns: ['a:*'], mcp_tools: false}
-  outer: {event_patterns: ['a:b']}
-profiles:
-  p: {capabilities: {inner: true}, agents: [bob]}
-  q: {capabilities: {inner: true, outer: true}, agents: [eve]}
-"""
-    policy = policy_of(database, clock, text)
-    assert list(tools(policy, "event:a:b", "event:a:c")) == []
-    assert list(tools(policy, "event:a:b", "event:a:c", agent="eve")) == ["event__a__b"]
-
-
-def test_a_hosts_lists_say_what_is_allowed_asked_and_denied(database: Database, clock: Clock) -> None:
-    text = """
+grants: {mail: {event_patterns: ["mail:*"], level: write, resource_limits: {max_resource_intensive: 9}}}
 profiles:
   p:
-    capabilities: {network_access: true, agent_messaging: true}
-    additional_tools: [Read, 'mcp__github__*']
-    agents: [bob]
+    capabilities: {mail: true, network_access: true}
+    additional_tools: [{match: "pay:small", when: "amount <= 10"}]
+    ask: ["mail:send"]
+  q: {extends: p, level: read}
 """
-    policy = policy_of(database, clock, text)
-    found = export(policy.at(existing("event:message:publish", "tool:shell")), "bob", "claude-code")
-    assert found.allow == ("Read", "mcp__github__*", "mcp__prowess__event__message__publish")
-    assert found.ask == ("WebFetch", "WebSearch")
-    assert "Bash" in found.deny
-    assert not [name for name in (*found.allow, *found.ask, *found.deny) if "shell" in name]
-    with pytest.raises(NotFound, match="did you mean 'claude-code'"):
-        export(policy.at(existing()), "bob", "claude-cod")
-
-
-def test_a_capability_without_a_description_is_described_by_its_grant(
-    database: Database, clock: Clock
-) -> None:
-    text = "profiles: {p: {capabilities: {agent_messaging: true}, agents: [bob]}}"
-    blank = of([replace(capability("event:message:publish"), description="")])
-    (tool,) = policy_of(database, clock, text).mcp_tools("bob", blank, lambda id: None)
-    assert tool["description"] == "Messages between agents - message:publish"
-    assert tool["inputSchema"] == {"type": "object", "properties": {}}
+    found = resolved(text, "p", "event:mail:send", "event:mail:read", "event:pay:small")
+    assert found.ask == ("WebFetch", "WebSearch", "mail:send")
+    assert found.conditions == {"pay:small": ("only when amount <= 10",)}
+    assert found.limits == {"max_resource_intensive": 9}
+    capped = resolved(text, "q", "event:mail:send")
+    assert capped.level == "read" and "above level read" in capped.dropped["mail"]

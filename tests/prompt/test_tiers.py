@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.prompt.render import page, parameter_line, summary
+from prowess.prompt.render import page, parameter_line, schema_lines, summary
 from prowess.prompt.tiers import TRUNCATED, fair_shares, fit, tier0, tier1, tier2
 from prowess.testing import capability
 from prowess.token_counts import estimate
@@ -197,3 +197,34 @@ def test_shares_fit_the_room_and_nobody_gets_more_than_it_costs(costs: list[int]
     assert all(share <= cost for share, cost in zip(shares, costs, strict=True))
     if sum(costs) <= room:
         assert shares == costs
+
+
+def test_a_page_of_which_only_its_title_fits_is_left_out() -> None:
+    pages = [(capability(f"tool:{name}", "Does a lot of things. " * 40), Detail()) for name in ("one", "two")]
+    for budget in range(10, 80, 5):
+        tier = tier2(pages, budget, estimate)
+        for part in tier.text.split("\n\n# ")[1:]:
+            assert part.removesuffix(TRUNCATED).strip().count("\n") >= 1
+        assert len(tier.shown) + len(tier.no_room) == 2
+
+
+def test_a_line_follows_references_and_names_what_a_union_allows() -> None:
+    schema = {
+        "properties": {
+            "size": {"$ref": "#/$defs/Size", "description": "How large"},
+            "most": {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": 5},
+            "parts": {"type": "array", "items": {"enum": ["head", "body"]}},
+            "odd": {"$ref": "#/$defs/Nowhere"},
+            "loop": {"$ref": "#/$defs/Loop"},
+            "mixed": {"enum": [1, "one", True, None]},
+        },
+        "$defs": {"Size": {"enum": ["small", "large"], "type": "string"}, "Loop": {"$ref": "#/$defs/Loop"}},
+    }
+    assert schema_lines(schema, ("most", "size", "parts", "odd", "loop", "mixed")) == [
+        "  most (integer|null) (default: 5)",
+        "  size (string): How large [small|large]",
+        "  parts (array) [head|body]",
+        "  odd (any)",
+        "  loop (any)",
+        "  mixed (any) [1|one|true|null]",
+    ]

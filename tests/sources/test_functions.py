@@ -93,11 +93,11 @@ def test_the_schema_comes_from_the_signature_with_types_defaults_and_description
     properties = found["properties"]
     assert properties["query"] == {"type": "string", "description": "The search query, on two lines."}
     assert properties["limit"] == {"type": "integer", "description": "How many results.", "default": 5}
-    assert properties["order"] == {"enum": ["new", "old"], "default": "new"}
-    assert properties["size"] == {"$ref": "#/$defs/Size", "default": "small"}
+    assert properties["order"] == {"type": "string", "enum": ["new", "old"], "default": "new"}
+    assert properties["size"] == {"type": "string", "enum": ["small", "large"], "default": "small"}
     assert properties["near"]["default"] is None
     assert properties["noted"]["description"] == "Said beside the type"
-    assert set(found["$defs"]) == {"Size", "Place", "Options"}
+    assert set(found["$defs"]) == {"Place", "Options"}
     assert found["$defs"]["Place"]["required"] == ["city"]
 
 

@@ -15,7 +15,7 @@ import pytest
 import prowess
 from prowess.engine import Engine
 from prowess.errors import ConfigError
-from prowess.sources.mcp.isolation import INHERITED, LIMITER
+from prowess.sources.mcp.isolation import INHERITED, LIMITER, PROXIES
 from tests.support.terminal import server_block
 
 pytestmark = pytest.mark.slow
@@ -69,11 +69,17 @@ def readable() -> str:
     return json.dumps(sorted(folders))
 
 
-def test_a_server_has_its_own_variables_and_the_named_ones_and_no_other(project: Path) -> None:
+def test_a_server_has_its_own_variables_and_the_named_ones_and_no_other(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "/etc/ssl/certs/ca-certificates.crt")
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128")
+    monkeypatch.setenv("HTTP_PROXY", "http://ada:sesame@proxy.example:3128")
     with Server(project, 'env = { CRM_TOKEN = "x", REGION = "eu" }') as server:
         names = set(server.says("variables").split())
         assert {"CRM_TOKEN", "REGION", "PATH", "HOME"} <= names and "CLOUD_KEY" not in names
-        assert names <= {*INHERITED, "CRM_TOKEN", "REGION", "PROWESS_GATEWAY", "LC_CTYPE"}
+        assert {"SSL_CERT_FILE", "HTTPS_PROXY"} <= names and "HTTP_PROXY" not in names
+        assert names <= {*INHERITED, *PROXIES, "CRM_TOKEN", "REGION", "PROWESS_GATEWAY", "LC_CTYPE"}
 
 
 def test_a_server_gets_a_home_and_a_folder_of_its_own_where_asked(project: Path) -> None:

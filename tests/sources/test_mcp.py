@@ -152,6 +152,19 @@ def test_a_server_that_crashes_at_start_is_down_with_its_last_words() -> None:
     assert "stopped before it had answered (exit code 3; its last words were" in reading.down
 
 
+def test_what_a_program_says_of_its_error_is_told_and_not_what_comes_behind(tmp_path: Path) -> None:
+    folder = tmp_path / "_npx" / "15b07286"
+    said = (
+        f"Error: Cannot find package '{folder}/node_modules/zod/index.js' imported from x",
+        "    at resolve (node:internal/modules/esm/resolve:860:14)",
+        "Node.js v20.20.2",
+    )
+    server = f"import sys; sys.stderr.write({chr(10).join(said)!r}); sys.exit(1)"
+    reading = McpSource(name="odd", command=sys.executable, args=("-S", "-c", server)).read({})
+    assert 'its last words were "Error: Cannot find package' in reading.down
+    assert reading.problems[0].remedy == f"its download was cut off: remove {folder}, then sync again"
+
+
 def test_a_server_that_crashes_in_the_middle_of_a_list_is_down_and_offers_no_half_list() -> None:
     reading = rogue("crashes-mid-list").read({})
     assert "stopped" in reading.down

@@ -8,7 +8,7 @@ import msgspec
 
 from prowess.cards.history import CardHistory
 from prowess.cards.weights import WITH_MEANING
-from prowess.config import LearningConfig
+from prowess.config import EvolutionConfig, LearningConfig
 from prowess.engine import Engine
 from prowess.engine.options import EngineOptions
 from prowess.errors import ApprovalNeeded
@@ -70,6 +70,7 @@ def engine_over(open_store: Callable[[], Database], folder: Path, word: str) -> 
         policy_files=(file,),
         embedder=word_embedder,
         learning=LearningConfig(mode="accumulate"),
+        evolution=EvolutionConfig(every_outcomes=1000),
         trust={"server": "pinned"},
         owner=f"owner-of-{word}",
         definitions={"own": f"own {word}", "server": "server", "kept": "kept"},

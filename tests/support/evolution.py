@@ -47,7 +47,10 @@ def shown(event: Event) -> str:
         ),
         "EvolutionRollback": lambda: f"({d['from_generation']}->{d['to_generation']},{d['reason']})",
         "EvolutionBreach": lambda: f"({d['violation_type']})",
-        "EvolutionCapability": lambda: f"({d['severity']}:{d['faculty']},gen={d['generation']})",
+        "EvolutionTrial": lambda: f"({d['step']}:{','.join(one['provider'] for one in d['suspects'])})",
+        "EvolutionCapability": lambda: (
+            f"({d.get('direction', d['severity'])}:{d['faculty']},gen={d['generation']})"
+        ),
     }
     return event.type + texts[event.type]().replace("'", '"')
 
@@ -59,12 +62,17 @@ class Trial:
     params: Params = field(default_factory=Params)
     life: Life = field(default_factory=Life)
     agent: str = "ada"
+    evidence: dict[str, float] = field(default_factory=dict)
+    decided_off: frozenset[str] = frozenset()
     last: Evaluation | None = None
 
     def evaluate(self, scores: Scores, snapshot: Snapshot = AB, times: int = 1) -> list[str]:
         """Evaluate (so many times) and return what the last evaluation said."""
         for _ in range(times):
-            moment = EvaluationInput(self.agent, scores, EvaluationContext(snapshot=snapshot, at="now"))
+            setting = EvaluationContext(
+                snapshot=snapshot, at="now", evidence=self.evidence, decided_off=self.decided_off
+            )
+            moment = EvaluationInput(self.agent, scores, setting)
             self.last = self.life.evaluate(moment, self.params)
         return self.said
 

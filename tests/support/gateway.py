@@ -19,7 +19,7 @@ from pydantic import FileUrl
 
 from prowess.calling.caller import Caller
 from prowess.calling.mcp.upstreams import Upstreams
-from prowess.config import CallsConfig, GatewayConfig, LearningConfig
+from prowess.config import CallsConfig, EvolutionConfig, GatewayConfig, LearningConfig
 from prowess.engine import Engine
 from prowess.engine.options import EngineOptions
 from prowess.gateway.gateway import Gateway
@@ -90,14 +90,16 @@ def make_engine(
     calls: CallsConfig = CallsConfig(),  # noqa: B008 - frozen
     environment: Mapping[str, str] | None = None,
     learning: LearningConfig = LearningConfig(),  # noqa: B008 - frozen
+    evolution: EvolutionConfig = EvolutionConfig(),  # noqa: B008 - frozen
 ) -> Engine:
     file = folder / "policy.yaml"
     file.write_text(policy)
     trusted = {source.name: trust for source in sources}
     environment = {"SHOP_KEY": "sesame-open-1234"} if environment is None else environment
     options = EngineOptions(
-        policy_files=(file,), embedder=embedder, trust=trusted, calls=calls, learning=learning
-    )
+        policy_files=(file,), embedder=embedder, trust=trusted, calls=calls, learning=learning,
+        evolution=evolution,
+    )  # fmt: skip
     database = open_database(store or f"sqlite:{folder / 'store.db'}", folder, patience)
     return Engine(database, sources, lambda: datetime.now(UTC), environment, options)
 
@@ -114,6 +116,7 @@ async def world(
     patience: float = 30.0,
     environment: Mapping[str, str] | None = None,
     learning: LearningConfig = LearningConfig(),  # noqa: B008 - frozen
+    evolution: EvolutionConfig = EvolutionConfig(),  # noqa: B008 - frozen
     **config: Any,
 ) -> AsyncIterator[World]:
     of_calls = set(CallsConfig.__struct_fields__)
@@ -122,8 +125,9 @@ async def world(
     upstreams = Upstreams(sources, limits)
     environment = {"SHOP_KEY": "sesame-open-1234"} if environment is None else environment
     engine = make_engine(
-        folder, upstreams.sources, policy, trust, embedder, store, patience, limits, environment, learning
-    )
+        folder, upstreams.sources, policy, trust, embedder, store, patience, limits, environment, learning,
+        evolution,
+    )  # fmt: skip
     try:
         gateway = Gateway(engine, upstreams, environment, settings)
         async with gateway.running():

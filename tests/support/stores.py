@@ -13,6 +13,7 @@ import pytest
 
 from prowess.engine import Engine
 from prowess.engine.options import EngineOptions
+from prowess.sources.overrides import Overrides
 from prowess.store.database import Database
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource, word_embedder
@@ -110,12 +111,15 @@ def open_engine(store_url: str, tmp_path: Path, clock: SteppingClock) -> Iterato
         policy: str = OWNER,
         shipped_encoder: bool = False,
         trust: dict[str, Trust] | None = None,
+        overrides: dict[str, Overrides] | None = None,
+        lock_file: Path | None = None,
     ) -> Engine:
         file = tmp_path / "policy.yaml"
         file.write_text(policy)
         options = EngineOptions(
-            policy_files=(file,), embedder=None if shipped_encoder else word_embedder, trust=trust or {}
-        )
+            policy_files=(file,), embedder=None if shipped_encoder else word_embedder, trust=trust or {},
+            overrides=overrides or {}, lock_file=lock_file,
+        )  # fmt: skip
         engine = Engine(open_database(store_url, tmp_path), sources, clock, environment or {}, options)
         opened.append(engine)
         return engine

@@ -57,6 +57,8 @@ class CallEnd:
     error: ProwessError | None = None
     value: object = None
     """What a function returned, where that is no object."""
+    is_suspected: bool = False
+    """Whether the guard found that the answer speaks to the model."""
     repeated: bool = False
     """Whether it is the result of an earlier call with the same key."""
 

@@ -184,25 +184,30 @@ class Calls:
             # The client comes again with its answer: that is the same use, and needs no second yes.
             await self._worker.do(self._parts.use.not_used, caller.agent, ready.decision)
             return end(answer=answer, ending="asked", detail="the server asks")
-        short = await self._shown(ready.capability, answer, request, caller)
+        passed, is_suspected = await self._past_the_guard(ready.capability, answer)
+        end = partial(end, is_suspected=is_suspected)
+        short = self._shown(ready.capability, passed, request, caller)
         if not answer.get("isError"):
             return end(answer=short, ending="ok", value=None if request.fields else value)
         why = first_text(answer)[:MAX_DETAIL_CHARACTERS]
         return end(answer=short, ending="failed", detail=why, error=CallFailed(id, "failed", why))
 
-    async def _shown(
-        self, capability: Capability, answer: Answer, request: CallRequest, caller: Caller
-    ) -> Answer:
-        """The result as the model may see it: past the guard, only what was asked for, not too long."""
+    async def _past_the_guard(self, capability: Capability, answer: Answer) -> tuple[Answer, bool]:
+        """The result sanitised, or with a note where something in it speaks to the model; whether it does."""
         config = self._parts.config
         if config.neutralise_results:
-            answer = await self._worker.aside(neutral, answer)
-        elif config.check_results and not self._parts.sources.trusts(capability.source):
-            answer = await self._noted(answer)
+            return await self._worker.aside(neutral, answer), False
+        if not config.check_results or self._parts.sources.trusts(capability.source):
+            return answer, False
+        noted = await self._noted(answer)
+        return noted, noted is not answer
+
+    def _shown(self, capability: Capability, answer: Answer, request: CallRequest, caller: Caller) -> Answer:
+        """The result as the model may see it: only what was asked for, and not too long."""
         if request.fields:
             answer = projected(answer, request.fields)
         promised = request.way == "pinned" and self._parts.finder.details.of(capability).output_schema
-        most = config.max_result_characters
+        most = self._parts.config.max_result_characters
         return shortened(answer, most, caller.agent, self._remainders, keeps_structure=bool(promised))
 
     async def _noted(self, answer: Answer) -> Answer:
@@ -254,7 +259,7 @@ class Calls:
             if isinstance(refusal, Denied):
                 if refusal.decision.conditions:
                     return forbidden(refusal, unfit_for_policy(refusal))
-                visible = world.visible(caller.agent, caller.authenticated).capabilities
+                visible = world.visible(caller.agent, caller.authenticated, caller.over_mcp).capabilities
                 return forbidden(refusal, unknown(request.name, (id for id in visible if id != refusal.id)))
             if isinstance(refusal, ApprovalNeeded):
                 return refusal

@@ -28,6 +28,7 @@ from prowess.tool_names import tool_id
 from prowess.types import Capability
 from prowess.world import World
 
+KEPT_FROM_MCP = "a grant with mcp_tools: false keeps it from MCP clients"
 HOST_ACTS = "the host program must act"
 
 
@@ -41,7 +42,7 @@ class Finder:
 
     def fitting(self, request: CallRequest, caller: Caller, world: World) -> PreparedCall | CallEnd:
         """The capability and its arguments, if there is one, it may be called so, and they fit."""
-        visible = world.visible(caller.agent, caller.authenticated)
+        visible = world.visible(caller.agent, caller.authenticated, caller.over_mcp)
         capability = named(request.name, visible)
         if capability is None and (inside := file_of_skill(request.name, visible)):
             capability, request = inside[0], replace(request, arguments={FILE: inside[1]})
@@ -65,6 +66,8 @@ class Finder:
         if hidden is None:
             return nowhere(request.name, text, world.policy.revision, "not visible")
         said = self.use.foretold(world, caller.agent, hidden.id, caller.authenticated)
+        if said.verdict != "deny":
+            said = replace(said, verdict="deny", reason=KEPT_FROM_MCP)
         refusal = Denied(caller.agent, hidden.id, said)
         return replace(forbidden(refusal, text), detail="not visible")
 

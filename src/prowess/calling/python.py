@@ -18,7 +18,7 @@ from prowess.calling.results import STRUCTURED, VALUE, Answer, said
 from prowess.errors import CallFailed, SourceError
 from prowess.sources.python.events import Events, declarations
 from prowess.sources.python.functions import Functions, is_tool
-from prowess.sources.python.modules import entry_of, load_module, place_of
+from prowess.sources.python.modules import entry_of, loaded_module, place_of
 from prowess.sources.python.signatures import takes_payload
 from prowess.types import Capability
 
@@ -74,7 +74,10 @@ def _is_async(function: Function) -> bool:
 def _function(source: Functions | Events, capability: Capability) -> Function:
     ref = capability.source_ref
     given = source.functions if isinstance(source, Functions) else source.handlers
-    found: Iterable[object] = [*given, *(vars(load_module(source.module)).values() if source.module else ())]
+    found: Iterable[object] = [
+        *given,
+        *(vars(loaded_module(source.module, source.folder)).values() if source.module else ()),
+    ]
     there = {
         id(one): one
         for one in found

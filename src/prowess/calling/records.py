@@ -3,7 +3,7 @@
 Above: the calls. Below: the call log, which writes also when the store is busy at that moment.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from prowess.catalogue.uris import LONGEST_URI
 from prowess.config import JournalConfig
 from prowess.errors import StoreError
 from prowess.journal import Entry, canonical
+from prowess.journal.between_turns import ResultSuspected
 from prowess.journal.entries import Called, OutcomeRecorded
 from prowess.journal.payloads import AlongWith, Payload
 from prowess.policy.arguments import shown
@@ -28,6 +29,8 @@ MAX_DETAIL_CHARACTERS = 300
 MAX_ID_CHARACTERS = 200
 MADE = ("ok", "failed")
 """Endings of a call that was made and has an outcome."""
+COUNTED = (*MADE, "denied", "refused")
+"""Endings that say something about the agent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,8 @@ class CallRecords:
     use: UseCheck
     worlds: Worlds
     keeps: JournalConfig
+    note: Callable[[str], None]
+    """Told which agent something came of a call of."""
 
     def end(
         self, request: CallRequest, client: Client, ended: CallEnd, call: str, milliseconds: float,
@@ -67,8 +72,12 @@ class CallRecords:
         entries: list[Entry] = [entry]
         if ended.ending in MADE and not ended.repeated:
             entries.append(_outcome(entry, answers))
+        if ended.is_suspected:
+            entries.append(ResultSuspected(capability=entry.capability, call=call))
         kept = [payload for payload in (given, answered) if payload]
         self.log.record(entries, agent, ended.ending in (*MADE, "cancelled"), kept, along)
+        if ended.ending in COUNTED and not ended.repeated:
+            self.note(agent)
 
     def _kept(self, request: CallRequest, ended: CallEnd) -> tuple[Payload | None, Payload | None]:
         """Arguments and result without credentials, where [journal] says that they are kept."""

@@ -15,6 +15,7 @@ from prowess.calling.skill_files import FILE, SkillFile, files_named, read_skill
 from prowess.calling.wording import TEXT_KINDS, clean
 from prowess.errors import SourceError
 from prowess.guard.clean import clean_detail
+from prowess.sources.overrides import own_arguments
 from prowess.sources.python.events import Events
 from prowess.sources.python.functions import Functions
 from prowess.types import Capability
@@ -50,6 +51,7 @@ class Routes:
             if path := arguments.get(FILE):
                 return (await self.file(capability, str(path))).answer
             return said(await self.text(capability))
+        arguments = own_arguments(capability, arguments)
         match capability.source_ref.kind:
             case "mcp":
                 return await self._over_mcp(capability, arguments, client)

@@ -44,7 +44,7 @@ class UseCheck:
         `flush` that transaction does not wait for the disk. `call` names the call it is for.
         """
         meant = world.policy.meant(agent, id, authenticated, arguments)
-        used = next((one for one in meant if _shut(world, agent, one)), meant[0])
+        used = next((one for one in meant if shut_out(world, agent, one)), meant[0])
         given = self._given(world, agent, used, authenticated, arguments)
         with self.database.writing(flush) as transaction:
             settled = self._settled(transaction, world, agent, used, authenticated, given)
@@ -90,7 +90,7 @@ class UseCheck:
         given: Arguments = "any" if arguments is None else arguments
         known = world.view.capabilities
         id = id if id in known else tool_id(id, known) or id
-        if shut := _shut(world, agent, id):
+        if shut := shut_out(world, agent, id):
             return Decision(verdict="deny", reason=shut, revision=world.policy.revision)
         said = world.policy.use(agent, id, authenticated, given)
         return said if said.revision else replace(said, revision=world.policy.revision)
@@ -135,13 +135,13 @@ class UseCheck:
         self, transaction: Transaction, world: World, agent: str, id: str, authenticated: bool,
         given: Given,
     ) -> Authorization:  # fmt: skip
-        shut = _shut(world, agent, id)
+        shut = shut_out(world, agent, id)
         if shut:
             return Authorization(Decision(verdict="deny", reason=shut))
         return self.policy.settle(transaction, agent, id, world.view, authenticated, given)
 
 
-def _shut(world: World, agent: str, id: str) -> str:
+def shut_out(world: World, agent: str, id: str) -> str:
     """What is stopped, off or held back is denied before policy is asked: nobody is asked to approve it."""
     if world.stopped.get(agent):
         return f"the agent is stopped: {world.stopped[agent]}"

@@ -20,7 +20,7 @@ from prowess.catalogue.view import View
 from prowess.catalogue.writing import Written
 from prowess.errors import NotFound
 from prowess.store.database import Database, Transaction, paced
-from prowess.types import Capability, Detail, HeldCapability, Problem, Provider
+from prowess.types import Capability, Detail, Draft, HeldCapability, Problem, Provider
 
 DecodeAll = msgspec.json.Decoder(list[Capability])
 DecodeDetail = msgspec.json.Decoder(Detail)
@@ -163,6 +163,7 @@ class Catalogue:
         """
         plan = step.plan
         writing.write_capabilities(transaction, step.rows, has_text)
+        writing.write_texts(transaction, step.originals)
         writing.redefine(transaction, plan.wanted.rows, plan.redefined)
         writing.remove_capabilities(transaction, plan.changes.removed)
         quarantine.update(transaction, step.standing, plan.changes.removed)
@@ -195,8 +196,23 @@ class Catalogue:
     def approved_version(self, id: str) -> Version | None:
         """The text that was approved last, to compare a changed one with."""
         with self._database.reading() as transaction:
-            digest = quarantine.last_approved(transaction, id)
-        return next((version for version in self.history(id) if version.digest == digest), None)
+            own, digest = quarantine.last_approved(transaction, id)
+        return next((version for version in self.history(own) if version.digest == digest), None)
+
+    def original(self, id: str) -> Draft:
+        """A capability as its author wrote it, also where prowess.toml words it otherwise."""
+        with self._database.reading() as transaction:
+            row = transaction.one(
+                "SELECT t.capability, t.detail FROM capability c JOIN capability_text t"
+                " ON t.workspace = c.workspace"
+                " AND t.id = CASE WHEN c.original_id = '' THEN c.id ELSE c.original_id END"
+                " AND t.digest = CASE WHEN c.original_id = '' THEN c.digest ELSE c.original_digest END"
+                " WHERE c.workspace = :workspace AND c.id = :id",
+                id=id,
+            )
+        if row is None:
+            raise NotFound("capability", id, see="see: prowess list")
+        return Draft(msgspec.json.decode(row[0], type=Capability), DecodeDetail.decode(row[1]))
 
     def decided_off(self, transaction: Transaction, agent: str) -> frozenset[str]:
         """The providers that a person switched off, for this agent or for everybody."""

@@ -56,6 +56,16 @@ def note(journal: Journal, transaction: Transaction, found: Sequence[tuple[str, 
         journal.append(transaction, GuardFound(capability=id, digest=content, reason=reason))
 
 
+def left_unjudged(view: View, new: Sequence[str]) -> tuple[Problem, ...]:
+    """That a sync brought more texts of this machine than it judged, so that it ends in time."""
+    found = (view.capabilities.get(id) for id in new)
+    own = sum(each is not None and view.trust.get(each.source) == "full" for each in found)
+    if own <= MOST_JUDGED:
+        return ()
+    what = f"judged {MOST_JUDGED} of {own} new texts of this machine"
+    return (Problem("guard", "sync", what, "for the others run: prowess guard check --all", "warning"),)
+
+
 def standing(journal: Journal, view: View) -> tuple[Problem, ...]:
     """Findings in content that is still there and that nobody has accepted."""
     found = {_key(data): data["reason"] for data in _said(journal, FOUND)}

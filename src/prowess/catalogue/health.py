@@ -90,6 +90,26 @@ def health(observations: Iterable[Observation], node: str, now: datetime) -> Hea
     )
 
 
+def health_anywhere(observations: Iterable[Observation], now: datetime) -> Health:
+    """What no node that still runs can reach; where none runs, what nobody could who looked last."""
+    by_source: dict[str, list[Observation]] = {}
+    for one in observations:
+        by_source.setdefault(one.source, []).append(one)
+    down: dict[str, str] = {}
+    providers: dict[str, str] = {}
+    for source, found in by_source.items():
+        live = [one for one in found if one.until > stamp(now)] or [max(found, key=_when)]
+        latest = max(live, key=_when)
+        if latest.at < stamp(now - EXPIRY):
+            continue
+        if all(one.down for one in live):
+            down[source] = latest.down
+        for name, why in latest.providers_down.items():
+            if all(one.down or name in one.providers_down for one in live):
+                providers[name] = why
+    return Health(down, providers)
+
+
 def _deciding(found: Sequence[Observation], node: str, now: str) -> Observation:
     for one in found:
         if one.node == node:

@@ -51,7 +51,8 @@ class Intake:
     def _judge(self, plan: Plan, arrival: Arrival, reasons: dict[Key, str]) -> None:
         for key, is_own in suspects(plan, arrival).items():
             if key not in reasons:
-                reasons[key] = self.judge()(plan.wanted.drafts[key[0]], is_own, key[2])
+                draft = plan.wanted.drafts[key[0]]
+                reasons[key] = self.judge()(draft.original or draft, is_own, key[2])
 
     def _write(self, plan: Plan, arrival: Arrival, reasons: Mapping[Key, str]) -> Changes | None:
         """Write what was judged; nothing, where the catalogue changed so that more must be judged."""

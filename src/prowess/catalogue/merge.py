@@ -7,6 +7,7 @@ from typing import Self
 
 from prowess.catalogue.ownership import Ownership
 from prowess.journal import canonical
+from prowess.sources.lock.lock import NO_LOCK, LockVerdicts
 from prowess.types import Changes, Draft, Problem, SourceReading, SourceRef, Trust
 
 
@@ -20,6 +21,13 @@ class OwnedContent:
     digest: str
     definition: str = ""
     """How the source that offers it is defined, where several configurations have one of that name."""
+    original_id: str = ""
+    original_digest: str = ""
+    """What its author calls it and says, where prowess.toml words it otherwise."""
+
+    def judged(self, id: str) -> tuple[str, str]:
+        """The id and the digest of what its author wrote: what is judged, and what an approval is for."""
+        return self.original_id or id, self.original_digest or self.digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +40,9 @@ class Arrival:
     owner: str
     definitions: Mapping[str, str]
     digests: Mapping[int, str]
-    """The digest of each draft by its identity: made once, before any lock is held."""
+    """The digest of each draft by its identity: made once, before the store is locked."""
+    lock: LockVerdicts = NO_LOCK
+    """What prowess.lock says about what was read."""
 
     @classmethod
     def of(
@@ -41,10 +51,13 @@ class Arrival:
         trust: Mapping[str, Trust],
         owner: str = "",
         definitions: Mapping[str, str] | None = None,
+        lock: LockVerdicts = NO_LOCK,
     ) -> Self:
         entries = [entry for reading in readings.values() for entry in reading.entries]
         drafts = [draft for entry in entries for draft in entry.drafts or ()]
-        return cls(readings, trust, owner, definitions or {}, {id(draft): digest(draft) for draft in drafts})
+        drafts += [draft.original for draft in drafts if draft.original]
+        digests = {id(draft): digest(draft) for draft in drafts}
+        return cls(readings, trust, owner, definitions or {}, digests, lock)
 
     @property
     def claimed(self) -> dict[str, str]:
@@ -88,9 +101,13 @@ class MergedCatalogue:
 
 
 def digest(draft: Draft) -> str:
-    """What a capability says, as a hash; where it was read does not matter."""
+    """What a capability says, as a hash; where it was read does not matter.
+
+    What its author wrote counts as well, where prowess.toml words it otherwise.
+    """
     content = replace(draft.capability, source="", source_ref=SourceRef("", ""), digest="", unavailable=())
-    return hashlib.sha256(canonical([content, draft.detail]).encode()).hexdigest()
+    said = [content, draft.detail, *([digest(draft.original)] if draft.original else ())]
+    return hashlib.sha256(canonical(said).encode()).hexdigest()
 
 
 def merge(current: Mapping[str, OwnedContent], arrival: Arrival, ownership: Ownership) -> MergedCatalogue:
@@ -129,10 +146,12 @@ def _take(
             wanted.keep(current, held.get(entry.place, ()))
         for draft in entry.drafts or ():
             provider = draft.capability.provider or source
-            content, definition = arrival.digests[id(draft)], arrival.claimed[source]
-            wanted.add(
-                draft.capability.id, OwnedContent(source, entry.place, provider, content, definition), draft
-            )
+            row = OwnedContent(
+                source, entry.place, provider, arrival.digests[id(draft)], arrival.claimed[source],
+                draft.original.capability.id if draft.original else "",
+                arrival.digests[id(draft.original)] if draft.original else "",
+            )  # fmt: skip
+            wanted.add(draft.capability.id, row, draft)
 
 
 def compare(current: Mapping[str, OwnedContent], wanted: Mapping[str, OwnedContent]) -> Changes:

@@ -4,7 +4,7 @@ Above: the engine, which has what is new judged, and the catalogue, which carrie
 one version of the catalogue; where that moved meanwhile, a new plan is made.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from prowess.catalogue import ownership, quarantine
@@ -20,7 +20,7 @@ from prowess.catalogue.merge import (
 )
 from prowess.catalogue.ownership import Ownership
 from prowess.catalogue.quarantine import QuarantineChange
-from prowess.catalogue.writing import Written, encoded
+from prowess.catalogue.writing import Written, encoded, originals
 from prowess.sources.mcp.presentation import SHOWN
 from prowess.store.database import Transaction
 from prowess.types import Changes
@@ -56,6 +56,8 @@ class PlannedWrite:
     plan: Plan
     now: str
     rows: Mapping[str, Written]
+    originals: Sequence[Written]
+    """What authors wrote, where prowess.toml words it otherwise."""
     standing: QuarantineChange
     unjudged: frozenset[str]
     """Sources of which something is held back because the guard is broken."""
@@ -80,6 +82,8 @@ def _shown_otherwise(plan: Plan) -> dict[str, str]:
     found: dict[str, str] = {}
     for id in plan.judged.keys() & plan.current.keys() & plan.wanted.drafts.keys():
         draft, before = plan.wanted.drafts[id], plan.current[id].digest
+        if plan.current[id].judged(id) != (id, before):
+            continue  # offered under other words, which are judged by the server's own
         bare = {name: one for name, one in draft.capability.metadata.items() if name not in SHOWN}
         if len(bare) < len(draft.capability.metadata):
             without = replace(draft, capability=replace(draft.capability, metadata=bare))
@@ -90,13 +94,15 @@ def _shown_otherwise(plan: Plan) -> dict[str, str]:
 
 def prepared(plan: Plan, arrival: Arrival, unsafe: Mapping[str, str], now: str) -> PlannedWrite:
     """What to write, given why each unsafe text is; those are held back with that reason."""
+    present = {row.judged(id)[0] for id, row in plan.current.items()}
     verdicts = quarantine.judge(
-        plan.judged, plan.current, arrival.trust, plan.known, unsafe, _shown_otherwise(plan)
+        plan.judged, present, arrival.trust, plan.known, unsafe, arrival.lock, _shown_otherwise(plan)
     )
     return PlannedWrite(
         plan=plan,
         now=now,
         rows=encoded(plan.wanted, plan.written, plan.version + 1, now),
+        originals=originals(plan.wanted, plan.written, plan.version + 1, now),
         standing=quarantine.standing(plan.judged, plan.known, verdicts, now),
         unjudged=frozenset(
             plan.judged[id].source for id, why in verdicts.held.items() if why.startswith(quarantine.UNJUDGED)
@@ -106,7 +112,8 @@ def prepared(plan: Plan, arrival: Arrival, unsafe: Mapping[str, str], now: str) 
 
 def _rows(transaction: Transaction) -> dict[str, OwnedContent]:
     rows = transaction.all(
-        "SELECT id, source, place, provider, digest, definition FROM capability WHERE workspace = :workspace"
+        "SELECT id, source, place, provider, digest, definition, original_id, original_digest"
+        " FROM capability WHERE workspace = :workspace"
     )
     return {row[0]: OwnedContent(*row[1:]) for row in rows}
 

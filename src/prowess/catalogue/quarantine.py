@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from prowess.catalogue.merge import OwnedContent
 from prowess.errors import NotFound, Outdated
+from prowess.sources.lock.lock import REASON, LockVerdicts
 from prowess.store.database import Transaction
 from prowess.types import HeldCapability, Trust
 
@@ -18,6 +19,9 @@ FIRST_SIGHT = "first sight"
 GROWTH = "growth"
 BY_TRUST = frozenset({FIRST_SIGHT, GROWTH})
 """Approvals that no person gave: the guard may still hold such content back."""
+
+LOCKED = REASON
+"""Who approved what is exactly as the lock has it: whoever reviewed the lock."""
 
 NEW = "it is new and nobody has approved it"
 ADDED = "it is new since its server was first seen, and nobody has approved it"
@@ -50,40 +54,70 @@ def judge(
     trust: Mapping[str, Trust],
     known: Known,
     unsafe: Mapping[str, str],
+    lock: LockVerdicts,
     shown_otherwise: Mapping[str, str],
 ) -> QuarantineVerdicts:
-    """Decide about everything these sources offer; `present` has the ids that were there before the sync.
+    """Decide about everything these sources offer; `present` has the own ids that were there before.
 
     shown_otherwise: what is as it was but for icons and the like, which had none then -> its digest then.
     """
     approved: dict[str, str] = {}
     held: dict[str, str] = {}
     for id, row in rows.items():
-        level = trust[row.source]
-        if level == "full":
+        own, digest = row.judged(id)
+        said = known.approved.get(own, {}).get(digest, "")
+        if said and said not in BY_TRUST and said != LOCKED:
             continue
-        said = known.approved.get(id, {}).get(row.digest, "")
-        waits = id in known.held and known.held[id].digest == row.digest and not _judged_anew(id, row, known)
-        if said and said not in BY_TRUST:
-            continue
-        if id in unsafe:
-            held[id] = unsafe[id]
-        elif waits:
-            held[id] = known.held[id].reason
-        elif not said:
-            before = known.approved.get(id, {}).get(shown_otherwise.get(id, ""), "")
-            by = before or _approving(id, row, level, present, known)
-            if by:
-                approved[id] = by
-            else:
-                held[id] = _reason(id, level, known)
+        waiting = _waiting_with(row, digest, known.held.get(id), known)
+        before = known.approved.get(own, {}).get(shown_otherwise.get(id, ""), "")
+        by, why = _by_lock(id, row, waiting, unsafe, lock) or _by_trust(
+            own, row, said or before, trust[row.source], waiting, present, known, unsafe.get(id, "")
+        )
+        if why:
+            held[id] = why
+        elif by and by != said:
+            approved[id] = by
     return QuarantineVerdicts(approved, held)
 
 
-def _judged_anew(id: str, row: OwnedContent, known: Known) -> bool:
-    """What waits only because the guard was broken at first sight, which does not count as one."""
-    held = known.held[id]
-    return row.source not in known.seen and held.state == "waiting" and held.reason.startswith(UNJUDGED)
+def _waiting_with(
+    row: OwnedContent, digest: str, held: HeldCapability | None, known: Known
+) -> HeldCapability | None:
+    """What waits with this content already, and is not judged anew."""
+    if held is None or held.digest != digest:
+        return None
+    # What waits only because the guard was broken at first sight, which does not count as one.
+    broken = row.source not in known.seen and held.state == "waiting" and held.reason.startswith(UNJUDGED)
+    return None if broken else held
+
+
+def _by_lock(
+    id: str, row: OwnedContent, waiting: HeldCapability | None, unsafe: Mapping[str, str], lock: LockVerdicts
+) -> tuple[str, str] | None:
+    """Who approves it or why it is held back, where prowess.lock has a say."""
+    if row.source not in lock.servers or (waiting and waiting.state == "rejected"):
+        return None
+    if id in lock.approved:
+        return LOCKED, ""
+    if id in lock.held:
+        return "", unsafe.get(id) or (waiting.reason if waiting else lock.held[id])
+    # It could not be read this time: what was not as the lock has it waits on.
+    return ("", waiting.reason) if waiting and waiting.reason.startswith(LOCKED) else None
+
+
+def _by_trust(
+    own: str, row: OwnedContent, said: str, level: Trust, waiting: HeldCapability | None,
+    present: Collection[str], known: Known, unsafe: str,
+) -> tuple[str, str]:  # fmt: skip
+    """Who approves it or why it is held back, by how far its source is trusted."""
+    if level == "full" or said == LOCKED:
+        return said, ""
+    if unsafe:
+        return "", unsafe
+    if waiting and not waiting.reason.startswith(LOCKED):
+        return "", waiting.reason
+    by = said or _approving(own, row, level, present, known)
+    return (by, "") if by else ("", _reason(own, level, known))
 
 
 def _approving(id: str, row: OwnedContent, level: Trust, present: Collection[str], known: Known) -> str:
@@ -108,11 +142,11 @@ class QuarantineChange:
 
     now: str
     approved: Mapping[str, Mapping[str, str]]
-    """By whom -> id -> digest."""
+    """By whom -> own id -> digest."""
     stale: tuple[str, ...]
     """Ids that no longer wait, or wait with other content."""
     fresh: Mapping[str, tuple[str, str]]
-    """Ids that wait from now on: digest and reason."""
+    """Ids that wait from now on: digest of what their author wrote, and reason."""
 
     def __bool__(self) -> bool:
         return bool(self.stale or self.fresh)
@@ -124,13 +158,14 @@ def standing(
     stale = {
         id
         for id, waiting in before.held.items()
-        if id in rows and (id not in verdicts.held or waiting.digest != rows[id].digest)
+        if id in rows and (id not in verdicts.held or waiting.digest != rows[id].judged(id)[1])
     }
     approved: dict[str, dict[str, str]] = {}
     for id, by in verdicts.approved.items():
-        approved.setdefault(by, {})[id] = rows[id].digest
+        own, digest = rows[id].judged(id)
+        approved.setdefault(by, {})[own] = digest
     fresh = {
-        id: (rows[id].digest, why)
+        id: (rows[id].judged(id)[1], why)
         for id, why in verdicts.held.items()
         if id in stale or id not in before.held
     }
@@ -184,7 +219,7 @@ def held(transaction: Transaction) -> dict[str, HeldCapability]:
 def approve(transaction: Transaction, id: str, by: str, now: str, digest: str = "") -> HeldCapability:
     """Let one go, with exactly the content it has now."""
     found = _waiting(transaction, id, digest)
-    _approve(transaction, {id: found.digest}, by, now)
+    _approve(transaction, {_own_id(transaction, id): found.digest}, by, now)
     _release(transaction, [id])
     return found
 
@@ -197,21 +232,31 @@ def reject(transaction: Transaction, id: str, digest: str = "") -> HeldCapabilit
     )
     transaction.run(
         "DELETE FROM approved_content WHERE workspace = :workspace AND id = :id AND digest = :digest",
-        id=id,
+        id=_own_id(transaction, id),
         digest=found.digest,
     )
     return found
 
 
-def last_approved(transaction: Transaction, id: str) -> str:
-    """The digest of the content that was approved last, or nothing; what is held back counts for nothing."""
+def last_approved(transaction: Transaction, id: str) -> tuple[str, str]:
+    """The own id, and the digest that was approved last, or nothing; what is held back counts for nothing."""
+    own = _own_id(transaction, id)
     row = transaction.one(
         "SELECT digest FROM approved_content WHERE workspace = :workspace AND id = :id AND digest NOT IN"
-        " (SELECT digest FROM quarantine q WHERE q.workspace = :workspace AND q.id = approved_content.id)"
+        " (SELECT digest FROM quarantine q WHERE q.workspace = :workspace AND q.id = :shown)"
         " ORDER BY approved_at DESC LIMIT 1",
-        id=id,
+        id=own,
+        shown=id,
     )
-    return str(row[0]) if row else ""
+    return own, str(row[0]) if row else ""
+
+
+def _own_id(transaction: Transaction, id: str) -> str:
+    """What the author of a capability calls it: what approvals are for."""
+    row = transaction.one(
+        "SELECT original_id FROM capability WHERE workspace = :workspace AND id = :id", id=id
+    )
+    return str(row[0]) or id if row else id
 
 
 def _waiting(transaction: Transaction, id: str, digest: str) -> HeldCapability:

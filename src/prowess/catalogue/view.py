@@ -7,7 +7,7 @@ from functools import cached_property
 from prowess.catalogue.health import NOTHING_DOWN, Health, Observation
 from prowess.catalogue.uris import LONGEST_URI, NormalizedUri, Specificity, Template, address, template
 from prowess.errors import NotFound
-from prowess.types import Capability, HeldCapability, Provider
+from prowess.types import EXAMPLES, Capability, HeldCapability, Json, Provider
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,15 @@ class Resources:
         return {who: tuple(sorted(all, key=_specificity, reverse=True)) for who, all in found.items()}
 
 
+def _texts(stated: Json) -> tuple[str, ...]:
+    """The texts of a list; whatever else other systems keep under the same word is none."""
+    return (
+        tuple(one for one in stated if isinstance(one, str) and one)
+        if isinstance(stated, list | tuple)
+        else ()
+    )
+
+
 def _specificity(near: Near) -> Specificity:
     return near.specificity
 
@@ -114,6 +123,12 @@ class View:
                 if not c.metadata.get("uri") and (text := c.metadata.get("uri_template"))
             ),
         )
+
+    @cached_property
+    def examples(self) -> Mapping[str, tuple[str, ...]]:
+        """Capability -> the requests that its author says it answers."""
+        stated = {id: _texts(c.metadata.get(EXAMPLES)) for id, c in self.capabilities.items() if c.metadata}
+        return {id: given for id, given in stated.items() if given}
 
     def owner(self, claim: str, providers: Collection[str]) -> str:
         """Whose it is, of those who offer it; nobody's where several came first at once."""

@@ -42,11 +42,36 @@ def encoded(wanted: MergedCatalogue, ids: Iterable[str], version: int, now: str)
             "provider": row.provider,
             "digest": row.digest,
             "definition": row.definition,
+            "original_id": row.original_id,
+            "original_digest": row.original_digest,
             "capability": canonical(capability),
-            "detail": canonical(draft.detail),
+            # In the author's order, which is the order of parameters on pages and in definitions.
+            "detail": msgspec.json.encode(draft.detail).decode(),
             "since": version,
             "seen_at": now,
         }
+    return found
+
+
+def originals(wanted: MergedCatalogue, ids: Iterable[str], version: int, now: str) -> list[Written]:
+    """What the authors wrote of these ids, where prowess.toml words it otherwise."""
+    found: list[Written] = []
+    for id in ids:
+        row, draft = wanted.rows[id], wanted.drafts[id].original
+        if draft is not None:
+            capability = replace(
+                draft.capability, source=row.source, provider=row.provider, digest=row.original_digest
+            )
+            found.append(
+                {
+                    "id": row.original_id,
+                    "digest": row.original_digest,
+                    "since": version,
+                    "seen_at": now,
+                    "capability": canonical(capability),
+                    "detail": canonical(draft.detail),
+                }
+            )
     return found
 
 
@@ -76,11 +101,14 @@ def write_capabilities(
         [row for id, row in rows.items() if id not in kept],
     )
     transaction.many(
-        "INSERT INTO capability (workspace, id, source, place, provider, digest, version, definition)"
-        " VALUES (:workspace, :id, :source, :place, :provider, :digest, :since, :definition)"
+        "INSERT INTO capability (workspace, id, source, place, provider, digest, version, definition,"
+        " original_id, original_digest)"
+        " VALUES (:workspace, :id, :source, :place, :provider, :digest, :since, :definition,"
+        " :original_id, :original_digest)"
         " ON CONFLICT (workspace, id) DO UPDATE SET source = excluded.source, place = excluded.place,"
         " provider = excluded.provider, digest = excluded.digest, version = excluded.version,"
-        " definition = excluded.definition",
+        " definition = excluded.definition, original_id = excluded.original_id,"
+        " original_digest = excluded.original_digest",
         rows.values(),
     )
 

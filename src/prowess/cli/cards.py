@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
@@ -23,9 +24,12 @@ def command() -> None:
 @json_option
 def check(folder: str, as_json: bool) -> None:
     """Whether the cards of FOLDER (docs/capabilities) may be used; exits with 1 if one may not."""
-    found = check_folder(folder)
+    there_are_none = folder == CARD_FOLDER and not Path(folder).exists()
+    found = () if there_are_none else check_folder(folder)
     if as_json:
         emit({"cards": found})
+    elif there_are_none:
+        say(f"there are no cards in {CARD_FOLDER}")
     else:
         for one in found:
             mark = click.style("ok", fg="green") if one.ok else click.style("not ok", fg="red")

@@ -9,6 +9,7 @@ from prowess.clients.difference import difference
 from prowess.clients.files import SettingsFile
 from prowess.clients.finding import file_to_disconnect
 from prowess.clients.known import client_named
+from prowess.clients.plan import secrets_in
 
 
 @click.command()
@@ -33,7 +34,8 @@ def command(client: str, named: str, scope: str | None, dry_run: bool, yes: bool
     restored = form.restored(now, kept)
     for note in restored.notes:
         say(note)
-    if shown := difference(str(file.path), now, restored.text):
+    secrets = [secret for text in (now, kept, restored.text) for secret in secrets_in(str(file.path), text)]
+    if shown := difference(str(file.path), now, restored.text, secrets):
         click.echo(shown)
     if dry_run or not (yes or click.confirm("write this?", err=True)):
         return

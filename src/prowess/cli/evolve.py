@@ -9,6 +9,7 @@ from typing import BinaryIO
 import click
 import msgspec
 
+from prowess.cli.evaluating import EVALUATING, agent_option, assigned, say_rolled_back, value_of
 from prowess.cli.session import connected, emit, json_option, printable, say, table
 from prowess.errors import EvolutionError
 from prowess.evolution.encoding import params_data
@@ -19,17 +20,19 @@ from prowess.evolution.replay import as_data, replay
 from prowess.operations import evolution as ops
 from prowess.operations.backend import Backend
 from prowess.operations.operation import NO_PARAMS, AgentQuery
-from prowess.types import DEFAULT_AGENT, Json
+from prowess.types import Json
 
 BAR = 24
 EIGHTHS = " ▏▎▍▌▋▊▉█"
-
-agent_option = click.option("--agent", default=DEFAULT_AGENT, show_default=True, help="Whose evolution.")
 
 
 @click.group()
 def command() -> None:
     """What changed in an agent, whether it was good, and the way back."""
+
+
+for each in EVALUATING:
+    command.add_command(each)
 
 
 @command.command()
@@ -101,7 +104,7 @@ def rollback(number: int, agent: str, as_json: bool) -> None:
     if as_json:
         emit({name: getattr(done, name) for name in ("agent", "trigger", "generation", "events")})
     else:
-        _say_rolled_back(done, number)
+        say_rolled_back(done, number)
 
 
 @command.command()
@@ -190,6 +193,9 @@ def _bar(value: float) -> str:
 
 
 def _status_rows(status: ops.StatusShown) -> list[tuple[str, str]]:
+    if status.scores is None or status.fitness is None:
+        by_hand = f"prowess evolve evaluate --agent {status.agent}"
+        return [("agent", status.agent), ("evaluated", f"not evaluated yet; run: {by_hand}")]
     rows = [
         ("agent", status.agent),
         ("generation", f"{status.generation} (last good: {status.good})"),
@@ -201,6 +207,15 @@ def _status_rows(status: ops.StatusShown) -> list[tuple[str, str]]:
         grace = status.grace
         rows.append(
             ("grace", f"{status.grace_remaining} evaluations left to reach {grace.baseline:.3f} again")
+        )
+    if status.trial:
+        trial, by_hand = status.trial, f"prowess evolve accept --agent {status.agent}"
+        rows.append(
+            ("suspect", f"{trial.suspect}: {trial.reason}; then: {', '.join(trial.others) or 'nobody'}")
+        )
+        waits = f"for you; run: {by_hand}, or decline"
+        rows.append(
+            ("waits", waits if trial.waits_for_a_person else "to see whether it helps that it is off")
         )
     if status.stopped:
         rows.append(("stopped", f"{status.stopped}; run: prowess evolve resume --agent {status.agent}"))
@@ -222,22 +237,6 @@ def _difference_rows(found: GenerationDifference) -> list[tuple[str, str]]:
         ("policy", "changed" if found.policy_changed else "the same"),
         ("catalogue", "changed" if found.catalogue_changed else "the same"),
     ]
-
-
-def _say_rolled_back(done: ops.Evaluated, wanted: int) -> None:
-    target = done.restored
-    if target is None:
-        say(f"{done.agent} is stopped: {done.stopped}; run: prowess evolve resume")
-        return
-    further = f" (generation {wanted} was brought back three times already)" if target != wanted else ""
-    say(f"generation {done.generation} brings back generation {target}{further}")
-    for provider in done.off:
-        way_back = f"prowess provider on {provider} --agent {done.agent}"
-        say(f"{provider} is off for {done.agent}; to have it back, run: {way_back}")
-    for provider in done.on:
-        say(f"{provider} is on for {done.agent}")
-    for provider in done.kept_off:
-        say(f"{provider} stays off: a person decided it")
 
 
 def _told(evaluation: Evaluation) -> str:
@@ -263,19 +262,10 @@ def _assignments(changes: Sequence[str]) -> dict[str, Json]:
     """`alpha=0.2` and `weights.safety=0.3` as an object."""
     found: dict[str, Json] = {}
     for change in changes:
-        name, equals, text = change.partition("=")
-        if not equals:
-            raise EvolutionError(change, "is no assignment", "write --set name=value")
-        group, _, part = name.strip().rpartition(".")
-        (found.setdefault(group, {}) if group else found)[part] = _value(text.strip())
+        name, text = assigned(change, "--set name=value")
+        group, _, part = name.rpartition(".")
+        (found.setdefault(group, {}) if group else found)[part] = value_of(text)
     return found
-
-
-def _value(text: str) -> Json:
-    try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        return text
 
 
 def _flat(data: Json, prefix: str = "") -> dict[str, Json]:

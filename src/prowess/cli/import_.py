@@ -6,12 +6,14 @@ import click
 
 from prowess import config as configuration
 from prowess.cli.connect import surroundings, workspace_option, write_project
-from prowess.cli.init import begun
-from prowess.cli.session import config_file, emit, json_option, say
+from prowess.cli.init import begun, ignore_store
+from prowess.cli.session import config_file, emit, json_option, say, writing
 from prowess.clients.finding import file_to_connect
 from prowess.clients.known import NAMES, client_named
 from prowess.sources.imports.addition import Addition, add_sources
 from prowess.sources.imports.importers import Imported, read_config
+
+BUNDLES = ".prowess/bundles"
 
 
 @click.command()
@@ -22,17 +24,23 @@ from prowess.sources.imports.importers import Imported, read_config
 def command(origin: str, workspace: str, dry_run: bool, as_json: bool) -> None:
     """Take over the MCP servers of another client's configuration.
 
-    CLIENT is one that `prowess connect` knows; FILE is a configuration file of any of them. Each server in it
-    becomes a [[source]] in prowess.toml; secrets become environment references, never values.
+    CLIENT is one that `prowess connect` knows; FILE is a configuration file of any of them, an entry of the
+    MCP registry (server.json), or a bundle (.mcpb). Each server in it becomes a [[source]] in prowess.toml;
+    secrets become environment references, never values.
     """
     path, label = _meant(origin)
-    imported = read_config(path, workspace and str(Path(workspace).resolve()))
     file = config_file() or Path.cwd() / configuration.FILE
+    bundles = file.resolve().parent / BUNDLES
+    imported = read_config(path, workspace and str(Path(workspace).resolve()), bundles)
     new = begun(file.parent) if not file.exists() else {}
     text = new.get(file) or file.read_text(encoding="utf-8")
     addition = add_sources(text, imported.servers, file.name, label)
     configuration.parse(addition.text, file.name)
     if addition.added and not dry_run:
+        if imported.bundle:
+            with writing():
+                ignore_store(file.resolve().parent)
+                imported.bundle.unpack()
         write_project(file, new, addition.text)
     if as_json:
         skipped = [str(error) for error in imported.skipped]
@@ -57,7 +65,7 @@ def _say(imported: Imported, addition: Addition) -> None:
     for error in imported.skipped:
         say(f"skipped: {error}")
     for name, place in _variables(imported).items():
-        say(f"set {name} in the environment (it was {place})")
+        say(f"set {name} (it was {place}): prowess secret set {name}")
 
 
 def _meant(origin: str) -> tuple[str, str]:

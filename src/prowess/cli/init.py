@@ -64,9 +64,9 @@ def write(file: Path, text: str) -> None:
 
 
 def ignore_store(root: Path) -> None:
-    """The store is this machine's own; keep it out of version control."""
+    """The store and what servers keep is this machine's own; keep it out of version control."""
     folder = root / ".prowess"
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
     ignore = folder / ".gitignore"
     if not ignore.exists():
-        ignore.write_text("prowess.db*\n", encoding="utf-8")
+        ignore.write_text("prowess.db*\nbundles/\nservers/\n", encoding="utf-8")

@@ -8,7 +8,7 @@ from prowess.cli.session import emit, json_option, opened, printable, say
 @click.command()
 @json_option
 def command(as_json: bool) -> None:
-    """Capabilities that cannot be told apart, and descriptions that say too little or too much."""
+    """Capabilities that cannot be told apart, descriptions that say too little or too much, better ones."""
     with opened(existing=True) as engine:
         findings = engine.catalogue.lint()
     if as_json:
@@ -17,4 +17,6 @@ def command(as_json: bool) -> None:
     for finding in findings:
         where = f"{' and '.join(finding.ids)}: " if finding.ids else ""
         click.echo(printable(f"{where}{finding.what}; {finding.remedy}"))
+        for id, text in finding.proposals.items():
+            click.echo(printable(f"  for {id}, say: {text}"))
     say(f"{len(findings) or 'no'} findings")

@@ -28,6 +28,7 @@ COMMANDS = {
     "why": "Why an agent may use something and would be offered it, or not.",
     "bench": "How well discovery finds what is right, on labelled requests.",
     "evolve": "What changed in an agent, whether it was good, and the way back.",
+    "lock": "What servers are and offer, in a file that a team reviews.",
     "quarantine": "What is held back until a person has looked at it.",
     "inject": "Which cards a conversation gets, and the files with them in it.",
     "cards": "Just-in-time cards: check, report, review, fit.",
@@ -98,6 +99,7 @@ class Commands(click.Group):
 @click.option("--config", "config_file", type=click.Path(), help="The prowess.toml to use.")
 @click.option("--store", help="Where the store is: a path or postgresql://...")
 @click.option("--workspace", help="The tenant this is about; without it, the one that prowess.toml names.")
+@click.version_option(package_name="prowess", message="%(prog)s %(version)s")
 @click.option("--server", help="Ask a prowess server instead; PROWESS_TOKEN says who you are.")
 @click.pass_context
 def prowess(

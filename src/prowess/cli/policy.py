@@ -3,30 +3,31 @@
 Most of these need no store: in an empty folder nothing exists, and only the names count.
 """
 
-import os
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 import click
 
 from prowess import config as configuration
-from prowess.cli.session import emit, json_option, opened, printable, say
+from prowess.calling.caller import Caller
+from prowess.cli.policy_changes import replay_command, set_command, test_command, undo_command
+from prowess.cli.policy_sides import chosen_profile, ground, is_whole, whole
+from prowess.cli.session import config_file, emit, json_option, opened, printable, say
 from prowess.cli.why import command as why_command
-from prowess.errors import NotFound, PolicyError
+from prowess.clients.entry import NAME as SERVER
+from prowess.clients.known import client_named
+from prowess.engine.engine import Engine
+from prowess.errors import NotFound
 from prowess.policy.check import findings, stricter
-from prowess.policy.definitions import PolicyDefinitions, read_definitions
-from prowess.policy.diff import ProfileSide, diff
-from prowess.policy.export import HOSTS, export
+from prowess.policy.diff import PolicyDifference, ProfileDifference, diff, policy_diff
+from prowess.policy.export import export
 from prowess.policy.grant_report import given
+from prowess.policy.grants import INTENSIVE
 from prowess.policy.migrate import migrate
-from prowess.policy.patterns import CatalogueNames
-from prowess.policy.resolve import resolve
-from prowess.policy.ruleset import RuleSet
-from prowess.types import Problem
-
-ENDINGS = (".yaml", ".yml", ".toml")
+from prowess.policy.resolve import Resolved, resolve
+from prowess.types import Problem, Verdict
 
 grants_option = click.option(
     "--grants",
@@ -36,50 +37,14 @@ grants_option = click.option(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Ground:
-    """What a command stands on: the policy files in force, and what exists."""
-
-    files: tuple[Path, ...]
-    names: CatalogueNames
-
-    def rules(self, further: Sequence[Path]) -> RuleSet:
-        once = {path.resolve(): path for path in [*self.files, *further]}
-        return RuleSet.of([read_definitions(path) for path in once.values()])
-
-
-def ground() -> Ground:
-    """The configuration and the store, where there is one; never makes one."""
-    chosen = click.get_current_context().find_root().obj or {}
-    named = any(chosen.values()) or os.environ.get("PROWESS_STORE")
-    if not named and configuration.find(os.environ, Path.cwd()) is None and not Path(".prowess").is_dir():
-        return Ground((), CatalogueNames({}))
-    with opened() as engine:
-        return Ground(engine.policy.files, CatalogueNames(engine.catalogue.view().capabilities))
-
-
-def chosen_profile(held: Ground, grants: Sequence[Path], profile: str) -> tuple[RuleSet, str]:
-    """A profile by its name, or by the path of the file that defines it."""
-    path = Path(profile)
-    if not profile.endswith(ENDINGS) and not path.is_file():
-        return held.rules(grants), profile
-    return held.rules([*grants, path]), only_profile(read_definitions(path))
-
-
-def only_profile(definitions: PolicyDefinitions) -> str:
-    names = sorted(definitions.profiles)
-    if len(names) != 1:
-        what = f"defines {len(names)} profiles ({', '.join(names)})" if names else "defines no profile"
-        raise PolicyError(definitions.place, what, "name the one you mean, with --grants FILE")
-    return names[0]
-
-
 @click.group()
 def command() -> None:
     """What agents may use: grants, profiles, and whether they say what you mean."""
 
 
 command.add_command(why_command, "why")
+for _one in (set_command, undo_command, replay_command, test_command):
+    command.add_command(_one)
 
 
 @command.command("resolve")
@@ -89,16 +54,32 @@ command.add_command(why_command, "why")
 def show_resolved(profile: str, grants: tuple[Path, ...], as_json: bool) -> None:
     """Everything PROFILE (a name, or a profile's file) allows."""
     held = ground()
-    found = resolve(*chosen_profile(held, grants, profile), held.names)
+    found = resolve(*chosen_profile(held, grants, profile), held.names, held.reviewed)
     if as_json:
         emit(found)
         return
-    _print_list("events", found.allowed_events)
+    _print_allowed(found)
     _print_list("host tools", found.host_tools)
+    _print_list("asks a person about", found.ask)
+    for name, said in found.conditions.items():
+        click.echo(printable(f"  {name}: {' and '.join(said)}"))
     _print_list("grants", found.grants)
-    _print_list("limits", [f"{name} {value}" for name, value in found.limits.items()])
+    for name, why in found.dropped.items():
+        click.echo(printable(f"  without {name}: {why}"))
+    _print_list("level", [found.level] if found.level else [])
+    _print_list("limits", limit_texts(found.limits))
     _print_list("needs review", found.review)
     say(f"profile {found.profile} at revision {found.revision}")
+
+
+def _print_allowed(found: Resolved) -> None:
+    """Where everything exists already, by who provides it."""
+    for provider, names in found.providers.items():
+        listed = [name for name in names if name in found.allowed_events]
+        if provider:
+            _print_list(f"{provider} ({len(listed)})", listed)
+        else:
+            _print_list("named, and provided by nothing yet", listed)
 
 
 @command.command()
@@ -119,7 +100,7 @@ def what(grant: str, grants: tuple[Path, ...], as_json: bool) -> None:
     _print_list("events", found.events)
     _print_list("host tools", found.host_tools)
     _print_list("requires", found.requires)
-    _print_list("limits", [f"{name} {value}" for name, value in found.limits.items()])
+    _print_list("limits", limit_texts(found.limits))
     _print_list("needs review", found.review)
     click.echo(f"  level: {found.level}")
 
@@ -128,21 +109,30 @@ def what(grant: str, grants: tuple[Path, ...], as_json: bool) -> None:
 @click.argument("before")
 @click.argument("after")
 @grants_option
+@click.option("--exit-code", is_flag=True, help="Exit 1 when they differ.")
 @json_option
-def show_difference(before: str, after: str, grants: tuple[Path, ...], as_json: bool) -> None:
-    """What changes from profile BEFORE to profile AFTER; each a name or a profile's file."""
+def show_difference(
+    before: str, after: str, grants: tuple[Path, ...], exit_code: bool, as_json: bool
+) -> None:
+    """What changes from BEFORE to AFTER.
+
+    Two profiles, each a name or a profile's file; or two whole policies, each a policy file, a prowess.toml
+    or a store, whose agents and reviews then count.
+    """
     held = ground()
-    found = diff(chosen_profile(held, grants, before), chosen_profile(held, grants, after), held.names)
+    found: ProfileDifference | PolicyDifference
+    if is_whole(before) or is_whole(after):
+        found = policy_diff(whole(before, grants), whole(after, grants))
+    else:
+        sides = chosen_profile(held, grants, before), chosen_profile(held, grants, after)
+        found = diff(*sides, held.names, reviewed=(held.reviewed, held.reviewed))
     if as_json:
         emit(found)
-        return
-    _print_side("+", found.added)
-    _print_side("-", found.removed)
-    for name, (old, new) in found.limits.items():
-        click.echo(f"~ limit {name}: {_limit(old)} -> {_limit(new)}")
-    for name, version in found.versions.items():
-        click.echo(f"  grant {name}: {version}")
-    say(f"{found.before} and {found.after} {'differ' if found else 'allow the same'}")
+    else:
+        for line in found.lines():
+            click.echo(printable(line))
+        say(f"{before} and {after} {'differ' if found else 'allow the same'}")
+    sys.exit(1 if found and exit_code else 0)
 
 
 @command.command()
@@ -183,14 +173,29 @@ def show_migration(profile: str, grants: tuple[Path, ...], exact: bool, as_json:
 
 @command.command("export")
 @click.argument("agent")
-@click.option("--for", "host", required=True, type=click.Choice(sorted(HOSTS)), help="Whose lists to print.")
+@click.option("--for", "host", required=True, help="Whose lists to print, such as claude-code.")
 def show_export(agent: str, host: str) -> None:
-    """A host's own allow, ask and deny lists for AGENT, as JSON for its settings file."""
+    """A client's own allow, ask and deny lists for AGENT, as JSON, with our tools as it names them."""
+    client = client_named(host)
+    mode = configuration.load(config_file(), Path.cwd()).config.gateway.tools
     with opened() as engine:
         known = [one.name for one in engine.internals.policy.agents()]
         if agent not in known:
             raise NotFound("agent", agent, known, "see: prowess agent list")
-        emit({"permissions": export(engine.internals.policy.at(engine.catalogue.view()), agent, host)})
+        listed = _served(engine, agent, mode)
+        served = {client.tool.format(server=SERVER, tool=name): verdict for name, verdict in listed.items()}
+        moment = engine.internals.policy.at(engine.catalogue.view())
+        emit({"permissions": export(moment, agent, host, served)})
+
+
+def _served(engine: Engine, agent: str, mode: Literal["pinned", "all"]) -> Mapping[str, Verdict]:
+    """What the gateway answers this agent's `tools/list` with; nothing where there can be no gateway."""
+    try:
+        from prowess.gateway.tools import verdicts  # the SDK of MCP is the optional part `gateway`
+    except ImportError:
+        say("the tools of prowess are left out, because the part 'gateway' is not installed")
+        return {}
+    return verdicts(engine, Caller(agent, over_mcp=True), mode)
 
 
 @command.command()
@@ -204,20 +209,13 @@ def review(grant: str, by: str, note: str) -> None:
     say(f"{grant} is reviewed; agents that hold it are no longer asked about it")
 
 
+def limit_texts(limits: Mapping[str, int]) -> list[str]:
+    return [f"{name} {value}{', in any hour' if name == INTENSIVE else ''}" for name, value in limits.items()]
+
+
 def _print_list(heading: str, items: Sequence[str]) -> None:
     if items:
         click.echo(f"  {heading}: {printable(', '.join(items))}")
-
-
-def _print_side(sign: str, side: ProfileSide) -> None:
-    for word, names in (
-        ("event", side.allowed_events),
-        ("host tool", side.host_tools),
-        ("grant", side.grants),
-        ("review of", side.review),
-    ):
-        for name in names:
-            click.echo(f"{sign} {word} {printable(name)}")
 
 
 def _print_problems(problems: Sequence[Problem]) -> None:
@@ -225,10 +223,6 @@ def _print_problems(problems: Sequence[Problem]) -> None:
         colour = "red" if problem.severity == "error" else "yellow"
         click.echo(f"{click.style(problem.severity, fg=colour)}  {printable(str(problem))}")
     say(f"{len(problems) or 'no'} problems")
-
-
-def _limit(value: int | None) -> str:
-    return "none" if value is None else str(value)
 
 
 def _sentence(what: str, names: Sequence[str]) -> str:

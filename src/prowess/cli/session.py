@@ -79,6 +79,8 @@ def opened(existing: bool = False) -> Iterator[Engine]:
 def _refuse_missing_folder(file: Path | None, store: str | None) -> None:
     settings = configuration.load(file, Path.cwd())
     url = store or os.environ.get("PROWESS_STORE") or settings.config.store
+    if file is None and url == configuration.DEFAULT_STORE and not (settings.root / ".prowess").is_dir():
+        raise StoreError("there is no project here or above", "run: prowess init; or: prowess connect CLIENT")
     # Who names no store has none to mistype, and looks at an empty one.
     if url == configuration.DEFAULT_STORE or url.startswith(("postgresql://", "postgres://")):
         return

@@ -57,6 +57,7 @@ class McpClient:
     url: the key of an address.
     headers: the key of the headers sent to it.
     unset_is_fatal: a reference to a variable that is not set keeps it from starting any server.
+    tool: how it calls a tool of one of its servers.
     reload: what makes it read its file anew.
     """
 
@@ -74,6 +75,7 @@ class McpClient:
     url: str = "url"
     headers: str = "headers"
     unset_is_fatal: bool = False
+    tool: str = "{tool}"
     reload: str = "restart it"
 
     def file(self, scope: Scope, here: Surroundings) -> Path:

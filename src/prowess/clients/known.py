@@ -22,6 +22,7 @@ CLIENTS = (
         remote=_HTTP | {"alwaysLoad": True},
         unset_is_fatal=True,
         reload="start a new session",
+        tool="mcp__{server}__{tool}",
     ),
     McpClient(
         name="claude-desktop",
@@ -35,6 +36,7 @@ CLIENTS = (
         user=("~/.cursor/mcp.json",),
         project=(".cursor/mcp.json",),
         reload="reload its window",
+        tool="Mcp({server}:{tool})",
     ),
     McpClient(
         name="vscode",
@@ -45,6 +47,7 @@ CLIENTS = (
         local=_STDIO,
         remote=_HTTP,
         reload="start the server in its list of MCP servers",
+        tool="{server}/{tool}",
     ),
     McpClient(
         name="codex",
@@ -81,6 +84,7 @@ CLIENTS = (
         keys=("context_servers",),
         switch=_NOT_ON,
         reload="nothing is to be done",
+        tool="mcp:{server}:{tool}",
     ),
     McpClient(
         name="opencode",
@@ -93,6 +97,7 @@ CLIENTS = (
         remote={"type": "remote", "enabled": True},
         command_in_one=True,
         env="environment",
+        tool="{server}_{tool}",
     ),
     McpClient(
         name="cline",
@@ -129,6 +134,7 @@ CLIENTS = (
         local={"type": "local", "tools": ["*"]},
         remote=_HTTP | {"tools": ["*"]},
         reload="start a new session",
+        tool="{server}({tool})",
     ),
     McpClient(
         name="amazon-q",
@@ -137,6 +143,7 @@ CLIENTS = (
         project=(".amazonq/mcp.json",),
         switch=_OFF,
         remote=_HTTP,
+        tool="@{server}/{tool}",
     ),
     McpClient(
         name="qwen-code",

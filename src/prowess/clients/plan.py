@@ -95,6 +95,15 @@ def _imported(path: str, text: str | None, workspace: str) -> Imported:
         raise
 
 
+def secrets_in(place: str, text: str | None) -> list[str]:
+    """The values in a client's file that are not to be shown."""
+    try:
+        found = _imported(place, text, "").servers
+    except SourceError:
+        return []
+    return [value for server in found for value in server.values.values()]
+
+
 def _handed_on(imported: Imported, given: Container[str]) -> dict[str, str]:
     """The variables that only this client's file has: values, and references that it resolves itself."""
     handed: dict[str, str] = {}

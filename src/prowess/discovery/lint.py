@@ -4,13 +4,14 @@ Twins are found by meaning. What has no vector is compared by its words, and a f
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, combinations, islice, product
 
 import numpy as np
 
 from prowess.discovery.corpus import Corpus
 from prowess.discovery.dense import Matrix
+from prowess.discovery.proposals import fuller, told_apart
 from prowess.types import Capability
 
 TWINS = 0.93
@@ -28,6 +29,8 @@ class LintFinding:
     ids: tuple[str, ...]
     what: str
     remedy: str
+    proposals: Mapping[str, str] = field(default_factory=dict)
+    """By id, a description that says more, made of what the capability says elsewhere."""
 
 
 def lint(capabilities: Mapping[str, Capability], corpus: Corpus) -> tuple[LintFinding, ...]:
@@ -57,7 +60,8 @@ def _description(capability: Capability) -> Iterable[LintFinding]:
     text = capability.description
     if len(text.split()) < FEWEST_WORDS and len(text) < 4 * FEWEST_WORDS:
         what = f"its description says too little ({text!r})"
-        yield LintFinding((capability.id,), what, "say what it does, on what, and when to use it")
+        remedy = "say what it does, on what, and when to use it"
+        yield LintFinding((capability.id,), what, remedy, {capability.id: fuller(capability)})
     if len(text) > MOST_CHARACTERS:
         what = f"its description has {len(text)} characters"
         yield LintFinding(
@@ -73,6 +77,7 @@ def _twins(capabilities: Mapping[str, Capability], corpus: Corpus) -> Iterable[L
             (pair[0].id, pair[1].id),
             f"they cannot be told apart (similarity {alike:.2f})",
             _difference(pair),
+            told_apart(pair),
         )
 
 
@@ -88,7 +93,8 @@ def _twins_by_words(capabilities: Mapping[str, Capability], corpus: Corpus) -> I
         without = [each for each in group if not _has_vector(each.id, corpus)]
         for pair in chain(combinations(without, 2), product(without, encoded)):
             ids = tuple(sorted(each.id for each in pair))
-            yield LintFinding(ids, "they cannot be told apart (the same words)", _difference(pair))
+            what = "they cannot be told apart (the same words)"
+            yield LintFinding(ids, what, _difference(pair), told_apart(pair))
 
 
 def _has_vector(id: str, corpus: Corpus) -> bool:

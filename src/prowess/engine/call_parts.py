@@ -31,7 +31,9 @@ def call_parts(inner: "Internals") -> CallParts:
         sources=inner.sources,
         journal=inner.journal,
         finder=Finder(DetailCache(inner.catalogue.details), Schemas(), partial(_rejects, inner), inner.use),
-        records=CallRecords(log, inner.use, inner.worlds, inner.options.journal),
+        records=CallRecords(
+            log, inner.use, inner.worlds, inner.options.journal, inner.evolution.note_outcome
+        ),
         intents=inner.intents,
         keys=Keys(inner.database, inner.intents),
         searches=inner.searches,

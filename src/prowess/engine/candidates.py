@@ -101,7 +101,7 @@ class Candidates:
 def candidates(inner: "Internals", asked: ModelQuery, caller: Caller) -> Candidates:
     """What is near each need, of what the caller may use."""
     world = inner.world(caller.agent)
-    visible = world.visible(caller.agent, caller.authenticated)
+    visible = world.visible(caller.agent, caller.authenticated, caller.over_mcp)
     search = inner.parts.searching.settled(world, SECONDS_TO_WAIT)
     chosen = options(inner.settings({
         "kind": asked.kind.lower(), "category": asked.category, "only_available": False,

@@ -29,7 +29,7 @@ def everything(inner: "Internals", cut: Iterable[Intent], evolution: Problems) -
     found = stored(inner.catalogue, inner.journal, world, inner.database)
     if world.view.capabilities:
         found += searchable(inner.search(world), inner.parts.searching.index)
-    return (*found, *unusable(inner, world), *ruled(inner.policy, world), *cut_off(cut), *evolution)
+    return (*evolution, *found, *unusable(inner, world), *ruled(inner.policy, world), *cut_off(cut))
 
 
 def unusable(inner: "Internals", world: World) -> Problems:
@@ -71,7 +71,8 @@ def ruled(policy: Policy, world: World) -> Problems:
     found = policy.problems(world.view)
     if found or policy.agents():
         return found
-    what, remedy = "there is none, so agents have only base", "run: prowess init"
+    what = "prowess.toml names none, so agents have only base"
+    remedy = 'run: prowess init, and write into prowess.toml: [policy] files = ["policy.yaml"]'
     if policy.files:
         what = "no agent is bound to a profile, so agents have only base"
         remedy = "name agents in a profile, or run: prowess agent add NAME --profile PROFILE"

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Self, Unpack
 
 from prowess.calling.caller import Caller
 from prowess.engine import diagnose
-from prowess.engine.evolution import EvolutionService
 from prowess.engine.internals import Internals
 from prowess.engine.namespaces.agents import Agents
 from prowess.engine.namespaces.approvals import Approvals
@@ -85,12 +84,12 @@ class Engine:
         self.providers = Providers(database, journal, catalogue, inner.generations, worlds)
         self.quarantine = Quarantine(database, journal, catalogue, worlds, inner.now)
         self.findings = GuardFindings(journal, catalogue, worlds, inner.guard)
-        self.policy = PolicyLookup(database, journal, policy, worlds)
+        self.policy = PolicyLookup(database, journal, policy, worlds, inner.payloads, inner.options.ids)
         self.agents = Agents(database, journal, policy, worlds, inner.use)
         self.tokens = AgentTokens(database, journal, clock, policy)
         self.calls = OpenCalls(database, journal, inner.intents)
         self.approvals = Approvals(database, journal, policy, inner.use)
-        self.evolution = EvolutionService(database, journal, catalogue, inner.now, worlds, inner.use)
+        self.evolution = inner.evolution
         learns = located(inner.options.learning, inner.options.root)
         self.learning = Learning(
             database, journal, learns, clock, inner.trials(), inner.closing_of, inner.known
@@ -156,7 +155,8 @@ class Engine:
         inner, world = self.internals, self.internals.world(agent)
         if profile:
             world, agent = with_profile(world, profile)
-        return Preview(world, agent, inner.parts, partial(TurnOptions.of, inner.discovery, inner.options.ids))
+        chosen = partial(TurnOptions.of, inner.discovery, inner.options.ids)
+        return Preview(world, agent, inner.parts, chosen, inner.policy.foretell)
 
     def check(
         self, agent: str, id: str, authenticated: bool = True, arguments: JsonObject | None = None
@@ -347,14 +347,15 @@ class Engine:
 
         return self.internals.parts.cards.having(**options).inject(files, as_turn(turn), session)
 
-    def explain(self, agent: str, id: str, request: str = "") -> tuple[str, ...]:
+    def explain(self, agent: str, id: str, request: str = "", arguments: Json = None) -> tuple[str, ...]:
         """Why an agent may use something and would be offered it, or not, step by step: for people.
 
         agent: who.
         id: the capability, such as "tool:send_email".
         request: also say whether this request would be offered it.
+        arguments: what it would be used with, where rules look at arguments.
         """
-        return self.preview(agent).explain(id, request)
+        return self.preview(agent).explain(id, request, arguments)
 
     def trace(self, id: str) -> Trace:
         """One request from question to result: everything the journal has of it, and what is still kept.

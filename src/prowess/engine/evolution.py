@@ -4,37 +4,48 @@
 transaction: the generation, the providers a rollback switches and the events happen together.
 """
 
+import logging
 from collections.abc import Callable
-from dataclasses import replace
+from functools import partial
+from typing import cast
 
 from prowess.calling.use import UseCheck
 from prowess.catalogue.catalogue import Catalogue
-from prowess.catalogue.view import View
-from prowess.errors import EvolutionError, NotFound
-from prowess.evolution.counts import count
+from prowess.engine.consequences import Consequences
+from prowess.engine.journal_scores import JournalScores
+from prowess.engine.stopped import stopped_problem
+from prowess.engine.surroundings import Surroundings, refuse_unnamed
+from prowess.errors import ProwessError
+from prowess.evolution.contributions import Axes
 from prowess.evolution.damage import Repaired
 from prowess.evolution.encoding import params_data
-from prowess.evolution.fitness import scores_from
 from prowess.evolution.generations import Generations
 from prowess.evolution.history import Fitness, GenerationDifference, Status
 from prowess.evolution.params import Params
-from prowess.evolution.records import Evaluation, EvaluationContext, Generation
-from prowess.evolution.scores import Scores
-from prowess.evolution.snapshot import Snapshot, snapshot_of
-from prowess.journal import Journal, typed
+from prowess.evolution.records import Evaluation, Generation
+from prowess.evolution.schedule import Schedule
+from prowess.evolution.scores import Scores, axis_fraction
+from prowess.evolution.snapshot import Snapshot
+from prowess.evolution.transition import Order
+from prowess.evolution.triggers import Trigger
+from prowess.journal import Entry, Journal
 from prowess.journal.between_turns import (
+    EvolutionAnswered,
     EvolutionOrdered,
     EvolutionParams,
     EvolutionRepaired,
     EvolutionResumed,
     EvolutionTriggered,
+    InterventionReported,
+    ScoreContributed,
+    ViolationReported,
 )
-from prowess.journal.entries import switched
 from prowess.store.database import Database, Transaction
 from prowess.types import DEFAULT_AGENT, JsonObject, Problem
 from prowess.world import Worlds
 
-JOURNAL_WINDOW = 1000
+logger = logging.getLogger("prowess")
+
 TRIGGER = "event:evolution:trigger"
 
 
@@ -49,64 +60,173 @@ class EvolutionService:
         now: Callable[[], str],
         worlds: Worlds,
         use: UseCheck,
+        schedule: Schedule,
     ) -> None:
         self._database = database
         self._journal = journal
         self._catalogue = catalogue
-        self._now = now
         self._worlds = worlds
         self._use = use
+        self._schedule = schedule
         self._generations = Generations()
+        self._measured = JournalScores(database, journal, self._generations)
+        self._consequences = Consequences(journal, catalogue)
+        parts = (database, journal, catalogue, worlds, now)
+        self._surroundings = Surroundings(*parts, self._generations, schedule.config.on_regression)
 
     def evaluate(
-        self, agent: str, scores: Scores | None = None, snapshot: Snapshot | None = None
+        self, agent: str, scores: Scores | Axes | None = None, snapshot: Snapshot | None = None
     ) -> Evaluation:
         """Measure an agent now: a new generation, a rollback, or nothing to note.
 
         agent: the name of the agent.
-        scores: how good it is; without them, they are taken from the journal.
-        snapshot: what it has; without it, what is active now.
+        scores: how good it is, or some axes such as {"cognitive": 0.8}; the journal says the rest.
+        snapshot: what it can use; without it, what it can use now.
         """
-        _refuse_unnamed(agent)
-        if scores is not None and not isinstance(scores, Scores):
-            raise EvolutionError("scores", f"got {type(scores).__name__}", "give Scores, or none at all")
-        scores = scores or self._scores(agent)
-        setting = self._setting(agent, snapshot)
-        with self._database.writing() as transaction:
-            setting = self._with_decisions(transaction, agent, setting)
-            evaluation = self._generations.evaluate(transaction, agent, scores, setting)
-            self._carry_out(transaction, evaluation)
+        refuse_unnamed(agent)
+        evaluation = self._evaluated(
+            agent, self._measured.now(agent, scores), snapshot, self._schedule.begin_anew
+        )
+        assert evaluation is not None, "nobody else can take what is done by hand"
         return evaluation
 
-    def trigger(self, agent: str, trigger: str, reason: str, by: str) -> Evaluation:
+    def preview(
+        self, agent: str, scores: Scores | Axes | None = None, snapshot: Snapshot | None = None
+    ) -> Evaluation:
+        """What an evaluation would come to now; nothing is written, switched or journalled.
+
+        agent: the name of the agent.
+        scores: as `evaluate` takes them.
+        snapshot: as `evaluate` takes it.
+        """
+        refuse_unnamed(agent)
+        measured = self._measured.now(agent, scores)
+        setting, _ = self._surroundings.now(agent, snapshot)
+        with self._database.reading() as transaction:
+            setting = self._surroundings.decided(transaction, agent, setting)
+            return self._generations.preview(transaction, agent, measured, setting)
+
+    def evaluate_due(self) -> tuple[Evaluation, ...]:
+        """Evaluate every agent that [evolution] says is due; what another process evaluates is left to it."""
+        if not self._schedule.is_on:
+            return ()
+        with self._database.reading() as transaction:
+            agents = self._schedule.due(transaction)
+        return tuple(filter(None, map(self._evaluate_if_due, agents)))
+
+    def note_outcome(self, agent: str) -> None:
+        """Something came of a use: where [evolution] says that this was enough, the agent is evaluated.
+
+        agent: who used it.
+        """
+        if not self._schedule.is_on:
+            return
+        try:
+            with self._database.writing(flush=False) as transaction:
+                is_due = self._schedule.note(transaction, agent)
+            if is_due:
+                self._evaluate_if_due(agent)
+        except ProwessError as error:  # what was done is done; the next outcome tries again
+            logger.warning("%s was not evaluated: %s", agent, error)
+
+    def _evaluate_if_due(self, agent: str) -> Evaluation | None:
+        def is_taken(transaction: Transaction, agent: str) -> bool:
+            return not self._schedule.take(transaction, agent)
+
+        return self._evaluated(agent, self._measured.now(agent), None, is_taken)
+
+    def report_violation(self, agent: str, what: str, capability: str = "", by: str = "a person") -> None:
+        """An agent did what it must never do: its safety is 0 until it has gone back, or a person resumes it.
+
+        agent: who did it.
+        what: what happened, for people.
+        capability: what it was done with, if anything.
+        by: who says so; the journal names them.
+        """
+        self._report(agent, ViolationReported(what=what, capability=capability, by=by))
+        if self._schedule.is_on:
+            self.evaluate(agent)
+
+    def report_intervention(self, agent: str, what: str, by: str = "a person") -> None:
+        """A person put right what an agent did; its autonomy is lower the more often that is so.
+
+        agent: who was corrected.
+        what: what was put right, for people.
+        by: who stepped in.
+        """
+        self._report(agent, InterventionReported(what=what, by=by))
+
+    def contribute(self, agent: str, axis: str, value: float | str, by: str = "a program") -> None:
+        """Say how good an agent is on one axis; the mean of the latest ten words about it counts.
+
+        agent: whom it is about.
+        axis: "cognitive", "behavioral", "safety", "autonomy" or "meta_learning".
+        value: from 0 to 1; for autonomy also "L0" to "L5".
+        by: who measured it, such as the name of an evaluation tool.
+        """
+        self._report(agent, ScoreContributed(axis=axis, value=axis_fraction(axis, value), by=by))
+
+    def _report(self, agent: str, entry: ViolationReported | InterventionReported | ScoreContributed) -> None:
+        refuse_unnamed(agent)
+        self._journal.record(entry, agent)
+        self.note_outcome(agent)
+
+    def _evaluated(
+        self, agent: str, scores: Scores, snapshot: Snapshot | None,
+        is_taken: Callable[[Transaction, str], bool | None],
+    ) -> Evaluation | None:  # fmt: skip
+        """One evaluation, unless somebody else has done it."""
+        setting, now = self._surroundings.now(agent, snapshot)
+        with self._database.writing() as transaction:
+            if is_taken(transaction, agent):
+                return None
+            setting = self._surroundings.decided(transaction, agent, setting)
+            before = self._generations.seen(transaction, agent)
+            evaluation = self._generations.evaluate(transaction, agent, scores, setting)
+            return self._consequences.carry_out(transaction, evaluation, now, before)
+
+    def trigger(
+        self, agent: str, trigger: str, reason: str, by: str, provider: str = "", faculty: str = ""
+    ) -> Evaluation:
         """Have a transition happen that the host program asks for.
 
         agent: the name of the agent.
         trigger: its kind, such as "CapabilityGain".
         reason: why, for people.
         by: who decides; the journal names them.
+        provider: who brings what is gained, or who is to be switched off.
+        faculty: what is gained.
         """
-        _refuse_unnamed(agent)
-        setting = self._setting(agent, None)
-        with self._database.writing() as transaction:
-            setting = self._with_decisions(transaction, agent, setting)
-            evaluation = self._generations.trigger(transaction, agent, trigger, reason, setting)
-            ordered = EvolutionTriggered(trigger=trigger, reason=reason, by=by)
-            self._journal.append(transaction, ordered, agent)
-            self._carry_out(transaction, evaluation)
-        return evaluation
+        refuse_unnamed(agent)
+        order = Order(cast(Trigger, trigger), reason, provider, faculty)
+        entry = EvolutionTriggered(trigger=trigger, reason=reason, by=by, provider=provider, faculty=faculty)
+        return self._ordered(agent, entry, partial(self._generations.trigger, order=order))
 
-    def trigger_by_agent(self, agent: str, trigger: str, reason: str, by: str) -> Evaluation:
+    def _ordered(self, agent: str, entry: Entry, make: Callable[..., Evaluation]) -> Evaluation:
+        """A transition that somebody asked for, in one transaction with who did."""
+        setting, now = self._surroundings.now(agent, None)
+        with self._database.writing() as transaction:
+            setting = self._surroundings.decided(transaction, agent, setting)
+            before = self._generations.seen(transaction, agent)
+            evaluation = make(transaction, agent, setting=setting)
+            self._journal.append(transaction, entry, agent)
+            return self._consequences.carry_out(transaction, evaluation, now, before)
+
+    def trigger_by_agent(
+        self, agent: str, trigger: str, reason: str, by: str, provider: str = "", faculty: str = ""
+    ) -> Evaluation:
         """The same, asked for by an agent; raises Denied unless it may use `evolution:trigger`.
 
         agent: the name of the agent.
         trigger: its kind, such as "CapabilityGain".
         reason: why, for people.
         by: the agent that asks.
+        provider: who brings what is gained, or who is to be switched off.
+        faculty: what is gained.
         """
         given = {"agent": agent, "trigger": trigger, "reason": reason}
         self._use.check(self._worlds.now(by), by, TRIGGER, True, given)
-        return self.trigger(agent, trigger, reason, by)
+        return self.trigger(agent, trigger, reason, by, provider, faculty)
 
     def rollback(self, agent: str, to: int, by: str = "a person") -> Evaluation:
         """Go back to an earlier generation: providers are switched as they were then.
@@ -115,14 +235,20 @@ class EvolutionService:
         to: the number of the generation.
         by: who decides; the journal names them.
         """
-        _refuse_unnamed(agent)
-        setting = self._setting(agent, None)
-        with self._database.writing() as transaction:
-            setting = self._with_decisions(transaction, agent, setting)
-            evaluation = self._generations.roll_back(transaction, agent, to, setting)
-            self._journal.append(transaction, EvolutionOrdered(rollback_to=to, by=by), agent)
-            self._carry_out(transaction, evaluation)
-        return evaluation
+        refuse_unnamed(agent)
+        entry = EvolutionOrdered(rollback_to=to, by=by)
+        return self._ordered(agent, entry, partial(self._generations.roll_back, to=to))
+
+    def answer(self, agent: str, accept: bool, by: str = "a person") -> Evaluation:
+        """Say whether what a regression proposes is to be done.
+
+        agent: the name of the agent.
+        accept: true switches the likeliest cause off and sees whether that helps; false leaves all as it is.
+        by: who decides; the journal names them.
+        """
+        refuse_unnamed(agent)
+        entry = EvolutionAnswered(accepted=accept, by=by)
+        return self._ordered(agent, entry, partial(self._generations.answer, accept=accept))
 
     def resume(self, agent: str, by: str = "a person") -> None:
         """Let an agent that was stopped use things again.
@@ -130,7 +256,7 @@ class EvolutionService:
         agent: the name of the agent.
         by: who decides; the journal names them.
         """
-        _refuse_unnamed(agent)
+        refuse_unnamed(agent)
         with self._database.writing() as transaction:
             was = self._generations.resume(transaction, agent)
             self._journal.append(transaction, EvolutionResumed(was=was, by=by), agent)
@@ -142,7 +268,7 @@ class EvolutionService:
         changes: name -> value, such as {"alpha": 0.5}.
         by: who decides; the journal names them.
         """
-        _refuse_unnamed(agent)
+        refuse_unnamed(agent)
         with self._database.writing() as transaction:
             params = self._generations.set_params(transaction, agent, changes)
             changed = EvolutionParams(params=params_data(params), by=by)
@@ -177,6 +303,11 @@ class EvolutionService:
         """
         with self._database.reading() as transaction:
             return self._generations.stopped(transaction, agent)
+
+    def all_stopped(self) -> dict[str, str]:
+        """The agents that may use nothing until a person resumes them, each with why."""
+        with self._database.reading() as transaction:
+            return self._generations.all_stopped(transaction)
 
     def history(self, agent: str = DEFAULT_AGENT, limit: int = 50) -> tuple[Generation, ...]:
         """The generations of an agent, the oldest first.
@@ -233,9 +364,11 @@ class EvolutionService:
             return self._catalogue.decided_off(transaction, agent)
 
     def problems(self) -> tuple[Problem, ...]:
-        """Rows that cannot be read, each with what to do about it."""
+        """Agents that are stopped, then rows that cannot be read, each with what to do about it."""
         with self._database.reading() as transaction:
-            return tuple(damage.problem() for damage in self._generations.damaged(transaction))
+            stopped = self._generations.all_stopped(transaction)
+            damaged = [damage.problem() for damage in self._generations.damaged(transaction)]
+        return (*(stopped_problem(agent, why) for agent, why in stopped.items()), *damaged)
 
     def repair(self, agent: str, by: str = "a person") -> Repaired:
         """Put in order what cannot be read of an agent's evolution; nothing that can be read is lost.
@@ -243,68 +376,10 @@ class EvolutionService:
         agent: the name of the agent.
         by: who decides; the journal names them.
         """
-        _refuse_unnamed(agent)
+        refuse_unnamed(agent)
         with self._database.writing() as transaction:
             done = self._generations.repair(transaction, agent)
             if done != Repaired():
                 entry = EvolutionRepaired(rewritten=done.rewritten, removed=done.removed, by=by)
                 self._journal.append(transaction, entry, agent)
         return done
-
-    def _with_decisions(
-        self, transaction: Transaction, agent: str, setting: EvaluationContext
-    ) -> EvaluationContext:
-        return replace(setting, decided_off=self._catalogue.decided_off(transaction, agent))
-
-    def _carry_out(self, transaction: Transaction, evaluation: Evaluation) -> None:
-        """Switch what a rollback names and journal what happened, in the evaluation's transaction."""
-        if evaluation.restore:
-            # What a person switched off in the meantime stays the person's.
-            people = self._catalogue.decided_off(transaction, evaluation.agent)
-            for provider in (name for name in evaluation.restore.off if name not in people):
-                self._switch(transaction, evaluation, provider, "provider.off")
-            for provider in evaluation.restore.on:
-                self._switch(transaction, evaluation, provider, "provider.on")
-        for event in evaluation.events:
-            self._journal.append(transaction, typed(event.type, event.data), evaluation.agent)
-
-    def _switch(self, transaction: Transaction, evaluation: Evaluation, provider: str, type: str) -> None:
-        why = evaluation.restore.why if evaluation.restore else ""
-        off = why if type == "provider.off" else None
-        try:
-            changed = self._catalogue.switch(transaction, provider, evaluation.agent, off, "rollback")
-        except NotFound:
-            return  # it has left the catalogue since, so there is nothing to switch
-        if changed:
-            self._journal.append(transaction, switched(provider, off, why), evaluation.agent)
-
-    def _setting(self, agent: str, snapshot: Snapshot | None) -> EvaluationContext:
-        world = self._worlds.now()
-        view = world.view
-        return EvaluationContext(
-            snapshot=snapshot or self._snapshot(view, agent),
-            at=self._now(),
-            registry={p.name: p.faculties for p in view.providers.values()} if snapshot else {},
-            policy_revision=world.policy.revision,
-            catalogue_version=view.version,
-        )
-
-    def _snapshot(self, view: View, agent: str) -> Snapshot:
-        active = [p for p in view.providers.values() if not view.off(p.name, agent)]
-        tools: tuple[str, ...] = ()
-        if self.params(agent).tool_acquisition:
-            tools = tuple(id for id, c in view.active(agent).items() if c.kind == "tool")
-        return snapshot_of((p.name for p in active), {p.name: p.faculties for p in active}, tools)
-
-    def _scores(self, agent: str) -> Scores:
-        with self._database.reading() as transaction:
-            latest = self._generations.history(transaction, agent, 1)
-        since = latest[-1].at if latest else ""
-        entries = self._journal.latest(JOURNAL_WINDOW, agent)
-        return scores_from(count(entry for entry in entries if entry.at > since))
-
-
-def _refuse_unnamed(agent: object) -> None:
-    """What has no name, or one that no store can keep, has no evolution."""
-    if not isinstance(agent, str) or not agent or agent.encode("utf-8", "replace").decode() != agent:
-        raise EvolutionError("evolution", f"{agent!r} is no agent's name", "give the name of an agent")

@@ -14,11 +14,13 @@ from prowess.calling.search_history import SearchHistory
 from prowess.calling.use import UseCheck
 from prowess.catalogue.catalogue import Catalogue
 from prowess.config import DiscoveryConfig, with_arguments
+from prowess.engine.evolution import EvolutionService
 from prowess.engine.options import EngineOptions
 from prowess.engine.replay import WorldReplays
 from prowess.engine.sync import OpenedGuard, Sync
 from prowess.engine.turn_log import TurnLog
 from prowess.evolution.generations import Generations
+from prowess.evolution.schedule import Schedule
 from prowess.journal import Clock, Journal, stamp
 from prowess.journal.payloads import Payloads
 from prowess.learning.procedures import procedures_of
@@ -52,7 +54,7 @@ class Internals:
         self.discovery = options.discovery
         """What [discovery] says, where nobody says otherwise."""
         self.clock = clock
-        self.sources = SourceSet(tuple(sources), options.trust, options.definitions, options.owner)
+        self.sources = _source_set(sources, options)
         self.journal = Journal(database, clock)
         self.catalogue = Catalogue(database)
         self.policy = Policy(database, clock, options.policy_files)
@@ -76,6 +78,14 @@ class Internals:
         """What searches showed, whichever face they came through: a call names the one it answers."""
         self.generations = Generations()
         self.teaching = Teaching(database)
+
+    @cached_property
+    def evolution(self) -> EvolutionService:
+        """What changed in each agent, and when it is looked at."""
+        schedule = Schedule(self.options.evolution, self.clock)
+        return EvolutionService(
+            self.database, self.journal, self.catalogue, self.now, self.worlds, self.use, schedule
+        )
 
     def close(self) -> None:
         if calling := self.__dict__.pop("calling", None):
@@ -148,3 +158,14 @@ class Internals:
         world = self.world(agent)
         near = nearest(self.search(world), span, world.view.capabilities, 1)
         return closing(near, world.view, world.visible(agent).capabilities, agent, failed)
+
+
+def _source_set(sources: Sequence[Source], options: EngineOptions) -> SourceSet:
+    return SourceSet(
+        tuple(sources),
+        options.trust,
+        options.definitions,
+        options.owner,
+        options.overrides,
+        options.lock_file,
+    )

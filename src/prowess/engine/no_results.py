@@ -5,6 +5,7 @@ from typing import Any
 
 from prowess.engine.engine import Engine
 from prowess.engine.search import options
+from prowess.engine.stopped import way_on
 from prowess.errors import nearest
 from prowess.prompt.exclusions import Absence
 from prowess.types import Capability
@@ -19,13 +20,20 @@ def why_nothing(engine: Engine, request: str, agent: str, settings: Mapping[str,
         return "nothing is in the catalogue; run: prowess sync"
     chosen = engine.internals.settings(settings)
     return (
-        _unbound(engine, agent)
+        _stopped(engine, agent)
+        or _unbound(engine, agent)
         or _unknown("kind", "" if chosen.kind == "any" else chosen.kind, everything)
         or _unknown("category", chosen.category, everything)
         or _unknown("provider", chosen.provider, everything)
         or _kept_back(engine, request, agent, settings)
         or "nothing fits; say it in other words, or see: prowess list"
     )
+
+
+def _stopped(engine: Engine, agent: str) -> str:
+    world = engine.internals.world(agent)
+    why = world.stopped.get(agent)
+    return f"{agent} is stopped: {why}; {way_on(world, agent)}" if why else ""
 
 
 def _unbound(engine: Engine, agent: str) -> str:

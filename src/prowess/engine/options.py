@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
 
 from prowess.catalogue.health import ReadingNode
-from prowess.config import CallsConfig, CardsConfig, DiscoveryConfig, JournalConfig, LearningConfig
+from prowess.config import (
+    CallsConfig,
+    CardsConfig,
+    DiscoveryConfig,
+    EvolutionConfig,
+    JournalConfig,
+    LearningConfig,
+)
+from prowess.sources.overrides import Overrides
 from prowess.tracing import NoTracer, Tracer
 from prowess.types import Trust
 
@@ -35,6 +43,10 @@ class EngineOptions:
     """Which configuration the sources are of, where several share a store."""
     definitions: Mapping[str, str] = field(default_factory=dict)
     """How each source is defined there, as a digest; two configurations that define one alike share it."""
+    overrides: Mapping[str, Overrides] = field(default_factory=dict)
+    """Source -> what its tools are called and said to be here, and which of them are left out."""
+    lock_file: Path | None = None
+    """Where prowess.lock is, or would be."""
     policy_files: tuple[Path, ...] = ()
     embedder: "OpenEmbedder | None" = None
     exact_tokens: bool = True
@@ -45,6 +57,7 @@ class EngineOptions:
     """Further fields of `CardWays` that user code sets: scorers, session_type_of, messages_of, guard."""
     journal: JournalConfig = field(default_factory=JournalConfig)
     learning: LearningConfig = field(default_factory=LearningConfig)
+    evolution: EvolutionConfig = field(default_factory=EvolutionConfig)
     root: Path = field(default_factory=Path)
     tracer: Tracer = field(default_factory=NoTracer)
     """Opens a span around each offer, search and call."""

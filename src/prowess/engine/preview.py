@@ -10,12 +10,12 @@ from typing import Any, Unpack
 
 from prowess.cards.rules import rules_for
 from prowess.config import DiscoveryConfig
-from prowess.engine.explain import explain, explain_request
+from prowess.engine.explain import Foretell, explain, explain_request
 from prowess.engine.turn import TurnOptions, TurnParts
 from prowess.engine.turn import offer as run_turn
 from prowess.options import SearchOptions
 from prowess.policy.agents import Agent
-from prowess.types import Offer, Turn
+from prowess.types import JsonObject, Offer, Turn
 from prowess.world import World
 
 
@@ -34,6 +34,7 @@ class Preview:
     agent: str
     parts: TurnParts
     options: Callable[[Mapping[str, Any]], TurnOptions]
+    foretell: Foretell
 
     def offer(self, turn: Turn, **options: Unpack[SearchOptions]) -> Previewed:
         """What this turn would be offered, and within which budgets; `options` are keys of [discovery]."""
@@ -43,11 +44,12 @@ class Preview:
         card_budget = rules_for(self.parts.cards.config, asked).budget
         return Previewed(made.offer, chosen.settings, card_budget)
 
-    def explain(self, id: str, request: str = "") -> tuple[str, ...]:
+    def explain(self, id: str, request: str = "", arguments: JsonObject | None = None) -> tuple[str, ...]:
         """Why something may be used and, for a request, would be offered, or not."""
         if not request:
-            return explain(self.world, self.agent, id)
-        return explain_request(self.world, self.agent, id, request, self.parts, self.options({}))
+            return explain(self.world, self.agent, id, self.foretell, arguments)
+        options = self.options({})
+        return explain_request(self.world, self.agent, id, request, self.parts, options, self.foretell)
 
 
 def with_profile(world: World, profile: str) -> tuple[World, str]:

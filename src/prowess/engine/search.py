@@ -18,6 +18,7 @@ from prowess.discovery.ranking import Options, ParsedRequest
 from prowess.discovery.search import Search
 from prowess.discovery.text import folded
 from prowess.errors import StoreError
+from prowess.learning.procedures import Lessons
 from prowess.sources.source import silent
 from prowess.types import Capability, Hit
 from prowess.world import World, Worlds
@@ -32,7 +33,7 @@ class Searching:
 
     def at(self, world: World) -> Search:
         """What to search in this world."""
-        followed = self.index.follow(world.view.capabilities, world.lessons)
+        followed = self.index.follow(world.view.capabilities, examples(world))
         if followed.may_lack_vectors and not self.index.is_encoded(world.view.version):
             self._encode_beside()
         return followed.search.lowering(world.failing)
@@ -71,11 +72,21 @@ class Searching:
 
 
 def make_vectors(index: Index, world: World, progress: Callable[[int, int], None] = silent) -> None:
-    if world.lessons:  # they are taught by vectors that may have been made for other lessons
-        index.follow(world.view.capabilities, world.lessons)
+    shown = examples(world)
+    if shown:  # what is taught by vectors that may have been made for other lessons
+        index.follow(world.view.capabilities, shown)
     if not index.is_encoded(world.view.version):
-        index.follow(world.view.capabilities, world.lessons)
+        index.follow(world.view.capabilities, shown)
         index.encode(world.view.version, progress)
+
+
+def examples(world: World) -> Lessons:
+    """Requests by what they are examples of: those that its author gives, then those that were learnt."""
+    given = world.view.examples
+    if not given or not world.lessons:
+        return given or world.lessons
+    both = {id: (*given.get(id, ()), *world.lessons.get(id, ())) for id in {**given, **world.lessons}}
+    return {id: tuple(dict.fromkeys(requests)) for id, requests in both.items()}
 
 
 def fitting(

@@ -3,7 +3,7 @@
 Above: the engine. Below: the sources, and the intake, which judges before it writes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -20,14 +20,20 @@ from prowess.errors import NotFound
 from prowess.journal import Clock, Journal
 from prowess.journal.entries import PolicyShifted
 from prowess.policy.policy import Policy
+from prowess.sources.lock.lock import NO_LOCK, verdicts
+from prowess.sources.lock.lock_file import read_lock
+from prowess.sources.overrides import NO_OVERRIDES, overridden
 from prowess.sources.read_all import SyncProgress, read_all
 from prowess.sources.source import Source
 from prowess.store.database import Database
-from prowess.types import Problem, SyncReport
+from prowess.types import Problem, SourceReading, SyncReport
 from prowess.world import SourceSet, Worlds
 
 if TYPE_CHECKING:
     from prowess.guard.classifier import Classifier
+
+
+Readings = Mapping[str, SourceReading]
 
 
 class OpenedGuard:
@@ -71,11 +77,33 @@ class Sync:
 
     def run(self, sources: SourceSet, names: Sequence[str], progress: SyncProgress) -> SyncReport:
         """Read the sources, or some of them, and make the catalogue hold exactly what they offer."""
-        before = self.worlds.now()
+        return self.take_in(sources, names, self.read(sources, names, progress))
+
+    def read(
+        self, sources: SourceSet, names: Sequence[str], progress: SyncProgress, afresh: bool = False
+    ) -> Readings:
+        """What the sources offer now, worded as prowess.toml wants it.
+
+        afresh: also what has not changed since the last time.
+        """
         chosen = [_named(name, sources.current) for name in names] or sources.current
-        readings = read_all(chosen, self.catalogue.known(sources.definitions), progress)
+        # What is compared with a lock is read every time: the lock may be another.
+        lock = read_lock(sources.lock_file)
+        stamps = {} if afresh else self.catalogue.known(sources.definitions)
+        known = {name: one for name, one in stamps.items() if lock is None or name not in lock.servers}
+        readings = read_all(chosen, known, progress)
+        return {
+            name: overridden(name, reading, sources.overrides.get(name, NO_OVERRIDES))
+            for name, reading in readings.items()
+        }
+
+    def take_in(self, sources: SourceSet, names: Sequence[str], readings: Readings) -> SyncReport:
+        """Make the catalogue hold what was read."""
+        before = self.worlds.now()
         trust = {source.name: sources.trust_of(source) for source in sources.current}
-        arrival = Arrival.of(readings, trust, sources.owner, sources.definitions)
+        lock = read_lock(sources.lock_file)
+        locked = verdicts(lock, sources.current, readings) if lock else NO_LOCK
+        arrival = Arrival.of(readings, trust, sources.owner, sources.definitions, locked)
         intake = Intake(self.database, self.catalogue, self.journal, self.clock, self.guard.judge, self.node)
         changes = intake.take_in(arrival)
         after = self.worlds.now()
@@ -88,6 +116,7 @@ class Sync:
                 *self._problems(names, after.view),
                 *collisions(after.view),
                 *flagged.standing(self.journal, after.view),
+                *flagged.left_unjudged(after.view, (*changes.added, *changes.changed)),
             ),
             version=after.view.version,
             total=len(after.view.capabilities),

@@ -161,6 +161,7 @@ def record_outcome(inner: "Internals", outcome: Outcome) -> None:
     if outcome.ok:
         inner.searches.answered(caller, offer)
     inner.journal.record(_outcome_entry(outcome, offer), outcome.agent)
+    inner.evolution.note_outcome(outcome.agent)
 
 
 def _outcome_entry(outcome: Outcome, offer: str) -> OutcomeRecorded:

@@ -7,9 +7,9 @@ agent stands, that is found anew from what can be read. `prowess evolve repair` 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from prowess.evolution.fitness import ranking
 from prowess.evolution.records import AgentState, Generation
 from prowess.evolution.scores import Scores
+from prowess.evolution.steadiness import Steadiness, steady
 from prowess.evolution.triggers import DEFENSIVE
 from prowess.types import Problem
 
@@ -50,7 +50,7 @@ def rebuilt(
         generation_at=counted[1],
         good=_good(newest) if newest else 0,
         previous=scores,
-        ranking=ranking(scores) if scores else (),
+        steadiness=steady(scores) if scores else Steadiness(),
         stopped=stopped,
     )
 

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from prowess.evolution.triggers import CapabilityChange, Trigger
+from prowess.evolution.trial import Suspect, told
+from prowess.evolution.triggers import CapabilityChange, Loss, Trigger
 from prowess.types import Json, JsonObject
 
 EXHAUSTED = "rollback_exhausted"
@@ -27,6 +28,19 @@ def capability(agent: str, change: CapabilityChange, generation: int) -> Event:
         "faculty": change.faculty,
         "severity": change.severity,
         "generation": generation,
+    }
+    return Event("EvolutionCapability", {**data, "direction": "returned"} if change.returned else data)
+
+
+def loss(agent: str, lost: Loss, is_last: bool, generation: int) -> Event:
+    """A faculty that went; `major` when nobody brings it any more."""
+    data = {
+        "agent": agent,
+        "provider": lost.provider,
+        "faculty": lost.faculty,
+        "severity": "major" if is_last else "minor",
+        "generation": generation,
+        "direction": "lost",
     }
     return Event("EvolutionCapability", data)
 
@@ -64,6 +78,36 @@ def warning(agent: str, number: int, axis: str, direction: str, remaining: int) 
         "generation": number,
     }
     return Event("EvolutionWarning", data)
+
+
+def unexplained(agent: str, number: int, axis: str, severity: str, good: int) -> Event:
+    """A fall that no change explains: there is nothing to undo, so somebody has to look."""
+    data = {
+        "agent": agent,
+        "severity": severity,
+        "affected_area": axis,
+        "direction": "no change to undo",
+        "grace_remaining": 0,
+        "suggestion": f"nothing that came since generation {good} explains it; look at the model, its prompts"
+        " and what it is asked",
+        "generation": number,
+    }
+    return Event("EvolutionWarning", data)
+
+
+def trial(
+    agent: str, number: int, step: str, suspects: Sequence[Suspect], reason: str, switched: JsonObject
+) -> Event:
+    """A step in the search for the cause of a fall: who is suspected, cleared or found."""
+    data = {
+        "agent": agent,
+        "step": step,
+        "suspects": told(suspects),
+        "reason": reason,
+        "generation": number,
+        **switched,
+    }
+    return Event("EvolutionTrial", data)
 
 
 def rebalance(agent: str, number: int, axes: Sequence[str]) -> Event:

@@ -130,6 +130,12 @@ class Counts:
     permissions_approved: int = 0
     human_interventions: int = 0
     safety_violations: int = 0
+    asked_in_all: int = 0
+    """The requests among which people stepped in, where that is more than the requests above."""
+    incidents: float = 0.0
+    """What part of the latest requests people or the guard refused."""
+    failing: float = 0.0
+    """How often the capability fails that broke, if one did."""
     cognitive: float | None = None
     meta_learning: float | None = None
 
@@ -144,13 +150,13 @@ def scores_from(counts: Counts) -> Scores:
     behavioral = (
         0.4 * _share(counts.responses, counts.requests)
         + 0.3 * precision
-        + 0.3 * (1 - _share(counts.errors, counts.requests))
+        + 0.3 * (1 - max(counts.failing, _share(counts.errors, counts.requests)))
     )
     return Scores(
         cognitive=NEUTRAL if counts.cognitive is None else counts.cognitive,
         behavioral=min(1.0, behavioral),
-        safety=0.0 if counts.safety_violations else 1.0,
-        autonomy=_autonomy(_share(counts.human_interventions, counts.requests)),
+        safety=0.0 if counts.safety_violations else 1.0 - min(1.0, counts.incidents),
+        autonomy=_autonomy(_share(counts.human_interventions, max(counts.requests, counts.asked_in_all))),
         meta_learning=NEUTRAL if counts.meta_learning is None else counts.meta_learning,
     )
 

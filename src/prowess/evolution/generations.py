@@ -6,18 +6,17 @@ Each method that writes locks the agent's row first, so two processes that evalu
 come one after the other, and agents never wait for each other.
 """
 
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 
 from prowess.errors import EvolutionError, NotFound
 from prowess.evolution.damage import Damage, Repaired, rebuilt
+from prowess.evolution.damaged_rows import damaged_rows, remove
 from prowess.evolution.drift import Drift
 from prowess.evolution.encoding import (
     UNREADABLE,
     generation_from,
     generation_text,
-    params_from,
     scores_from,
     snapshot_from,
     standing_from,
@@ -38,13 +37,11 @@ from prowess.evolution.records import (
 )
 from prowess.evolution.scores import Scores
 from prowess.evolution.snapshot import Snapshot, digest
-from prowess.evolution.transition import apply_trigger, roll_back, step
+from prowess.evolution.transition import Order, answer, apply_trigger, roll_back, step
 from prowess.evolution.triggers import EXTERNAL
 from prowess.journal import canonical
-from prowess.store.database import Row, Transaction
+from prowess.store.database import Transaction
 from prowess.types import Json
-
-STANDING, PARAMS, GENERATION, EVALUATION = "where it stands", "its parameters", "generation", "evaluation"
 
 
 class Generations:
@@ -64,16 +61,35 @@ class Generations:
         )  # fmt: skip
         return _keep(transaction, agent, standing, made)
 
+    def preview(
+        self, transaction: Transaction, agent: str, scores: Scores, setting: EvaluationContext
+    ) -> Evaluation:
+        """What `evaluate` would come to; nothing is written."""
+        seen = self.seen(transaction, agent)
+        standing = replace(self.standing(transaction, agent), seen=seen)
+        moment = EvaluationInput(agent, scores, setting)
+        params = self.params(transaction, agent)
+        return step(standing, moment, params, _recall(transaction, agent)).evaluation
+
     def trigger(
-        self, transaction: Transaction, agent: str, trigger: str, reason: str, setting: EvaluationContext
+        self, transaction: Transaction, agent: str, order: Order, setting: EvaluationContext
     ) -> Evaluation:
         """Carry out a transition that a system outside asks for."""
-        known = {str(name): name for name in EXTERNAL}
-        if trigger not in known:
-            raise NotFound("trigger", trigger, known, f"known: {', '.join(known)}")
+        if order.trigger not in EXTERNAL:
+            raise NotFound("trigger", order.trigger, EXTERNAL, f"known: {', '.join(EXTERNAL)}")
         standing, params = _lock(transaction, agent, setting.snapshot)
         moment = EvaluationInput(agent, _scores(agent, standing), setting)
-        made = apply_trigger(standing, moment, (known[trigger], reason), params, _recall(transaction, agent))
+        made = apply_trigger(standing, moment, order, params, _recall(transaction, agent))
+        return _keep(transaction, agent, standing, made)
+
+    def answer(
+        self, transaction: Transaction, agent: str, accept: bool, setting: EvaluationContext
+    ) -> Evaluation:
+        """Do what was proposed, or leave it, because a person says so."""
+        standing, params = _lock(transaction, agent, setting.snapshot)
+        scores = _scores(agent, standing)
+        moment = EvaluationInput(agent, scores, setting)
+        made = answer(standing, moment, accept, params, _recall(transaction, agent))
         return _keep(transaction, agent, standing, made)
 
     def roll_back(
@@ -141,9 +157,24 @@ class Generations:
         )
         return _standing(transaction, agent, row[0]) if row else AgentState()
 
+    def seen(self, transaction: Transaction, agent: str) -> Snapshot:
+        """What the agent could use at the last evaluation."""
+        row = transaction.one(
+            "SELECT seen FROM evolution_agent WHERE workspace = :workspace AND agent = :agent", agent=agent
+        )
+        return _snapshot(transaction, row[0]) if row and row[0] else Snapshot()
+
     def stopped(self, transaction: Transaction, agent: str) -> str:
         """Why the agent is stopped; empty while it runs."""
         return self.standing(transaction, agent).stopped
+
+    def all_stopped(self, transaction: Transaction) -> dict[str, str]:
+        """Every agent that is stopped, with why, in order of name."""
+        rows = transaction.all(
+            "SELECT agent, standing FROM evolution_agent WHERE workspace = :workspace ORDER BY agent"
+        )
+        found = {agent: _standing(transaction, agent, text).stopped for agent, text in rows}
+        return {agent: why for agent, why in found.items() if why}
 
     def status(self, transaction: Transaction, agent: str) -> Status:
         log = self.fitness(transaction, agent, TREND_WINDOW)
@@ -188,13 +219,7 @@ class Generations:
 
     def damaged(self, transaction: Transaction) -> tuple[Damage, ...]:
         """Every row that cannot be read, in order of the agents."""
-        found = [
-            *(Damage(agent, STANDING) for agent, text, _ in _agents(transaction) if not standing_from(text)),
-            *(Damage(agent, PARAMS) for agent, _, text in _agents(transaction) if not params_from(text)),
-            *_unreadable_generations(transaction),
-            *_unreadable_evaluations(transaction),
-        ]
-        return tuple(sorted(found, key=lambda damage: damage.agent))
+        return damaged_rows(transaction)
 
     def repair(self, transaction: Transaction, agent: str) -> Repaired:
         """Write anew what can be found from other rows; remove what nobody can read."""
@@ -204,7 +229,7 @@ class Generations:
         # Found before anything is removed: how many there were counts.
         standing, params = _lock(transaction, agent, Snapshot())
         for damage in damaged:
-            _remove(transaction, damage)
+            remove(transaction, damage)
         transaction.run(
             "UPDATE evolution_agent SET standing = :standing, params = :params"
             " WHERE workspace = :workspace AND agent = :agent",
@@ -219,46 +244,6 @@ class Generations:
         return difference(
             self.generation(transaction, agent, before), self.generation(transaction, agent, after)
         )
-
-
-def _agents(transaction: Transaction) -> list[Row]:
-    return transaction.all("SELECT agent, standing, params FROM evolution_agent WHERE workspace = :workspace")
-
-
-def _unreadable_generations(transaction: Transaction) -> Iterator[Damage]:
-    rows = transaction.all(
-        "SELECT g.agent, g.number, g.record, s.snapshot, g.rollbacks FROM evolution_generation g"
-        " LEFT JOIN evolution_snapshot s ON s.workspace = g.workspace AND s.digest = g.snapshot"
-        " WHERE g.workspace = :workspace ORDER BY g.agent, g.number"
-    )
-    for agent, number, record, snapshot, rollbacks in rows:
-        if generation_from(record, snapshot or "", rollbacks) is None:
-            yield Damage(agent, GENERATION, number)
-
-
-def _unreadable_evaluations(transaction: Transaction) -> Iterator[Damage]:
-    rows = transaction.all(
-        "SELECT agent, evaluation, scores FROM evolution_fitness"
-        " WHERE workspace = :workspace ORDER BY agent, evaluation"
-    )
-    for agent, number, scores in rows:
-        if scores_from(scores) is None:
-            yield Damage(agent, EVALUATION, number)
-
-
-def _remove(transaction: Transaction, damage: Damage) -> None:
-    if damage.what == GENERATION:
-        transaction.run(
-            "DELETE FROM evolution_generation"
-            " WHERE workspace = :workspace AND agent = :agent AND number = :number",
-            agent=damage.agent, number=damage.number,
-        )  # fmt: skip
-    if damage.what == EVALUATION:
-        transaction.run(
-            "DELETE FROM evolution_fitness"
-            " WHERE workspace = :workspace AND agent = :agent AND evaluation = :number",
-            agent=damage.agent, number=damage.number,
-        )  # fmt: skip
 
 
 def _lock(transaction: Transaction, agent: str, snapshot: Snapshot) -> tuple[AgentState, Params]:

@@ -8,6 +8,7 @@ from prowess.evolution.fitness import delta, measure, strengths
 from prowess.evolution.params import Params
 from prowess.evolution.records import AgentState, Generation, Grace
 from prowess.evolution.scores import Scores
+from prowess.evolution.trial import Trial
 from prowess.evolution.triggers import Loss, detect_capability_changes, detect_losses
 from prowess.types import Json
 
@@ -15,7 +16,6 @@ Trend: TypeAlias = Literal["improving", "declining", "stable"]
 
 TREND_WINDOW = 10
 TREND_STEP = 0.01
-UNMEASURED = Scores(0.0, 0.0, 1.0, 0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,23 +34,27 @@ class Status:
     generation: int
     good: int
     """The last good generation: the one a breach would restore."""
-    fitness: float
-    scores: Scores
+    fitness: float | None
+    """None before the first evaluation, as are the scores."""
+    scores: Scores | None
     evaluations: int
     since_generation: int
     trend: Trend
     grace: Grace | None
     grace_remaining: int
     stopped: str
+    trial: Trial | None = None
+    """The search for the cause of a regression, or the proposal to begin one."""
 
     def as_data(self) -> dict[str, Json]:
         found = {name: getattr(self, name) for name in self.__slots__}
-        axes = [[axis, value] for axis, value in _strongest(self.scores)]
+        scores = self.scores
         return {
             **found,
-            "scores": self.scores.as_data(),
-            "autonomy_level": self.scores.level,
-            "top_axes": axes,
+            "scores": scores.as_data() if scores else None,
+            "autonomy_level": scores.level if scores else None,
+            "trial": self.trial and trial_data(self.trial),
+            "top_axes": [[axis, value] for axis, value in _strongest(scores)] if scores else [],
         }
 
 
@@ -80,13 +84,13 @@ def trend(log: Sequence[Fitness]) -> Trend:
 
 
 def status(agent: str, standing: AgentState, params: Params, log: Sequence[Fitness]) -> Status:
-    scores = standing.previous or UNMEASURED
+    scores = standing.previous
     grace = standing.grace
     return Status(
         agent=agent,
         generation=standing.generation,
         good=standing.good,
-        fitness=measure(scores, params).fitness,
+        fitness=measure(scores, params).fitness if scores else None,
         scores=scores,
         evaluations=standing.evaluations,
         since_generation=standing.evaluations - standing.generation_at,
@@ -94,7 +98,19 @@ def status(agent: str, standing: AgentState, params: Params, log: Sequence[Fitne
         grace=grace,
         grace_remaining=grace.length - (standing.evaluations - grace.started) if grace else 0,
         stopped=standing.stopped,
+        trial=standing.trial,
     )
+
+
+def trial_data(trial: Trial) -> dict[str, Json]:
+    """A search as people and programs are shown it."""
+    others = [one.provider for one in trial.others]
+    return {
+        "suspect": trial.accused,
+        "others": others,
+        "reason": trial.reason,
+        "waits_for_a_person": trial.proposed,
+    }
 
 
 def difference(before: Generation, after: Generation) -> GenerationDifference:

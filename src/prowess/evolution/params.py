@@ -3,10 +3,14 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from typing import Literal, TypeAlias, get_args
 
 from prowess.errors import EvolutionError, nearest
 from prowess.types import Json
 
+OnRegression: TypeAlias = Literal["warn", "propose", "roll_back"]
+"""What a regression may do: tell of it, propose what to undo, or undo it."""
+Choice: TypeAlias = Literal["default", "warn", "propose", "roll_back"]
 WEIGHT_TOLERANCE = 0.01
 MAX_COUNT = 1_000_000
 """What any number of these may be at most, in the library, the commands and the API alike."""
@@ -45,6 +49,8 @@ class Params:
     """The length of a grace period, as a part of the evaluations since the last generation."""
     min_interactions: int = 10
     """So many evaluations must lie between two generations that metrics cause."""
+    probation: int = 10
+    """So many evaluations what is new must last until its generation is good; 0 takes it for good at once."""
     safety_floor: float = 0.5
     """Below it safety is broken; 1.0 tolerates nothing."""
     rebalance_margin: float = 0.05
@@ -59,6 +65,8 @@ class Params:
     """Whether a faculty that goes is a transition (CapabilityLoss)."""
     tool_acquisition: bool = False
     """Whether a tool that comes is a transition (ToolAcquisition)."""
+    on_regression: Choice = "default"
+    """What a regression may do; "default" is what is set for all agents, or else to roll back."""
     weights: AxisWeights = AxisWeights()
 
     def __post_init__(self) -> None:
@@ -68,8 +76,13 @@ class Params:
                 raise _unusable(f"{name} must be in [0.0, 1.0], got {value}")
         if not 1 <= self.min_interactions <= MAX_COUNT:
             raise _unusable(f"min_interactions must be from 1 to {MAX_COUNT}, got {self.min_interactions}")
+        if not 0 <= self.probation <= MAX_COUNT:
+            raise _unusable(f"probation must be from 0 to {MAX_COUNT}, got {self.probation}")
         if not 0 <= self.noise_margin <= MAX_COUNT:
             raise _unusable(f"noise_margin must be from 0 to {MAX_COUNT}, got {self.noise_margin}")
+        if self.on_regression not in get_args(Choice):
+            known = ", ".join(get_args(Choice))
+            raise _unusable(f"on_regression must be one of {known}, got {self.on_regression!r}")
         if not 0 < self.drift_limit <= MAX_COUNT:
             raise _unusable(f"drift_limit must be above 0 and at most {MAX_COUNT}, got {self.drift_limit}")
 
@@ -109,7 +122,9 @@ def _value(name: str, value: Json) -> Json:
         if not isinstance(value, bool):
             raise _unusable(f"{name} must be true or false, got {value!r}")
         return value
-    whole = name == "min_interactions"
+    if name == "on_regression":
+        return value
+    whole = name in ("min_interactions", "probation")
     if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
         raise _unusable(f"{name} must be a {'whole number' if whole else 'number'}, got {value!r}")
     return value if whole else float(value)

@@ -6,9 +6,12 @@ from typing import TypeAlias
 
 from prowess.evolution.drift import Drift
 from prowess.evolution.events import Event
-from prowess.evolution.fitness import Ranking
+from prowess.evolution.params import OnRegression
+from prowess.evolution.probation import Probation
 from prowess.evolution.scores import Scores
 from prowess.evolution.snapshot import Faculties, Snapshot
+from prowess.evolution.steadiness import Steadiness
+from prowess.evolution.trial import NO_EVIDENCE, Trial
 from prowess.evolution.triggers import Trigger
 from prowess.types import Json
 
@@ -38,9 +41,16 @@ class AgentState:
     generation_at: int = 0
     """The evaluation that recorded it."""
     good: int = 0
-    """The last good generation: the one a rollback restores."""
+    """The last good generation, which has lasted long enough: the one a rollback restores."""
     previous: Scores | None = None
-    ranking: Ranking = ()
+    steadiness: Steadiness = field(default_factory=Steadiness)
+    probation: Probation = field(default_factory=Probation)
+    trial: Trial | None = None
+    """The search for the cause of a fall, or the proposal to begin one."""
+    went: Mapping[str, int] = field(default_factory=dict)
+    """Providers that went a short while ago -> the evaluation without them."""
+    newest: tuple[str, ...] = ()
+    """What came last."""
     recent: tuple[float, ...] = ()
     """Fitness of the newest evaluations of the latest generation."""
     grace: Grace | None = None
@@ -65,6 +75,14 @@ class EvaluationContext:
     catalogue_version: int = 0
     decided_off: frozenset[str] = frozenset()
     """Providers that a person switched off, for the agent or for everybody."""
+    barred: Mapping[str, str] = field(default_factory=dict)
+    """Providers that no switch for this agent can bring back -> why."""
+    catalogue: frozenset[str] | None = None
+    """Every provider there is; None where nobody knows, as in a replay."""
+    evidence: Mapping[str, float] = field(default_factory=lambda: NO_EVIDENCE)
+    """Provider -> how much of its recent calls failed, from 0 to 1."""
+    on_regression: OnRegression = "roll_back"
+    """What a regression may do where the agent's parameters do not say it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +131,20 @@ class Restore:
     why: str
     kept_off: tuple[str, ...] = ()
     """Providers that were on then and stay off now, because a person switched them off."""
+    missing: Mapping[str, str] = field(default_factory=dict)
+    """Providers that were on then and cannot be brought back -> why."""
+
+    @property
+    def changes_something(self) -> bool:
+        return bool(self.off or self.on)
 
     def as_data(self) -> dict[str, Json]:
-        switched: dict[str, Json] = {"switched_off": self.off, "switched_on": self.on}
-        return {**switched, "kept_off": self.kept_off} if self.kept_off else switched
+        said: dict[str, Json] = {"switched_off": self.off, "switched_on": self.on}
+        if self.kept_off:
+            said["kept_off"] = self.kept_off
+        if self.missing:
+            said["missing"] = self.missing
+        return said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +157,14 @@ class Evaluation:
     events: tuple[Event, ...]
     fitness: float
     restore: Restore | None = None
+    """What a rollback switches."""
+    trial: Restore | None = None
+    """What the search for a cause switches."""
     stopped: str = ""
+
+    @property
+    def switches(self) -> Restore | None:
+        return self.restore or self.trial
 
 
 @dataclass(frozen=True, slots=True)

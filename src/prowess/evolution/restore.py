@@ -4,9 +4,13 @@ A rollback never switches on what a person switched off. After a breach of safet
 all: the answer to a breach takes things away.
 """
 
+from collections.abc import Collection
+
 from prowess.evolution.records import AgentState, EvaluationContext, Restore
 from prowess.evolution.snapshot import Snapshot
 from prowess.evolution.triggers import Trigger
+
+GONE = "it has left the catalogue"
 
 
 def snapshot_after(
@@ -17,15 +21,25 @@ def snapshot_after(
     withheld = () if trigger == "Rollback" else standing.withheld
     off = set(wanted.active_providers) - set(setting.snapshot.active_providers)
     stays_off = off if trigger == "SafetyBreach" else off & setting.decided_off
-    return wanted.without({*withheld, *stays_off})
+    # What came since, or came anew, is unproven.
+    unproven = () if trigger == "Rollback" else standing.probation.arrived
+    return wanted.without({*withheld, *stays_off, *unproven, *missing(off, setting)})
 
 
 def switches(wanted: Snapshot, after: Snapshot, setting: EvaluationContext, why: str) -> Restore:
-    """What must be switched to get there, and what a person's decision keeps off."""
+    """What must be switched to get there, and what keeps the rest off."""
     active, keep = set(setting.snapshot.active_providers), set(after.active_providers)
-    kept_off = set(wanted.active_providers) & setting.decided_off - active
+    away = set(wanted.active_providers) - active
+    kept_off = away & setting.decided_off
     off, on = tuple(sorted(active - keep)), tuple(sorted(keep - active))
-    return Restore(off, on, why, tuple(sorted(kept_off)))
+    return Restore(off, on, why, tuple(sorted(kept_off)), missing(away - kept_off, setting))
+
+
+def missing(providers: Collection[str], setting: EvaluationContext) -> dict[str, str]:
+    """The providers that no switch brings back, and why."""
+    there = setting.catalogue
+    gone = {p: GONE for p in sorted(providers) if there is not None and p not in there}
+    return gone | {p: setting.barred[p] for p in sorted(providers) if p in setting.barred}
 
 
 def still_withheld(standing: AgentState, snapshot: Snapshot) -> dict[str, bool]:

@@ -68,9 +68,7 @@ def parse_scores(data: Json, place: str = "scores") -> Scores:
     if not isinstance(data, Mapping):
         raise EvolutionError(place, "scores are missing", f"give an object with {', '.join(AXES)}")
     for name in data:
-        if name not in AXES:
-            close = nearest(str(name), AXES)
-            raise EvolutionError(place, f"no axis is called {name!r}", f"did you mean {close or AXES[0]!r}?")
+        _axis(str(name), place)
     missing = [axis for axis in AXES if axis not in data]
     if missing:
         raise EvolutionError(place, f"{missing[0]} score is missing", f"give all of {', '.join(AXES)}")
@@ -78,6 +76,30 @@ def parse_scores(data: Json, place: str = "scores") -> Scores:
         return Scores(**{axis: data[axis] for axis in AXES})
     except EvolutionError as error:
         raise EvolutionError(place, error.message.removeprefix("scores: "), error.remedy) from None
+
+
+def parse_axes(data: Json, place: str = "scores") -> dict[str, float | str]:
+    """Read the scores of some axes, or of all; each as a fraction of one, and autonomy as its level."""
+    if not isinstance(data, Mapping) or not data:
+        raise EvolutionError(place, "scores are missing", f"give at least one of {', '.join(AXES)}")
+    return {_axis(str(name), place): _one(str(name), value) for name, value in data.items()}
+
+
+def axis_fraction(axis: str, value: object) -> float:
+    """What is said of one axis, from 0 to 1; autonomy may be a level."""
+    said = _one(_axis(axis, "scores"), value)
+    return LEVELS.index(said) / HIGHEST_LEVEL if isinstance(said, str) else said
+
+
+def _axis(name: str, place: str) -> str:
+    if name not in AXES:
+        close = nearest(name, AXES)
+        raise EvolutionError(place, f"no axis is called {name!r}", f"did you mean {close or AXES[0]!r}?")
+    return name
+
+
+def _one(axis: str, value: object) -> float | str:
+    return LEVELS[_level(value)] if axis == "autonomy" else _fraction(axis, value)
 
 
 def _fraction(axis: str, value: object) -> float:

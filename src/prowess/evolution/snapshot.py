@@ -43,8 +43,14 @@ def snapshot_of(
 ) -> Snapshot:
     """A snapshot in order: providers sorted, faculties only of those that are active, nothing twice."""
     active = sorted(set(providers))
-    brings = {name: tuple(dict.fromkeys(faculties[name])) for name in active if name in faculties}
+    brings = {name: _each_once(faculties[name]) for name in active if name in faculties}
     return Snapshot(tuple(active), brings, tuple(sorted(set(tools))))
+
+
+def _each_once(faculties: Iterable[str]) -> tuple[str, ...]:
+    """In their order, "vision" beside "Vision" left out."""
+    listed = tuple(faculties)
+    return listed if len(listed) < 2 else tuple({f.casefold(): f for f in reversed(listed)}.values())[::-1]
 
 
 def digest(text: str) -> str:

@@ -42,11 +42,12 @@ NO_REGISTRY: Faculties = {}
 
 
 class CapabilityChange(NamedTuple):
-    """One faculty that a provider brings and did not bring before."""
+    """One faculty that a provider brings and did not bring before, or brings again after a short while."""
 
     provider: str
     faculty: str
     severity: Literal["major", "minor"]
+    returned: bool = False
 
 
 class Loss(NamedTuple):
@@ -98,13 +99,14 @@ def detect_capability_changes(
     for provider in sorted(filter(touched.__contains__, active)):
         gained: Sequence[str] = after.get(provider) or registry.get(provider, ())
         if provider in were_active:
-            had = _brings(previous, provider, registry)
-            gained = [faculty for faculty in gained if faculty not in had]
+            had = set(map(folded, _brings(previous, provider, registry)))
+            gained = [faculty for faculty in gained if folded(faculty) not in had]
         elif not gained:
             changes.append(CapabilityChange(provider, UNKNOWN, "minor"))
         for faculty in gained:
-            changes.append(CapabilityChange(provider, faculty, "minor" if faculty in known else "major"))
-            known.add(faculty)
+            name = folded(faculty)
+            changes.append(CapabilityChange(provider, faculty, "minor" if name in known else "major"))
+            known.add(name)
     return tuple(changes)
 
 
@@ -118,7 +120,8 @@ def detect_losses(
         gone = provider not in stays
         had = _brings(previous, provider, registry) or ((UNKNOWN,) if gone else ())
         has = () if gone else _brings(current, provider, registry) or had
-        lost += (Loss(provider, faculty) for faculty in had if faculty not in has)
+        left = set(map(folded, has))
+        lost += (Loss(provider, faculty) for faculty in had if folded(faculty) not in left)
     return tuple(lost)
 
 
@@ -149,7 +152,19 @@ def _brings(snapshot: Snapshot, provider: str, registry: Faculties) -> tuple[str
 
 def _known(snapshot: Snapshot, registry: Faculties) -> set[str]:
     said, active = snapshot.provider_faculties, snapshot.active_providers
-    known = set(chain.from_iterable(filter(None, map(said.get, active))))
+    known = brought(snapshot)
     if registry:
-        known.update(*(registry.get(provider, ()) for provider in active if not said.get(provider)))
+        more = (registry.get(provider, ()) for provider in active if not said.get(provider))
+        known.update(map(folded, chain.from_iterable(more)))
     return known
+
+
+def brought(snapshot: Snapshot) -> set[str]:
+    """The faculties that the active providers of a snapshot bring, each as `folded` writes it."""
+    said = map(snapshot.provider_faculties.get, snapshot.active_providers)
+    return set(map(folded, set(chain.from_iterable(filter(None, said)))))
+
+
+def folded(faculty: str) -> str:
+    """A faculty as it is compared: "vision" is "Vision"."""
+    return faculty.casefold()

@@ -116,7 +116,7 @@ class BesideCalls:
         }
 
     def _visible(self, caller: Caller) -> View:
-        return self._gateway.engine.catalogue.visible(caller.agent, caller.authenticated)
+        return self._gateway.engine.catalogue.visible(caller.agent, caller.authenticated, over_mcp=True)
 
     # --- logs ------------------------------------------------------------------------------------
 

@@ -11,7 +11,9 @@ from pathlib import Path
 
 from prowess import config as configuration
 from prowess.errors import ProwessError
-from prowess.sources.configured import configured_sources, definitions
+from prowess.sources.configured import configured_sources, definitions, overrides
+from prowess.sources.lock.lock_file import NAME as LOCK
+from prowess.sources.overrides import Overrides
 from prowess.sources.source import Source
 from prowess.types import Trust
 
@@ -25,6 +27,7 @@ class Configured:
     sources: tuple[Source, ...]
     definitions: Mapping[str, str]
     trust: Mapping[str, Trust]
+    overrides: Mapping[str, Overrides]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +37,8 @@ class Reloading:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """What is watched: the file, and where secrets are kept."""
-        return (self.file, *getattr(self.environment, "paths", ()))
+        """What is watched: the file, the lock beside it, and where secrets are kept."""
+        return (self.file, self.file.with_name(LOCK), *getattr(self.environment, "paths", ()))
 
     def read(self) -> Configured | None:
         """What the file says now; nothing, with a word, where it cannot be used."""
@@ -48,4 +51,4 @@ class Reloading:
             )
             return None
         trust: dict[str, Trust] = {s.name: s.trust for s in settings.config.source if s.trust}
-        return Configured(sources, definitions(settings, sources), trust)
+        return Configured(sources, definitions(settings, sources), trust, overrides(settings))

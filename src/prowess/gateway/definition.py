@@ -7,9 +7,9 @@ from mcp_types import Tool, ToolAnnotations
 
 from prowess.calling.wording import clean, clean_schema
 from prowess.engine.engine import Engine
-from prowess.policy.mcp import EMPTY_SCHEMA
 from prowess.types import Capability, JsonObject
 
+EMPTY_SCHEMA: JsonObject = {"type": "object", "properties": {}}
 LISTED = {"icons": "icons", "meta": "_meta", "hints": "annotations", "size": "size"}
 """What a capability keeps of how it is to be shown -> where the protocol has it."""
 

@@ -145,7 +145,7 @@ def described(engine: Engine, capability: Capability) -> JsonObject:
 
 def listed(engine: Engine, caller: Caller, kind: str, provider: str, start: str) -> JsonObject:
     """The catalogue by provider; or the ids of one kind or provider, a page at a time."""
-    visible = engine.catalogue.visible(caller.agent, caller.authenticated).capabilities
+    visible = engine.catalogue.visible(caller.agent, caller.authenticated, over_mcp=True).capabilities
     if not kind and not provider:
         counts = Counter((c.provider or c.source, c.kind) for c in visible.values())
         rows = [{"provider": p, "kind": k, "count": n} for (p, k), n in sorted(counts.items())]

@@ -54,7 +54,7 @@ class Gateway:
         # SQLite has one writer at a time; those in its own queue would sleep, those in ours wait their turn.
         self._worker = EngineWorker(8 if engine.store.startswith("postgres") else 1)
         self.calls = Calls(self._parts, self.routes, self.remainders, self._worker)
-        self.bus = Listeners(Listed(engine).of)
+        self.bus = Listeners(Listed(engine, config.tools).of)
         self._following = Following(engine, upstreams, self.bus, config.poll, reloading)
         self._ready = False
         self.config_file = reloading.file if reloading else None

@@ -21,9 +21,9 @@ MAX_EXAMPLES = 4
 
 def introduction(engine: Engine, caller: Caller) -> str:
     """The instructions for this caller."""
-    visible = engine.catalogue.visible(caller.agent, caller.authenticated).capabilities.values()
+    visible = engine.catalogue.visible(caller.agent, caller.authenticated, over_mcp=True)
     found: dict[str, list[Capability]] = defaultdict(list)
-    for capability in visible:
+    for capability in visible.capabilities.values():
         found[capability.provider or capability.source].append(capability)
     lines = [_line(engine, name, found[name]) for name in sorted(found)]
     told: list[str] = []

@@ -127,7 +127,7 @@ class MetaTools:
             return failed(f"There is no reference {path[:80]!r} to read here.")
 
     def _visible(self, caller: Caller) -> View:
-        return self._engine.catalogue.visible(caller.agent, caller.authenticated)
+        return self._engine.catalogue.visible(caller.agent, caller.authenticated, over_mcp=True)
 
     # --- resources and prompts -----------------------------------------------------------------
 

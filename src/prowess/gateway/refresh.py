@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager, suppress
 from functools import partial
+from pathlib import Path
 from threading import Event
 
 import anyio
@@ -145,7 +146,7 @@ class Following:
         self._tasks: TaskGroup | None = None
         self._local: list[SourceRefresher] = []
         self._servers: dict[str, SourceRefresher] = {}
-        self._paths: list[str] = []
+        self._paths: list[Path] = []
         self._look_again = Event()
         self._follow_sources()
 
@@ -165,6 +166,7 @@ class Following:
             for follower in self.followers:
                 tasks.start_soon(follower.follow)
             tasks.start_soon(self._vouch)
+            tasks.start_soon(self._evaluate)
             if self._poll:
                 tasks.start_soon(self._ask_again)
             tasks.start_soon(self._watch, portal, stop)
@@ -188,7 +190,7 @@ class Following:
         """A follower for each server and one for all that lies on this machine; those that stay, stay."""
         sources, servers = self._engine.sources, self._upstreams.names
         local = tuple(source.name for source in sources if source.name not in servers)
-        self._paths = [path for source in sources for path in getattr(source, "paths", ())]
+        self._paths = self._engine.internals.sources.paths
         for gone in [name for name in self._servers if name not in servers]:
             self._servers.pop(gone).end()
         for name in servers:
@@ -212,6 +214,15 @@ class Following:
                 await to_thread.run_sync(self._engine.internals.syncing.vouch, abandon_on_cancel=True)
             except ProwessError as error:  # a store that is busy now may not be at the next sign
                 logger.warning("other processes were not told that this gateway runs: %s", error)
+
+    async def _evaluate(self) -> None:
+        """Evaluate the agents whose time has come, also where nobody calls anything any more."""
+        while True:
+            await anyio.sleep(SECONDS_BETWEEN_SIGNS)
+            try:
+                await to_thread.run_sync(self._engine.evolution.evaluate_due, abandon_on_cancel=True)
+            except ProwessError as error:  # the next time may find the store free
+                logger.warning("agents were not evaluated: %s", error)
 
     async def _ask_again(self) -> None:
         while True:
@@ -251,7 +262,8 @@ class Following:
             return
         before = {source.name for source in self._engine.sources}
         self._upstreams.use(now.sources)
-        self._engine.internals.sources.configure(self._upstreams.sources, now.definitions, now.trust)
+        known = self._engine.internals.sources
+        known.configure(self._upstreams.sources, now.definitions, now.trust, now.overrides)
         after = {source.name for source in now.sources}
         logger.warning(
             "prowess.toml or a secret changed: sources added: %s; removed: %s",

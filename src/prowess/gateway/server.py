@@ -90,7 +90,7 @@ class _Face:
         self._who = caller_of
         self._answering = MetaTools(gateway)
         self._seal = gateway.seal
-        self._beside = BesideCalls(gateway, caller_of, self._met)
+        self._beside = BesideCalls(gateway, self._caller_of, self._met)
 
     def server(self) -> Server[Any]:
         server: Server[Any] = _Telling(
@@ -120,7 +120,7 @@ class _Face:
         result = await call_next(ctx)
         if ctx.method not in FIRST or ctx.request_id is None:
             return result
-        told = await _in_thread(introduction, self._gateway.engine, self._who(ctx))
+        told = await _in_thread(introduction, self._gateway.engine, self._caller_of(ctx))
         if isinstance(result, BaseModel):
             return result.model_copy(update={"instructions": told})
         return {**result, "instructions": told} if isinstance(result, dict) else result
@@ -129,8 +129,11 @@ class _Face:
         """Who is told of changes to this client; one of the newest revision listens where it wants to."""
         if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
             return None
-        caller = self._who(context)
+        caller = self._caller_of(context)
         return await self._gateway.bus.met(self._of(context, caller), caller, context.session)
+
+    def _caller_of(self, context: Context) -> Caller:
+        return replace(self._who(context), over_mcp=True)
 
     def _of(self, context: Context, caller: Caller) -> object:
         """Which client this is: one of a pipe, or a session over HTTP."""
@@ -141,7 +144,9 @@ class _Face:
     async def _tools(self, context: Context, params: Page) -> ListToolsResult:
         await self._gateway.ready()
         await self._met(context)
-        return ListToolsResult(tools=await _in_thread(tool_list, self._gateway.engine, self._who(context)))
+        caller = self._caller_of(context)
+        config = self._gateway.config
+        return ListToolsResult(tools=await _in_thread(tool_list, self._gateway.engine, caller, config.tools))
 
     async def _resources(self, context: Context, params: Page) -> ListResourcesResult:
         await self._gateway.ready()
@@ -165,8 +170,8 @@ class _Face:
         return ListPromptsResult(prompts=shown, next_cursor=following)
 
     def _visible(self, context: Context) -> Any:
-        caller = self._who(context)
-        return self._gateway.engine.catalogue.visible(caller.agent, caller.authenticated)
+        caller = self._caller_of(context)
+        return self._gateway.engine.catalogue.visible(caller.agent, caller.authenticated, over_mcp=True)
 
     # --- uses ----------------------------------------------------------------------------------
 
@@ -200,7 +205,7 @@ class _Face:
     async def _client(self, context: Context, params: InputResponseRequestParams) -> Client:
         meta: Mapping[str, Any] = dict(context.meta or {})
         asks_for_progress = "progress_token" in meta or "progressToken" in meta
-        caller, listener = self._who(context), await self._met(context)
+        caller, listener = self._caller_of(context), await self._met(context)
         if listener is not None and listener.log_level is not None:
             meta = {LOG_LEVEL_META_KEY: listener.log_level, **meta}
         brought = Brought(params.input_responses, self._seal.opened(params.request_state, caller.agent))

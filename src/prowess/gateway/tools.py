@@ -1,18 +1,23 @@
-"""The tools a client sees: six that never change, and those the caller's profile pins."""
+"""The tools a client sees: six that never change, and those the caller's profile pins, or all it may use."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Literal
 
 from mcp_types import Tool, ToolAnnotations
 
 from prowess.calling.caller import Caller
-from prowess.calling.wording import callable_here
+from prowess.calling.wording import EFFECTS, READ, callable_here
 from prowess.engine.engine import Engine
 from prowess.gateway.definition import definition
 from prowess.gateway.descriptions import is_rejected
 from prowess.tool_names import tool_name
+from prowess.types import Verdict
 
 Schema = dict[str, Any]
+Tools = Literal["pinned", "all"]
+CALLABLE = ("event", "tool")
+MAX_TOOLS = 100
+"""A client, or the provider behind it, may refuse a longer list: then only what is pinned stands in it."""
 
 TEXT: Schema = {"type": "string"}
 READING = ToolAnnotations(read_only_hint=True, open_world_hint=False)
@@ -95,17 +100,33 @@ META = (
 META_NAMES = frozenset(tool.name for tool in META)
 
 
-def pinned(engine: Engine, caller: Caller) -> Mapping[str, str]:
-    """Name of a tool -> the capability behind it, for what the profile pins."""
-    visible = engine.catalogue.visible(caller.agent, caller.authenticated).capabilities
-    ids = engine.policy.pinned(caller.agent)
+def named_tools(engine: Engine, caller: Caller, tools: Tools = "pinned") -> Mapping[str, str]:
+    """Name of a tool -> the capability behind it: what the profile pins, or all that a small set has."""
+    visible = engine.catalogue.visible(caller.agent, caller.authenticated, over_mcp=True).capabilities
+    ids: Sequence[str] = engine.policy.pinned(caller.agent)
+    if tools == "all":
+        every = [id for id, capability in visible.items() if capability.kind in CALLABLE]
+        ids = sorted({*ids, *every}) if len(every) <= MAX_TOOLS else ids
     shown = [id for id in ids if id in visible and not is_rejected(engine, visible[id])]
     names = {tool_name(id): id for id in shown if callable_here(visible[id])}
     return {name: names[name] for name in sorted(names)}
 
 
-def tool_list(engine: Engine, caller: Caller) -> list[Tool]:
+def tool_list(engine: Engine, caller: Caller, tools: Tools = "pinned") -> list[Tool]:
     """The same tools in the same order for the same caller, whatever stands behind."""
-    visible = engine.catalogue.visible(caller.agent, caller.authenticated).capabilities
-    chosen = pinned(engine, caller).items()
-    return [*META, *(definition(engine, name, visible[id]) for name, id in chosen)]
+    visible = engine.catalogue.visible(caller.agent, caller.authenticated, over_mcp=True).capabilities
+    return [
+        *META,
+        *(definition(engine, name, visible[id]) for name, id in named_tools(engine, caller, tools).items()),
+    ]
+
+
+def verdicts(engine: Engine, caller: Caller, tools: Tools = "pinned") -> Mapping[str, Verdict]:
+    """Each tool of the list, and whether a person is asked when it is used; a way to call, if anything is."""
+    visible = engine.catalogue.visible(caller.agent, caller.authenticated, over_mcp=True).capabilities
+    asked = engine.policy.allowed(caller.agent, caller.authenticated).ask & visible.keys()
+    reading = {id for id in asked if not visible[id].has_side_effects}
+    ways: Mapping[str, Collection[str]] = {READ: reading, EFFECTS: asked}
+    meta: dict[str, Verdict] = {name: "ask" if ways.get(name) else "allow" for name in META_NAMES}
+    named = named_tools(engine, caller, tools)
+    return {**meta, **{name: "ask" if id in asked else "allow" for name, id in named.items()}}

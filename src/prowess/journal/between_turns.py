@@ -42,10 +42,46 @@ class CardsFitted(Entry, frozen=True, kw_only=True):
 # --- evolution -------------------------------------------------------------------------------
 
 
-class EvolutionTriggered(Entry, frozen=True, kw_only=True):
+class EvolutionTriggered(Entry, frozen=True, kw_only=True, omit_defaults=True):
     type = "evolution.triggered"
     trigger: str
     reason: str = ""
+    by: str = ""
+    provider: str = ""
+    faculty: str = ""
+
+
+class ViolationReported(Entry, frozen=True, kw_only=True, omit_defaults=True):
+    """An agent did what it must never do."""
+
+    type = "violation"
+    what: str = ""
+    capability: str = ""
+    by: str = ""
+
+
+class InterventionReported(Entry, frozen=True, kw_only=True, omit_defaults=True):
+    """A person stepped in and put right what an agent did."""
+
+    type = "intervention"
+    what: str = ""
+    by: str = ""
+
+
+class ResultSuspected(Entry, frozen=True, kw_only=True):
+    """The guard found that the result of a call speaks to the model."""
+
+    type = "guard.suspected"
+    capability: str
+    call: str = ""
+
+
+class ScoreContributed(Entry, frozen=True, kw_only=True):
+    """What a program outside says of one axis, from 0 to 1."""
+
+    type = "evolution.score"
+    axis: str
+    value: float
     by: str = ""
 
 
@@ -76,7 +112,15 @@ class EvolutionRepaired(Entry, frozen=True, kw_only=True):
     by: str = ""
 
 
-class EvolutionCapability(Entry, frozen=True, kw_only=True):
+class EvolutionAnswered(Entry, frozen=True, kw_only=True):
+    """What a person said to a proposal."""
+
+    type = "evolution.answered"
+    accepted: bool
+    by: str = ""
+
+
+class EvolutionCapability(Entry, frozen=True, kw_only=True, omit_defaults=True):
     """A faculty that an agent gained, or lost."""
 
     type = "EvolutionCapability"
@@ -85,6 +129,10 @@ class EvolutionCapability(Entry, frozen=True, kw_only=True):
     faculty: str
     severity: str
     generation: int
+    direction: str = "gained"
+    """Or "returned" after a short while, or "lost"."""
+    cause: str = ""
+    """Why the agent can use the provider now, or no longer can."""
 
 
 class EvolutionGeneration(Entry, frozen=True, kw_only=True, omit_defaults=True):
@@ -115,6 +163,21 @@ class EvolutionRollback(Entry, frozen=True, kw_only=True, omit_defaults=True):
     switched_off: Sequence[str] | None = None
     switched_on: Sequence[str] | None = None
     kept_off: Sequence[str] | None = None
+    missing: Mapping[str, str] | None = None
+
+
+class EvolutionTrial(Entry, frozen=True, kw_only=True, omit_defaults=True):
+    """A step in the search for the cause of a regression."""
+
+    type = "EvolutionTrial"
+    agent: str
+    step: str
+    suspects: Sequence[JsonObject]
+    reason: str
+    generation: int
+    switched_off: Sequence[str] = ()
+    switched_on: Sequence[str] = ()
+    kept_off: Sequence[str] = ()
 
 
 class EvolutionWarning(Entry, frozen=True, kw_only=True):

@@ -300,6 +300,24 @@ class GrantReviewed(Entry, frozen=True, kw_only=True):
     note: str = ""
 
 
+class PolicyChanged(Entry, frozen=True, kw_only=True):
+    """A policy file was changed by a command, and all it takes to take that back."""
+
+    type = "policy.changed"
+    id: str
+    profile: str = ""
+    changes: Sequence[str] = ()
+    file: str = ""
+    at: int = 0
+    taken: str = ""
+    """What stood at that place of the file, and what stands there now."""
+    put: str = ""
+    digest: str = ""
+    """Of the whole text afterwards."""
+    by: str = ""
+    undoes: str = ""
+
+
 class PersonAdmitted(Entry, frozen=True, kw_only=True):
     type = "person.admitted"
     id: str = msgspec.field(name="pass", default="")

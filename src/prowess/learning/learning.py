@@ -246,6 +246,8 @@ class Learning:
         self._needs_to_be_on()
         with self._database.writing() as transaction:
             lesson = lessons.get(transaction, id)
+            if lesson.status == "retired":
+                raise _retired(lesson)
             if not lesson.gate.satisfied:
                 raise self._unproven(transaction, lesson)
             if lesson.status == "stable":
@@ -321,7 +323,7 @@ class Learning:
         self, transaction: Transaction, lesson: Lesson, status: SkillStatus, reason: str, by: str
     ) -> Lesson:
         if lesson.status == "retired" and status != "retired":
-            raise LearningError(lesson.id, "it is retired", f"run: {ANEW.format(lesson.id)}")
+            raise _retired(lesson)
         at = stamp(self._clock())
         decided = replace(lesson, status=status, reason=reason, proposal="", decided_at=at)
         lessons.keep(transaction, decided)
@@ -334,3 +336,7 @@ class Learning:
     def _needs_to_be_on(self) -> None:
         if not self.on:
             raise LearningError("learning", "it is off", 'set mode = "accumulate" in [learning]')
+
+
+def _retired(lesson: Lesson) -> LearningError:
+    return LearningError(lesson.id, "it is retired", f"run: {ANEW.format(lesson.id)}")

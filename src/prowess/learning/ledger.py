@@ -22,15 +22,6 @@ NOT_CONNECTED = "A method exists but the need's chain did not connect end to end
 NOT_SATISFIED = "The need resolved to a method but was not satisfied; recorded as a gap to close."
 
 
-def mode_from_slug(slug: str) -> SkillMode | None:
-    """The mode a word means; nothing for a word that means none."""
-    return next((mode for mode in SKILL_MODES if mode == slug.strip().lower()), None)
-
-
-def emits_ledger(mode: SkillMode) -> bool:
-    return mode == "accumulate"
-
-
 @dataclass(frozen=True, slots=True)
 class PromotionGate:
     """What must hold before promotion: tests that ran and a benchmark that gained."""

@@ -8,10 +8,11 @@ import msgspec
 from prowess.errors import ApprovalNeeded, Denied, EvolutionError, NotFound
 from prowess.evolution.encoding import generation_data
 from prowess.evolution.history import GenerationDifference
-from prowess.evolution.params import MAX_COUNT, Params
+from prowess.evolution.params import MAX_COUNT, Choice, Params
 from prowess.evolution.records import Evaluation, Generation, Grace
-from prowess.evolution.scores import HIGHEST_LEVEL, Scores, parse_scores
+from prowess.evolution.scores import HIGHEST_LEVEL, Scores, parse_axes
 from prowess.evolution.snapshot import snapshot_of
+from prowess.operations.evolution_parts import SnapshotAsked, SnapshotShown, TrialShown, WeightsAsked
 from prowess.operations.operation import (
     AgentQuery,
     Call,
@@ -26,7 +27,6 @@ from prowess.operations.operation import (
 )
 from prowess.types import JsonObject
 
-Names = Annotated[tuple[Name, ...], msgspec.Meta(max_length=10_000)]
 Positive = Annotated[float, msgspec.Meta(ge=0, le=MAX_COUNT)]
 Level = Annotated[int, msgspec.Meta(ge=0, le=HIGHEST_LEVEL)]
 LevelName = Literal["L0", "L1", "L2", "L3", "L4", "L5"]
@@ -45,19 +45,15 @@ class Between(AgentQuery, frozen=True, kw_only=True):
     after: Number
 
 
-class ScoresAsked(RequestParams, frozen=True, kw_only=True):
-    cognitive: Fraction
-    behavioral: Fraction
-    safety: Fraction
-    autonomy: LevelName | Level | Fraction
+class ScoresAsked(RequestParams, frozen=True, kw_only=True, omit_defaults=True):
+    """The axes that are known; the journal says the others."""
+
+    cognitive: Fraction | msgspec.UnsetType = msgspec.UNSET
+    behavioral: Fraction | msgspec.UnsetType = msgspec.UNSET
+    safety: Fraction | msgspec.UnsetType = msgspec.UNSET
+    autonomy: LevelName | Level | Fraction | msgspec.UnsetType = msgspec.UNSET
     """A name, a whole number of the level, or a fraction of one with a decimal point."""
-    meta_learning: Fraction
-
-
-class SnapshotAsked(RequestParams, frozen=True, kw_only=True):
-    active_providers: Names = ()
-    provider_faculties: Mapping[Name, Names] = {}
-    tools: Names = ()
+    meta_learning: Fraction | msgspec.UnsetType = msgspec.UNSET
 
 
 class Evaluate(RequestParams, frozen=True, kw_only=True):
@@ -65,14 +61,8 @@ class Evaluate(RequestParams, frozen=True, kw_only=True):
     """As the journal has them, when they are not given."""
     snapshot: SnapshotAsked | None = None
     """Of what is active now, when it is not given."""
-
-
-class WeightsAsked(RequestParams, frozen=True, kw_only=True, omit_defaults=True):
-    cognitive: Fraction | msgspec.UnsetType = msgspec.UNSET
-    behavioral: Fraction | msgspec.UnsetType = msgspec.UNSET
-    safety: Fraction | msgspec.UnsetType = msgspec.UNSET
-    autonomy: Fraction | msgspec.UnsetType = msgspec.UNSET
-    meta_learning: Fraction | msgspec.UnsetType = msgspec.UNSET
+    dry_run: bool = False
+    """Only say what would happen: nothing is written, switched or journalled."""
 
 
 class ParamsAsked(RequestParams, frozen=True, kw_only=True):
@@ -83,6 +73,7 @@ class ParamsAsked(RequestParams, frozen=True, kw_only=True):
     theta_min: Fraction | msgspec.UnsetType = msgspec.UNSET
     gamma: Fraction | msgspec.UnsetType = msgspec.UNSET
     min_interactions: Annotated[int, msgspec.Meta(ge=1, le=MAX_COUNT)] | msgspec.UnsetType = msgspec.UNSET
+    probation: Annotated[int, msgspec.Meta(ge=0, le=MAX_COUNT)] | msgspec.UnsetType = msgspec.UNSET
     safety_floor: Fraction | msgspec.UnsetType = msgspec.UNSET
     rebalance_margin: Fraction | msgspec.UnsetType = msgspec.UNSET
     noise_margin: Positive | msgspec.UnsetType = msgspec.UNSET
@@ -90,7 +81,13 @@ class ParamsAsked(RequestParams, frozen=True, kw_only=True):
     drift_limit: Annotated[float, msgspec.Meta(gt=0, le=MAX_COUNT)] | msgspec.UnsetType = msgspec.UNSET
     capability_loss: bool | msgspec.UnsetType = msgspec.UNSET
     tool_acquisition: bool | msgspec.UnsetType = msgspec.UNSET
+    on_regression: Choice | msgspec.UnsetType = msgspec.UNSET
     weights: WeightsAsked | msgspec.UnsetType = msgspec.UNSET
+
+
+class Answer(RequestParams, frozen=True, kw_only=True):
+    accept: bool
+    """True switches the likeliest cause off and sees whether that helps; false leaves all as it is."""
 
 
 class Back(RequestParams, frozen=True, kw_only=True):
@@ -100,8 +97,27 @@ class Back(RequestParams, frozen=True, kw_only=True):
 class Order(RequestParams, frozen=True, kw_only=True):
     trigger: Name
     reason: Note
-    agent: Name
-    """Who asks: an agent that policy lets use evolution:trigger."""
+    agent: Annotated[str, msgspec.Meta(max_length=200)] = ""
+    """Who asks: an agent that policy lets use evolution:trigger; a person, where none is named."""
+    provider: Annotated[str, msgspec.Meta(max_length=200)] = ""
+    """Who brings what is gained, or who is to be switched off."""
+    faculty: Annotated[str, msgspec.Meta(max_length=200)] = ""
+    """What is gained."""
+
+
+class Contribution(RequestParams, frozen=True, kw_only=True):
+    scores: ScoresAsked
+    source: Annotated[str, msgspec.Meta(max_length=200)] = ""
+    """What measured it, such as an evaluation tool; otherwise, who is signed in."""
+
+
+class Violation(RequestParams, frozen=True, kw_only=True):
+    what: Note
+    capability: Annotated[str, msgspec.Meta(max_length=200)] = ""
+
+
+class Intervention(RequestParams, frozen=True, kw_only=True):
+    what: Note
 
 
 class ScoresShown(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,12 +126,6 @@ class ScoresShown(msgspec.Struct, frozen=True, kw_only=True):
     safety: float
     autonomy: LevelName
     meta_learning: float
-
-
-class SnapshotShown(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    active_providers: tuple[str, ...]
-    provider_faculties: Mapping[str, tuple[str, ...]]
-    tools: tuple[str, ...] = ()
 
 
 class GenerationShown(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,15 +157,18 @@ class StatusShown(msgspec.Struct, frozen=True, kw_only=True):
     agent: str
     generation: int
     good: int
-    fitness: float
-    scores: ScoresShown
+    fitness: float | None
+    """None before the first evaluation, as are the scores."""
+    scores: ScoresShown | None
     evaluations: int
     since_generation: int
     trend: Literal["improving", "declining", "stable"]
     grace: Grace | None
     grace_remaining: int
     stopped: str
-    autonomy_level: str
+    trial: TrialShown | None
+    """The search for the cause of a regression, or the proposal to begin one."""
+    autonomy_level: str | None
     top_axes: tuple[tuple[str, float], ...]
 
 
@@ -167,10 +180,12 @@ class Evaluated(msgspec.Struct, frozen=True, kw_only=True):
     fitness: float
     stopped: str
     off: tuple[str, ...]
-    """Providers that a rollback switched off."""
+    """Providers that a rollback, or the search for a cause, switched off."""
     on: tuple[str, ...]
     kept_off: tuple[str, ...]
     """Providers that stay off because a person switched them off."""
+    missing: Mapping[str, str] = {}
+    """Providers that could not be brought back, and why."""
     events: tuple[JsonObject, ...]
 
     @property
@@ -253,23 +268,63 @@ def set_params(call: Call[ParamsAsked]) -> Params:
 def evaluate(call: Call[Evaluate]) -> Evaluated:
     """Evaluate an agent."""
     said = call.params
-    scores = parse_scores(msgspec.to_builtins(said.scores)) if said.scores else None
+    scores = msgspec.to_builtins(said.scores) if said.scores else None
     snapshot = said.snapshot
     taken = (
         snapshot_of(snapshot.active_providers, snapshot.provider_faculties, snapshot.tools)
         if snapshot
         else None
     )
-    return _evaluated(call.engine.evolution.evaluate(call.path["agent"], scores, taken))
+    evolution = call.engine.evolution
+    made = evolution.preview if said.dry_run else evolution.evaluate
+    return _evaluated(made(call.path["agent"], scores, taken))
 
 
-@operation("evolution.trigger", "POST /evolution/trigger", about_agent=True, role="operator",
+@operation("evolution.trigger", "POST /evolution/trigger", about_agent=True, role="operator", signed=True,
            errors=(NotFound, EvolutionError, Denied, ApprovalNeeded))  # fmt: skip
 def trigger(call: Call[Order]) -> Evaluated:
     """A transition that a system outside asks for."""
     said = call.params
     evolution, agent = call.engine.evolution, call.path["agent"]
-    return _evaluated(evolution.trigger_by_agent(agent, said.trigger, said.reason, said.agent))
+    if not said.agent:
+        named = (said.provider, said.faculty)
+        return _evaluated(evolution.trigger(agent, said.trigger, said.reason, call.by, *named))
+    order = (said.trigger, said.reason, said.agent, said.provider, said.faculty)
+    return _evaluated(evolution.trigger_by_agent(agent, *order))
+
+
+@operation("evolution.answer", "POST /evolution/proposal", about_agent=True, role="operator", signed=True,
+           errors=(EvolutionError,))  # fmt: skip
+def answer(call: Call[Answer]) -> Evaluated:
+    """Say whether what a regression proposes is to be done."""
+    return _evaluated(call.engine.evolution.answer(call.path["agent"], call.params.accept, call.by))
+
+
+@operation("evolution.contribute", "POST /evolution/scores", about_agent=True, role="operator", signed=True,
+           errors=(EvolutionError,))  # fmt: skip
+def contribute(call: Call[Contribution]) -> Done:
+    """Say how good an agent is on some axes; the next evaluation counts it."""
+    by = call.params.source or call.by
+    for axis, value in parse_axes(msgspec.to_builtins(call.params.scores)).items():
+        call.engine.evolution.contribute(call.path["agent"], axis, value, by)
+    return Done()
+
+
+@operation("evolution.violation", "POST /evolution/violations", about_agent=True, role="operator",
+           signed=True, errors=(EvolutionError,))  # fmt: skip
+def report_violation(call: Call[Violation]) -> Done:
+    """Say that an agent did what it must never do."""
+    said = call.params
+    call.engine.evolution.report_violation(call.path["agent"], said.what, said.capability, call.by)
+    return Done()
+
+
+@operation("evolution.intervention", "POST /evolution/interventions", about_agent=True, role="operator",
+           signed=True, errors=(EvolutionError,))  # fmt: skip
+def report_intervention(call: Call[Intervention]) -> Done:
+    """Say that a person put right what an agent did."""
+    call.engine.evolution.report_intervention(call.path["agent"], call.params.what, call.by)
+    return Done()
 
 
 @operation("evolution.rollback", "POST /evolution/rollback", about_agent=True, role="operator", signed=True,
@@ -310,7 +365,7 @@ def _number(text: str) -> int:
 
 
 def _evaluated(evaluation: Evaluation) -> Evaluated:
-    restore = evaluation.restore
+    restore = evaluation.switches
     return Evaluated(
         agent=evaluation.agent,
         trigger=evaluation.trigger,
@@ -320,5 +375,6 @@ def _evaluated(evaluation: Evaluation) -> Evaluated:
         off=restore.off if restore else (),
         on=restore.on if restore else (),
         kept_off=restore.kept_off if restore else (),
+        missing=restore.missing if restore else {},
         events=tuple(event.flat() for event in evaluation.events),
     )

@@ -6,18 +6,21 @@ from typing import Annotated
 import msgspec
 
 from prowess.engine.engine import Engine
-from prowess.errors import NotFound, PolicyError
+from prowess.errors import ConfigError, NotFound, PolicyError
 from prowess.operations.operation import Call, Done, Name, NoParams, Note, RequestParams, operation
 from prowess.policy.grants import Grant
 from prowess.policy.profiles import Profile, Rule
 from prowess.policy.resolve import Resolved
 from prowess.policy.ruleset import RuleSet
+from prowess.types import JsonObject
 
 
 class Why(RequestParams, frozen=True, kw_only=True):
     agent: Name
     id: Name
     request: Annotated[str, msgspec.Meta(max_length=10_000)] = ""
+    arguments: Annotated[str, msgspec.Meta(max_length=10_000)] = ""
+    """What it would be used with, as JSON."""
 
 
 class Steps(msgspec.Struct, frozen=True):
@@ -59,11 +62,32 @@ class GrantShown(msgspec.Struct, frozen=True, kw_only=True):
     level: str | None
 
 
-@operation("why", "GET /why", quotes=True, errors=(NotFound,))
+@operation("why", "GET /why", quotes=True, errors=(NotFound, ConfigError))
 def why(call: Call[Why]) -> Steps:
     """Why an agent may use something and would be offered it, or not."""
     q = call.params
-    return Steps(q.agent, q.id, call.engine.explain(q.agent, q.id, q.request))
+    _refuse_unknown(call.engine, q.agent, q.id)
+    return Steps(q.agent, q.id, call.engine.explain(q.agent, q.id, q.request, _arguments(q.arguments)))
+
+
+def _refuse_unknown(engine: Engine, agent: str, name: str) -> None:
+    """What neither exists nor is named by a rule is a slip of the pen; where nothing exists, rules count."""
+    world = engine.internals.world(agent)
+    if not world.view.capabilities:
+        return
+    ids = world.policy.meanings(name)
+    if not any(id in world.view.capabilities or world.policy.is_stated(agent, id) for id in ids):
+        raise NotFound("capability", name, world.view.capabilities, "see: prowess find")
+
+
+def _arguments(text: str) -> JsonObject | None:
+    if not text:
+        return None
+    try:
+        return msgspec.json.decode(text, type=dict)
+    except msgspec.DecodeError as failure:
+        remedy = "write them as one JSON object"
+        raise ConfigError("arguments", f"cannot be read ({failure})", remedy) from None
 
 
 @operation("profiles.list", "GET /policy/profiles")

@@ -45,10 +45,10 @@ def list_held(call: Call[NoParams]) -> tuple[HeldCapability, ...]:
 @operation("quarantine.show", "GET /quarantine/{id}", slow=True, quotes=True, errors=(NotFound,))
 def show_held(call: Call[NoParams]) -> HeldWhole:
     """What the guard finds in a capability, and how it differs from what was approved last."""
-    id, catalogue = call.path["id"], call.engine.catalogue
+    id = call.path["id"]
     lines = call.engine.quarantine.difference(id)
     is_new = any(line.startswith(NOTHING_BEFORE) for line in lines)
-    findings = _findings(Draft(catalogue.get(id), catalogue.detail(id)), is_new)
+    findings = _findings(call.engine.internals.catalogue.original(id), is_new)
     return HeldWhole(id=id, difference=lines, new=is_new, findings=findings)
 
 

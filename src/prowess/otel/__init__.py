@@ -1,4 +1,4 @@
-"""OpenTelemetry: spans of what prowess does, and outcomes from the spans of others.
+"""OpenTelemetry: spans of what prowess does; outcomes and scores from the spans of others.
 
     with prowess.open(tracer=SpanTracer(provider)) as engine:
         provider.add_span_processor(OutcomeProcessor(engine))
@@ -12,11 +12,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from prowess.otel.outcomes import OutcomeProcessor
+    from prowess.otel.scores import AxisScale, ScoreProcessor
     from prowess.otel.tracer import SpanTracer
 
-__all__ = ["OutcomeProcessor", "SpanTracer"]
+__all__ = ["AxisScale", "OutcomeProcessor", "ScoreProcessor", "SpanTracer"]
 
-HOMES = {"OutcomeProcessor": "prowess.otel.outcomes", "SpanTracer": "prowess.otel.tracer"}
+HOMES = {
+    "OutcomeProcessor": "prowess.otel.outcomes",
+    "AxisScale": "prowess.otel.scores",
+    "ScoreProcessor": "prowess.otel.scores",
+    "SpanTracer": "prowess.otel.tracer",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -4,7 +4,7 @@ OpenTelemetry's GenAI conventions (Pydantic AI, Google ADK, Agent Framework, Ant
 (LangChain and others), Langfuse and MLflow.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 Attributes = Mapping[str, Any]
@@ -33,6 +33,12 @@ TOOL_KINDS = {
     "mlflow.spanType": "TOOL",
 }
 """Attribute -> its value on the span of a tool, where others than GenAI write it."""
+EVALUATION_RESULT = "gen_ai.evaluation.result"
+"""The event that says how something was judged."""
+EVALUATION_NAMES = ("gen_ai.evaluation.name", "evaluation.name")
+EVALUATION_VALUES = ("gen_ai.evaluation.score.value", "evaluation.score")
+EVALUATION_LABELS = ("gen_ai.evaluation.score.label", "evaluation.label")
+"""What was measured, and what it came to: as GenAI and as OpenInference write it."""
 NAMES = (TOOL_NAME, "tool.name")
 
 
@@ -42,6 +48,11 @@ def tool_of(title: str, attributes: Attributes) -> str:
         return ""
     named = (str(attributes[name]) for name in NAMES if attributes.get(name))
     return next(named, title.removeprefix(f"{EXECUTE_TOOL} "))
+
+
+def first_of(attributes: Attributes, keys: Sequence[str]) -> object:
+    """The value of the first of these that is there; nothing where none is."""
+    return next((attributes[key] for key in keys if key in attributes), None)
 
 
 def call_of(attributes: Attributes) -> str:

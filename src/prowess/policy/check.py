@@ -94,6 +94,10 @@ def _profile_warnings(rules: RuleSet, name: str, names: CatalogueNames) -> Itera
         holding = rules.holding(name)
     except ProwessError:
         return  # an error already says so
+    if holding.profile.level and set(holding.grants) == set(rules.always()) and len(holding.dropped):
+        what = f"level {holding.profile.level} leaves none of its grants, only what comes with every profile"
+        remedy = "raise it, or give the grants that only read 'level: read'"
+        yield _warning(own.place, what, remedy)
     undenied = replace(holding, profile=replace(holding.profile, disallowed=()))
     yield from _idle_flags(own, holding, rules)
     yield from _idle_additions(own, holding, names)

@@ -1,6 +1,6 @@
 """Grants and profiles as one file, or one program, defines them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +18,8 @@ class PolicyDefinitions:
     place: str
     grants: Mapping[str, Grant] = field(default_factory=dict)
     profiles: Mapping[str, Profile] = field(default_factory=dict)
+    tests: Sequence[Mapping[str, object]] = ()
+    """What it is expected to decide, as it is stated."""
 
 
 class PolicyText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -25,10 +27,11 @@ class PolicyText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     grants: dict[str, object] = {}
     profiles: dict[str, object] = {}
+    tests: list[dict[str, object]] = []
 
 
 def define(document: Mapping[str, object], place: str = "program") -> PolicyDefinitions:
-    """What a document defines: `grants` and `profiles`, or one profile that says its `name`."""
+    """What a document defines: `grants`, `profiles` and `tests`, or one profile that says its `name`."""
     if "name" in document and "grants" not in document and "profiles" not in document:
         name = document["name"]
         if not isinstance(name, str):
@@ -44,6 +47,7 @@ def define(document: Mapping[str, object], place: str = "program") -> PolicyDefi
         place,
         {name: parse_grant(name, value, place) for name, value in text.grants.items()},
         {name: parse_profile(name, value, place) for name, value in text.profiles.items()},
+        text.tests,
     )
 
 

@@ -10,7 +10,7 @@ import tomllib
 import types
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -93,7 +93,7 @@ def _words(shape: type[msgspec.Struct], key: str) -> tuple[str, ...]:
 def _literals(hint: Any) -> list[str]:
     if get_origin(hint) is Literal:
         return list(get_args(hint))
-    parts = get_args(hint) if isinstance(hint, types.UnionType) else ()
+    parts = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else ()
     return [word for part in parts for word in _literals(part)]
 
 

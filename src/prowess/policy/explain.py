@@ -1,12 +1,13 @@
-"""Why an agent may or may not use something, in steps a person can follow."""
+"""Why an agent may or may not use something, in steps a person can follow, and what would change it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from prowess.errors import nearest
-from prowess.policy.matches import Thing, mention
+from prowess.policy.advice import advice
 from prowess.policy.patterns import shown
-from prowess.policy.ruleset import EffectiveGrants, RuleSet
-from prowess.types import Verdict
+from prowess.policy.ruleset import NOBODY
+from prowess.policy.snapshot import ABSENT, PolicySnapshot
+from prowess.types import Decision, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,29 +17,47 @@ class Explanation:
     verdict: Verdict
     reason: str
     steps: tuple[str, ...]
+    """The last one is the conclusion."""
     revision: str
 
     def __str__(self) -> str:
         return "\n".join(self.steps)
 
 
-def way_out(rules: RuleSet, holding: EffectiveGrants, thing: Thing) -> tuple[str, ...]:
-    """What would have to change for something that no held grant mentions."""
-    for name in rules.sound():
-        if name in holding.grants or not mention(rules.grant(name), thing):
-            continue
-        if name in holding.dropped:
-            return (f"grant {name!r} would allow it, but {holding.dropped[name]}",)
-        return (
-            f"the nearest grant that would is {name!r}: add '{name}: true' to the profile's capabilities",
-        )
-    return _nearest_name(rules, thing.id)
+def explained(moment: PolicySnapshot, agent: str, id: str, stated: Decision, told: Decision) -> Explanation:
+    """`stated` is what the rules say; `told` what that comes to, with answers of people and limits."""
+    steps = told.chain
+    if stated.verdict == "deny" and told.reason == stated.reason and stated.reason != ABSENT:
+        steps = (*steps, *way_out(moment, [moment.profile_of(one) for one in moment.line(agent)], id, agent))
+    return Explanation(
+        agent=agent,
+        id=id,
+        verdict=told.verdict,
+        reason=told.reason,
+        steps=(*steps, conclusion(told)),
+        revision=told.revision,
+    )
 
 
-def _nearest_name(rules: RuleSet, id: str) -> tuple[str, ...]:
-    patterns = {p.text: name for name in sorted(rules.grants) for p in rules.grants[name].patterns}
-    close = nearest(shown(id), patterns)
-    add = f"add {shown(id)!r} to the profile's additional_tools, or to a grant"
-    if not close:
-        return (f"no grant would; {add}",)
-    return (f"no grant would; the nearest is {patterns[close]!r} with {close!r}; {add}",)
+def conclusion(decision: Decision) -> str:
+    """The one line that decides."""
+    said = decision.conditions if decision.verdict != "deny" else ()
+    return f"{decision.verdict}: {decision.reason}{''.join(f', {one}' for one in said)}"
+
+
+def way_out(moment: PolicySnapshot, profiles: Sequence[str], id: str, agent: str = "") -> tuple[str, ...]:
+    """What would have to change, each step as a command; nothing where no change of a profile helps."""
+    if agent and profiles[0] == NOBODY:
+        return _binding(moment, agent, id)
+    return tuple(map(str, advice(moment, profiles, id)))
+
+
+def _binding(moment: PolicySnapshot, agent: str, id: str) -> tuple[str, ...]:
+    """Who is bound to nothing needs a profile first."""
+    if agent in moment.standing.agents or agent in moment.rules.bound:
+        return ()
+    usable = [name for name in sorted(moment.rules.profiles) if not moment.why_unusable(name)]
+    allowing = [name for name in usable if moment.profile_decision(name, id).verdict != "deny"]
+    if not allowing:
+        return (f"no profile allows {shown(id)}",)
+    return (f"profile {allowing[0]!r} would allow it: prowess agent add {agent} --profile {allowing[0]}",)

@@ -1,27 +1,27 @@
-"""A host's own allow and deny lists, made from what an agent may use there."""
+"""A host's own allow, ask and deny lists, made from what an agent may use there.
 
-from collections.abc import Iterable
+Above: `prowess policy export`, which knows how a client names tools and what the gateway serves.
+Below: the moment.
+"""
+
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from prowess.errors import NotFound
-from prowess.policy.mcp import CALLABLE
 from prowess.policy.patterns import HOST
 from prowess.policy.profiles import Rule
 from prowess.policy.snapshot import PolicySnapshot
-from prowess.tool_names import tool_name
 from prowess.types import Verdict
 
 CLAUDE_CODE = "claude-code"
-HOSTS = {
+HOST_TOOLS: Mapping[str, tuple[str, ...]] = {
     CLAUDE_CODE: (
         *("Agent", "Bash", "BashOutput", "Edit", "ExitPlanMode", "Glob", "Grep", "KillShell", "LS"),
         *("MultiEdit", "NotebookEdit", "NotebookRead", "Read", "SlashCommand", "Skill", "Task"),
         *("TodoRead", "TodoWrite", "WebFetch", "WebSearch", "Write"),
     )
 }
-"""Each host's own tools, so that a list can also say which of them are not allowed."""
+"""A host's own tools, where they are known, so that a list can also say which of them are not allowed."""
 MCP = "mcp__"
-SERVER = f"{MCP}prowess__"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,21 +31,15 @@ class Permissions:
     deny: tuple[str, ...]
 
 
-def export(moment: PolicySnapshot, agent: str, host: str) -> Permissions:
-    if host not in HOSTS:
-        raise NotFound("host", host, HOSTS, f"known: {', '.join(HOSTS)}")
-    known = {*HOSTS[host], *moment.rules.host_names}
-    verdicts = {name: moment.decide(agent, HOST + name, True).verdict for name in sorted(known)}
-    reach = moment.reach(agent)
-    served = {
-        verdict: [SERVER + tool_name(id) for id in ids if _is_served(moment, id)]
-        for verdict, ids in (("allow", reach.allow), ("ask", reach.ask))
-    }
+def export(moment: PolicySnapshot, agent: str, host: str, served: Mapping[str, Verdict]) -> Permissions:
+    """`served` are the tools of prowess, as the host names them, each with what is to be done about it."""
+    known = {*HOST_TOOLS.get(host, ()), *moment.rules.host_names}
+    own = {name: moment.decide(agent, HOST + name, True).verdict for name in known}
     profile = moment.holding(agent).profile
     return Permissions(
-        allow=_sorted(_of(verdicts, "allow"), served["allow"], _globs(profile.additional)),
-        ask=_sorted(_of(verdicts, "ask"), served["ask"], _globs(profile.ask)),
-        deny=_sorted(_of(verdicts, "deny"), _globs(profile.disallowed)),
+        allow=_sorted(_of(own, "allow"), _of(served, "allow"), _globs(profile.additional)),
+        ask=_sorted(_of(own, "ask"), _of(served, "ask"), _globs(profile.ask)),
+        deny=_sorted(_of(own, "deny"), _globs(profile.disallowed)),
     )
 
 
@@ -60,10 +54,5 @@ def _globs(rules: Iterable[Rule]) -> list[str]:
     ]
 
 
-def _of(verdicts: dict[str, Verdict], wanted: Verdict) -> list[str]:
+def _of(verdicts: Mapping[str, Verdict], wanted: Verdict) -> list[str]:
     return [name for name, verdict in verdicts.items() if verdict == wanted]
-
-
-def _is_served(moment: PolicySnapshot, id: str) -> bool:
-    capability = moment.capabilities.get(id)
-    return capability is not None and capability.kind in CALLABLE and not id.startswith(HOST)

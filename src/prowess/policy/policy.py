@@ -22,10 +22,10 @@ from prowess.policy.approvals import Approval, ApprovalAnswer
 from prowess.policy.bindings import Binding, Bindings, name_of
 from prowess.policy.check import findings
 from prowess.policy.definitions import PolicyDefinitions
-from prowess.policy.explain import Explanation
+from prowess.policy.explain import Explanation, explained
 from prowess.policy.files import Loaded, Stamp, load, stamp_files
 from prowess.policy.grants import Limits
-from prowess.policy.mcp import SchemaOf, mcp_tools
+from prowess.policy.proposals import PolicySource
 from prowess.policy.resolve import AllowedIds, Resolved
 from prowess.policy.ruleset import RuleSet, grant_digest
 from prowess.policy.settlement import Authorization, UseArguments, UseSettlement
@@ -33,7 +33,7 @@ from prowess.policy.snapshot import Existing, PolicySnapshot, as_id
 from prowess.policy.spawning import refuse_excess, refuse_too_many
 from prowess.policy.state import GrantReview, PolicyState
 from prowess.store.database import Database, Transaction
-from prowess.types import Decision, JsonObject, Problem
+from prowess.types import Decision, Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,11 @@ class Policy:
     @property
     def files(self) -> tuple[Path, ...]:
         return self._files
+
+    @property
+    def source(self) -> PolicySource:
+        """Where the rules come from, for those who change them."""
+        return PolicySource(self._files, self._definitions)
 
     @property
     def state(self) -> str:
@@ -123,7 +128,10 @@ class Policy:
 
     def explain(self, agent: str, id: str, existing: Existing, authenticated: bool = True) -> Explanation:
         """For people: how the verdict comes about, and what would change it."""
-        return self.at(existing).explain(agent, id, authenticated)
+        moment = self.at(existing)
+        id = moment.meant(agent, id, authenticated)[0]
+        stated = moment.use(agent, id, authenticated)
+        return explained(moment, agent, id, stated, stated)
 
     def meant(self, agent: str, text: str, existing: Existing, authenticated: bool = True) -> tuple[str, ...]:
         """The ids somebody may mean by a name, the one with the strictest verdict first."""
@@ -135,10 +143,6 @@ class Policy:
     def pinned(self, agent: str, existing: Existing) -> tuple[str, ...]:
         """What is always in tier 1: existing, allowed, in order of id."""
         return self.at(existing).pinned(agent)
-
-    def mcp_tools(self, agent: str, existing: Existing, schema_of: SchemaOf) -> tuple[JsonObject, ...]:
-        """MCP tool definitions of the events and tools the agent may use."""
-        return mcp_tools(self.at(existing), agent, schema_of)
 
     def shifts(self, before: Existing, after: Existing) -> tuple[Shift, ...]:
         """What a sync changed for each profile, for the journal."""
@@ -185,10 +189,13 @@ class Policy:
         """A yes for one use was taken up, and the use has not come about yet."""
         return approval_table.give_back(transaction, approval)
 
-    def foretell(self, moment: PolicySnapshot, agent: str, id: str, decision: Decision) -> Decision:
+    def foretell(
+        self, moment: PolicySnapshot, agent: str, id: str, decision: Decision, digest: str = ""
+    ) -> Decision:
         """What a use that is decided so would come to, with a person's answer and its limits; for people."""
         with self._database.reading() as transaction:
-            return UseSettlement(transaction, moment, self._clock()).foretell(agent, as_id(id), decision)
+            settlement = UseSettlement(transaction, moment, self._clock())
+            return settlement.foretell(agent, as_id(id), decision, UseArguments(digest=digest))
 
     def _within(self, transaction: Transaction, existing: Existing) -> PolicySnapshot:
         """This moment as the transaction sees it: another process may have moved on."""

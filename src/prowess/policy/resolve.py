@@ -49,6 +49,9 @@ class AllowedIds:
     allow: frozenset[str]
     ask: frozenset[str]
 
+    def without(self, ids: Set[str]) -> "AllowedIds":
+        return AllowedIds(self.allow - ids, self.ask - ids) if ids else self
+
     def within(self, other: "AllowedIds") -> "AllowedIds":
         """What both allow; what either of them asks about is asked about."""
         both = (self.allow | self.ask) & (other.allow | other.ask)
@@ -124,7 +127,7 @@ def reach(
     # A name that only a waiting grant states exactly is open when something else covers it.
     covering = [*(r.pattern for r in profile.additional), *(p for g in open_grants for p in g.patterns)]
     covered = _matched(covering, waited_for, names) & waited_for
-    allow = given_ids(open_grants, names, hosts) | _listed(profile.additional, names, hosts) | covered
+    allow = given_ids(open_grants, names, hosts) | listed_ids(profile.additional, names, hosts) | covered
     ask = waited_for - allow
     denied = _restricted(profile.disallowed, allow | ask, names) | names.forged
     asked = _restricted(profile.ask, allow | ask, names)
@@ -145,7 +148,8 @@ def given_ids(grants: Iterable[Grant], names: CatalogueNames, hosts: Set[str]) -
     return ids
 
 
-def _listed(rules: Iterable[Rule], names: CatalogueNames, hosts: Set[str]) -> set[str]:
+def listed_ids(rules: Iterable[Rule], names: CatalogueNames, hosts: Set[str]) -> set[str]:
+    """What the rules of a profile's own list give."""
     ids: set[str] = set()
     for rule in rules:
         ids.update(_ids(rule.pattern, names, hosts))

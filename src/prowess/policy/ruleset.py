@@ -56,6 +56,11 @@ class RuleSet:
         self._whole: dict[str, Grant] = {}
         self._held: dict[str, EffectiveGrants] = {}
 
+    @property
+    def definitions(self) -> PolicyDefinitions:
+        """What it was made of."""
+        return self._definitions
+
     @classmethod
     def of(cls, parts: Iterable[PolicyDefinitions] = ()) -> "RuleSet":
         return cls(merged([builtin(), *parts]))

@@ -63,10 +63,10 @@ class UseSettlement:
             decision = _answered(stated, approval)
         return Authorization(decision, approval, stated)
 
-    def foretell(self, agent: str, id: str, decision: Decision) -> Decision:
+    def foretell(self, agent: str, id: str, decision: Decision, use: UseArguments) -> Decision:
         """The same, written nowhere."""
         if decision.verdict == "ask":
-            question = self._question(agent, id, decision, UseArguments())
+            question = self._question(agent, id, decision, use)
             held = approval_table.standing_answer(self.transaction, question, self.now)
             decision = _answered(decision, held) if held else decision
         if decision.verdict != "allow":

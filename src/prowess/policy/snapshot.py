@@ -11,9 +11,9 @@ from typing import Protocol, TypeVar, cast
 from prowess.errors import ProwessError
 from prowess.policy.agents import lineage
 from prowess.policy.conditions import Arguments
-from prowess.policy.explain import Explanation, way_out
 from prowess.policy.grants import DEPTH, Limits, smallest
 from prowess.policy.matches import RuleVerdict, Thing, mention
+from prowess.policy.mcp import kept_from_mcp
 from prowess.policy.patterns import EVENT, HOST, CatalogueNames, is_own_kind
 from prowess.policy.resolve import UNMENTIONED, AllowedIds, Resolved, conditional_ids, judge, reach, resolve
 from prowess.policy.ruleset import NOBODY, EffectiveGrants, RuleSet
@@ -132,11 +132,11 @@ class PolicySnapshot:
     def use(self, agent: str, id: str, authenticated: bool, arguments: Arguments = "any") -> Decision:
         """What `decide` says where there is something to use; what does not exist is denied like the rest."""
         decision = self.decision(agent, id, authenticated, arguments)
-        if decision.verdict == "deny" or id in self.capabilities or self._is_stated(agent, id):
+        if decision.verdict == "deny" or id in self.capabilities or self.is_stated(agent, id):
             return decision
         return replace(decision, verdict="deny", reason=ABSENT, chain=(*decision.chain, ABSENT))
 
-    def _is_stated(self, agent: str, id: str) -> bool:
+    def is_stated(self, agent: str, id: str) -> bool:
         """Whether it is the host's to provide, a tool or an event of its own, and rules give it by name."""
         if id in self.rules.stated:
             return True
@@ -192,6 +192,14 @@ class PolicySnapshot:
             return found
         closed = {id for id, one in self.capabilities.items() if declares(one, "requires_auth")}
         return AllowedIds(found.allow - closed, found.ask - closed)
+
+    def kept_from_mcp(self, agent: str) -> frozenset[str]:
+        """What the agent may use and no MCP client is shown, finds or calls."""
+        made = (self._profile_kept_from_mcp(self.profile_of(one)) for one in self.line(agent))
+        return frozenset().union(*made)
+
+    def _profile_kept_from_mcp(self, profile: str) -> frozenset[str]:
+        return self.remembered(("mcp", profile), lambda: kept_from_mcp(self.rules, profile, self.names))
 
     def pinned(self, agent: str) -> tuple[str, ...]:
         """What is always in tier 1: existing, allowed, in order of id."""
@@ -299,21 +307,6 @@ class PolicySnapshot:
         if why:
             return f"agent {agent!r} has only base, for its profile cannot be used: {why}"
         return f"agent {agent!r}{parent} has profile {stated!r}"
-
-    def explain(self, agent: str, id: str, authenticated: bool) -> Explanation:
-        id = self.meant(agent, id, authenticated)[0]
-        decision = self.use(agent, id, authenticated)
-        steps = decision.chain
-        if decision.reason == UNMENTIONED:
-            steps += way_out(self.rules, self.holding(agent), self.thing(id))
-        return Explanation(
-            agent=agent,
-            id=id,
-            verdict=decision.verdict,
-            reason=decision.reason,
-            steps=(*steps, f"{decision.verdict}: {decision.reason}"),
-            revision=decision.revision,
-        )
 
     def with_standing(self, standing: PolicyState) -> "PolicySnapshot":
         """The same rules and catalogue, for what a transaction sees of the agents."""

@@ -4,16 +4,20 @@ The formats are those of the discovery engine this one follows: a summary names 
 kind, what it does and its first parameters; a page shows the schema or the instructions whole.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
 from prowess.tool_names import tool_name
-from prowess.types import DISCOVER, Capability, Detail, Hit, JsonObject
+from prowess.types import DISCOVER, Capability, Detail, Hit, Json, JsonObject
 
 SUMMARY_LENGTH = 120
 SUMMARY_PARAMETERS = 3
 UNAVAILABLE = "[not available — missing secrets or dependencies]"
+
+DEEPEST = 5
+"""How many references in a row are followed."""
+BRANCHES = ("anyOf", "oneOf")
 
 CALLABLE = ("tool", "event")
 """Kinds that are in a model's tool list, and go by their name there wherever they are shown."""
@@ -60,17 +64,21 @@ def shown_name(capability: Capability) -> str:
     return tool_name(capability.id) if capability.kind in CALLABLE else capability.name
 
 
-def page(capability: Capability, detail: Detail) -> str:
-    """Everything the model needs to use a capability: its schema, or its instructions."""
+def page(capability: Capability, detail: Detail, is_alone: bool = True) -> str:
+    """Everything the model needs to use a capability: its schema, or its instructions.
+
+    is_alone: whether no other page beside it has its title.
+    """
+    title = capability.display_name if is_alone else f"{capability.display_name} ({capability.id})"
     name = f" | Name: {tool_name(capability.id)}" if capability.kind in CALLABLE else ""
     lines = [
-        f"# {capability.display_name}",
+        f"# {title}",
         f"Kind: {capability.kind} | Category: {capability.category}{name}",
         "",
         capability.description,
     ]
     if capability.kind == "tool" or detail.input_schema:
-        lines += ["", "## Input Schema", *schema_lines(detail.input_schema or {})]
+        lines += ["", "## Input Schema", *schema_lines(detail.input_schema or {}, capability.parameters)]
     if detail.content:
         lines += ["", "## Skill Instructions" if capability.kind == "skill" else "## Content", detail.content]
     if capability.required_secrets:
@@ -80,29 +88,77 @@ def page(capability: Capability, detail: Detail) -> str:
     return "\n".join(lines)
 
 
-def schema_lines(schema: JsonObject) -> list[str]:
-    """A JSON schema as one line for each parameter."""
+def schema_lines(schema: JsonObject, order: Sequence[str] = ()) -> list[str]:
+    """A line for each parameter.
+
+    order: the parameters in the author's order; a store may have kept the schema in another.
+    """
     properties = schema.get("properties")
     if not isinstance(properties, Mapping) or not properties:
-        return ["  (no parameters)"]
+        return ["  (any object)" if schema.get("additionalProperties") else "  (no parameters)"]
     required = schema.get("required")
     needed = required if isinstance(required, list | tuple) else ()
-    return [parameter_line(name, of, name in needed) for name, of in properties.items()]
+    known = [name for name in order if name in properties]
+    names = known if len(known) == len(properties) else list(properties)
+    return [parameter_line(name, properties[name], name in needed, schema) for name in names]
 
 
-def parameter_line(name: str, of: object, required: bool) -> str:
-    """`query (string, required): The search query [a|b] (default: "a")`."""
-    schema = of if isinstance(of, Mapping) else {}
-    type = schema.get("type", "any")
-    kind = "|".join(map(str, type)) if isinstance(type, list | tuple) else str(type)
-    line = f"  {name} ({kind}{', required' if required else ''})"
-    if schema.get("description"):
-        line += f": {schema['description']}"
-    if isinstance(schema.get("enum"), list | tuple):
-        line += f" [{'|'.join(str(value) for value in schema['enum'])}]"
-    if "default" in schema:
-        line += f" (default: {msgspec.json.encode(schema['default']).decode()})"
+def parameter_line(name: str, of: Json, required: bool, whole: JsonObject | None = None) -> str:
+    """`query (string, required): The search query [a|b] (default: "a")`.
+
+    whole: the schema that references lead into.
+    """
+    branches = list(_branches(of, whole or {}))
+    said = [one for one in branches if isinstance(one, Mapping)]
+    line = f"  {name} ({'|'.join(_types(said)) or 'any'}{', required' if required else ''})"
+    if description := next((one["description"] for one in said if one.get("description")), ""):
+        line += f": {description}"
+    if values := [value for one in said for value in _allowed(one)]:
+        line += f" [{'|'.join(map(_value, values))}]"
+    if default := next((one for one in said if "default" in one), None):
+        line += f" (default: {msgspec.json.encode(default['default']).decode()})"
     return line
+
+
+def _branches(of: Json, whole: JsonObject, depth: int = 0) -> Iterator[Json]:
+    """The schema itself, then everything that its references and unions allow."""
+    yield of
+    if not isinstance(of, Mapping) or depth == DEEPEST:
+        return
+    further = [one for name in BRANCHES if isinstance(of.get(name), list | tuple) for one in of[name]]
+    if isinstance(of.get("$ref"), str):
+        further.append(_followed(of["$ref"], whole))
+    for one in further:
+        yield from _branches(one, whole, depth + 1)
+
+
+def _followed(reference: str, whole: JsonObject) -> Json:
+    found: Json = whole
+    for step in reference.removeprefix("#/").split("/"):
+        found = found.get(step) if isinstance(found, Mapping) else None
+    return found
+
+
+def _types(branches: Sequence[JsonObject]) -> list[str]:
+    found: dict[str, None] = {}
+    for one in branches:
+        stated = one.get("type")
+        for type in stated if isinstance(stated, list | tuple) else [stated] if stated else ():
+            found[str(type)] = None
+        if not stated and "properties" in one:
+            found["object"] = None
+    return list(found)
+
+
+def _allowed(schema: JsonObject) -> Sequence[Json]:
+    """The values that are listed, of a list those of its items."""
+    items = schema.get("items")
+    listed = schema.get("enum", items.get("enum") if isinstance(items, Mapping) else None)
+    return listed if isinstance(listed, list | tuple) else ()
+
+
+def _value(value: Json) -> str:
+    return str(value) if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def tool_definition(capability: Capability, detail: Detail) -> JsonObject:

@@ -82,7 +82,7 @@ def tier1(capabilities: Sequence[Capability], budget: int, count: Count) -> Tier
     shown: list[str] = []
     no_room: list[str] = []
     for capability, plain in zip(capabilities, names, strict=True):
-        name = plain if same_name[plain] == 1 else capability.id.partition(":")[2]
+        name = plain if same_name[plain] == 1 else capability.id
         line = summary(len(shown) + 1, capability, name)
         if count("\n".join([*lines, line])) <= budget:
             lines.append(line)
@@ -100,7 +100,8 @@ def tier1(capabilities: Sequence[Capability], budget: int, count: Count) -> Tier
 
 def tier2(pages: Sequence[tuple[Capability, Detail]], budget: int, count: Count) -> Tier:
     """The whole of the best few; what is too large gives way to the others and is cut."""
-    texts = [page(capability, detail) for capability, detail in pages]
+    same_title = Counter(capability.display_name for capability, _ in pages)
+    texts = [page(c, detail, is_alone=same_title[c.display_name] == 1) for c, detail in pages]
     room = budget - count(f"{TIER2_HEAD}\n\n") - len(texts)
     shares = fair_shares([count(text) for text in texts], room)
     parts: list[str] = []
@@ -108,7 +109,8 @@ def tier2(pages: Sequence[tuple[Capability, Detail]], budget: int, count: Count)
     no_room: list[str] = []
     for (capability, _), text, share in zip(pages, texts, shares, strict=True):
         fitted = fit(text, share, count)
-        if fitted:
+        # A heading that is cut, and nothing below it, says nothing.
+        if fitted == text or "\n" in fitted.removesuffix(f"\n{TRUNCATED}"):
             parts.append(fitted)
             shown.append(capability.id)
         else:

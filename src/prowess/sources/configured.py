@@ -19,9 +19,12 @@ from prowess.sources.files.manifests import Manifests, default_paths
 from prowess.sources.files.plugins import Plugins
 from prowess.sources.files.skill_places import SKILL_FOLDERS, usual_folders
 from prowess.sources.files.skills import SkillFolders
+from prowess.sources.lock.lock import LOCKED_KINDS
+from prowess.sources.lock.packages import package_of
 from prowess.sources.mcp.isolation import Isolation, Limits
 from prowess.sources.mcp.source import McpSource
 from prowess.sources.openapi.source import OpenApiSource
+from prowess.sources.overrides import Overrides
 from prowess.sources.python.events import Events
 from prowess.sources.python.functions import Functions
 from prowess.sources.remote_cards import RemoteCardSource
@@ -35,6 +38,9 @@ Build = Callable[[SourceConfig, Settings, Environment], Source]
 CARD_FOLDER = "docs/capabilities"
 WORKSPACE_CARDS = ".prowess/cards"
 SERVER_HOMES = ".prowess/servers"
+TIMEOUT = 30.0
+TIMEOUT_OF_PACKAGE = 120.0
+"""Seconds for a server that is started from a package: the first time, that is downloaded."""
 
 
 def configured_sources(settings: Settings, environment: Environment) -> tuple[Source, ...]:
@@ -48,6 +54,9 @@ def configured_sources(settings: Settings, environment: Environment) -> tuple[So
             close = nearest(source.type, BUILDERS)
             remedy = f"did you mean {close!r}?" if close else f"known types: {', '.join(BUILDERS)}"
             raise ConfigError(_place(settings), f"no source reads {source.type!r}", remedy)
+        if (source.tools or source.disabled) and source.type not in LOCKED_KINDS:
+            what = f"source {source.name or source.type!r} words tools otherwise that are your own"
+            raise ConfigError(_place(settings), what, "change them where they are written")
         made = build(source, settings, environment)
         if made.name in names:
             raise ConfigError(
@@ -70,9 +79,19 @@ def definitions(settings: Settings, sources: Sequence[Source]) -> dict[str, str]
         said = [
             config.type, source.name, paths, folder, config.module, config.command, config.args,
             sorted(config.env.items()), config.cwd, config.url, sorted(config.headers.items()),
+            *([config.tools, config.disabled] if config.tools or config.disabled else ()),
         ]  # fmt: skip
         found[source.name] = hashlib.sha256(msgspec.json.encode(said)).hexdigest()[:32]
     return found
+
+
+def overrides(settings: Settings) -> dict[str, Overrides]:
+    """Source -> what prowess.toml says otherwise about its tools."""
+    return {
+        source.name: Overrides(source.tools, tuple(source.disabled))
+        for source in settings.config.source
+        if source.tools or source.disabled
+    }
 
 
 def owner(settings: Settings) -> str:
@@ -137,7 +156,7 @@ def _cards(source: SourceConfig, settings: Settings, environment: Environment) -
             url=source.url,
             digest=source.digest,
             faculties=_faculties(source),
-            timeout=source.timeout,
+            timeout=source.timeout or TIMEOUT,
         )
     return CardFiles(
         name=source.name or "cards", paths=_folder(source, settings), faculties=_faculties(source)
@@ -176,14 +195,26 @@ def _plugins(source: SourceConfig, settings: Settings, environment: Environment)
     )
 
 
+def _beside(settings: Settings) -> str:
+    """The folder of prowess.toml: modules that it names lie there, as they would for `python -m`."""
+    return str(settings.root.resolve())
+
+
 def _functions(source: SourceConfig, settings: Settings, environment: Environment) -> Source:
     module = _needed(source, "module", settings)
-    return Functions(name=source.name or module, module=module, faculties=_faculties(source))
+    return Functions(
+        name=source.name or module, module=module, folder=_beside(settings), faculties=_faculties(source)
+    )
 
 
 def _events(source: SourceConfig, settings: Settings, environment: Environment) -> Source:
     module = _needed(source, "module", settings)
-    return Events(name=source.name or f"{module} events", module=module, faculties=_faculties(source))
+    return Events(
+        name=source.name or f"{module} events",
+        module=module,
+        folder=_beside(settings),
+        faculties=_faculties(source),
+    )
 
 
 def _mcp(source: SourceConfig, settings: Settings, environment: Environment) -> Source:
@@ -197,7 +228,8 @@ def _mcp(source: SourceConfig, settings: Settings, environment: Environment) -> 
         headers=source.headers,
         isolation=_isolation(source, settings, environment),
         faculties=("Tool",) if source.faculties is None else tuple(source.faculties),
-        timeout=source.timeout,
+        timeout=source.timeout
+        or (TIMEOUT_OF_PACKAGE if package_of(source.command, source.args) else TIMEOUT),
         environment=environment,
     )
 
@@ -230,7 +262,9 @@ def _hidden(environment: Environment) -> tuple[str, ...]:
 def _openapi(source: SourceConfig, settings: Settings, environment: Environment) -> Source:
     location = source.url or str(settings.path(_needed(source, "path", settings)))
     name = _needed(source, "name", settings)
-    return OpenApiSource(name=name, location=location, faculties=_faculties(source), timeout=source.timeout)
+    return OpenApiSource(
+        name=name, location=location, faculties=_faculties(source), timeout=source.timeout or TIMEOUT
+    )
 
 
 BUILDERS: Mapping[str, Build] = {

@@ -1,8 +1,8 @@
 """An MCP server over raw pipes that offers what a file says, read anew at each request.
 
-`python shelf.py FILE.json` with the keys `name`, `tools`, `resources` and `resourceTemplates`. A resource
-says whose it is and which URI was asked for; a tool says what it was given, as an error if it is named
-`complain` and as one of the protocol if it is named `refuse`.
+`python shelf.py FILE.json` with the keys `name`, `version`, `tools`, `resources` and `resourceTemplates`.
+A resource says whose it is and which URI was asked for; a tool says what it was given, as an error if it is
+named `complain` and as one of the protocol if it is named `refuse`.
 """
 
 import json
@@ -18,14 +18,14 @@ LISTS = {
 BEGIN = {
     "protocolVersion": "2025-06-18",
     "capabilities": {"tools": {}, "resources": {}},
-    "serverInfo": {"name": "shelf", "version": "1"},
 }
 
 
 def answer(message: dict[str, Any], offered: dict[str, Any]) -> dict[str, Any]:
     method, params = message["method"], message.get("params") or {}
     if method == "initialize":
-        return {"result": BEGIN}
+        about = {"name": "shelf", "version": offered.get("version", "1")}
+        return {"result": {**BEGIN, "serverInfo": about}}
     if method in LISTS:
         return {"result": {LISTS[method]: offered.get(LISTS[method], [])}}
     if method == "resources/read":

@@ -39,7 +39,7 @@ class McpServerCalls:
     async def tool(self, capability: Capability, arguments: Arguments, client: Client) -> Answer:
         def make(brought: Brought) -> CallToolRequest:
             params = CallToolRequestParams(
-                name=capability.name,
+                name=capability.source_ref.entry,
                 arguments=dict(arguments),
                 _meta=cast("RequestParamsMeta", _forwarded(client.meta)),
                 input_responses=brought.responses,

@@ -32,13 +32,14 @@ class CatalogueLookup:
         """The catalogue as it is now: one cheap query when nothing changed since the last turn."""
         return self._worlds.now().view
 
-    def visible(self, agent: str, authenticated: bool = True) -> View:
+    def visible(self, agent: str, authenticated: bool = True, over_mcp: bool = False) -> View:
         """What exists for an agent: only what it may use.
 
         agent: who.
         authenticated: whether it is certain who the agent is.
+        over_mcp: as an MCP client, from whom a grant may keep what it gives.
         """
-        return self._worlds.now(agent).visible(agent, authenticated)
+        return self._worlds.now(agent).visible(agent, authenticated, over_mcp)
 
     def list(self, agent: str | None = None, kind: str = "") -> tuple[Capability, ...]:
         """Everything that exists and is on, in order of id.
@@ -87,7 +88,10 @@ class CatalogueLookup:
 
     def lint(self) -> "tuple[LintFinding, ...]":
         """What keeps capabilities from being found, and what to change."""
-        return self._search(self._worlds.now()).lint()
+        from prowess.discovery.lint_faculties import misspelt_faculties  # loaded only where it is used
+
+        world = self._worlds.now()
+        return (*self._search(world).lint(), *misspelt_faculties(world.view.providers.values()))
 
     def problems(self) -> tuple[Problem, ...]:
         """What the last syncs could not read."""

@@ -36,11 +36,12 @@ class GuardFindings:
         return flagged.accept(self._journal, self._worlds.now().view, id, by)
 
     def inspect(self, id: str) -> "tuple[Judged, ...]":
-        """Judge each text of a capability as it is now.
+        """Judge each text of a capability as its author wrote it.
 
         id: the capability.
         """
         from prowess.guard.scan import found_in  # numpy, at the first look
 
-        now, approved = self._worlds.now().view.get(id), self._catalogue.approved_version(id)
-        return found_in(now, self._catalogue.detail(id), self._guard.classifier, approved)
+        self._worlds.now().view.get(id)  # what does not exist is named with what is near
+        now, approved = self._catalogue.original(id), self._catalogue.approved_version(id)
+        return found_in(now.capability, now.detail, self._guard.classifier, approved)

@@ -1,18 +1,28 @@
 """`engine.policy`: what is allowed, as the policy files say it now."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from prowess.engine.past_decisions import past_decisions
+from prowess.errors import NotFound, PolicyError
 from prowess.journal import Journal
-from prowess.journal.entries import GrantReviewed
+from prowess.journal.entries import GrantReviewed, PolicyChanged
+from prowess.journal.payloads import Payloads
+from prowess.journal.reading import read
 from prowess.policy.grants import Limits
 from prowess.policy.policy import Policy
+from prowess.policy.proposals import PolicyProposal, PolicySource, cut, read_text, text_digest, write
+from prowess.policy.replay import PolicyReplay, replay
 from prowess.policy.resolve import AllowedIds, Resolved
 from prowess.policy.ruleset import RuleSet
+from prowess.policy.snapshot import PolicySnapshot
 from prowess.policy.state import GrantReview
 from prowess.store.database import Database
 from prowess.types import Problem
 from prowess.world import Worlds
+
+MAX_CHANGES_READ = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +33,8 @@ class PolicyLookup:
     _journal: Journal
     _policy: Policy
     _worlds: Worlds
+    _payloads: Payloads
+    _ids: Callable[[], str]
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -85,6 +97,72 @@ class PolicyLookup:
             review = self._policy.review(transaction, grant, by, note)
             entry = GrantReviewed(grant=grant, digest=review.digest, by=by, note=note)
             self._journal.append(transaction, entry)
+
+    def propose(self, profile: str, *changes: str) -> PolicyProposal:
+        """What changes of a profile would do, in its file and to whom; nothing is written.
+
+        profile: its name.
+        changes: such as "level=read", "capabilities.mail=true", "ask+=tool:bank/*" or "ask-=tool:bank/*".
+        """
+        return self._source.propose(self._moment(), self._agents(), profile, changes)
+
+    def propose_undo(self) -> PolicyProposal:
+        """What taking back the latest change would do; nothing is written."""
+        entry = self._latest()
+        file = Path(entry.file)
+        text = read_text(file)
+        if text_digest(text) != entry.digest:
+            remedy = f"take it back by hand: {' '.join(entry.changes)}"
+            raise PolicyError(file.name, "was changed otherwise since", remedy)
+        before = f"{text[: entry.at]}{entry.taken}{text[entry.at + len(entry.put) :]}"
+        return self._source.replaced(self._moment(), self._agents(), file, text, before, entry.id)
+
+    def change(self, proposal: PolicyProposal, by: str) -> None:
+        """Write what was proposed into its file. Raises Outdated where that changed meanwhile.
+
+        proposal: what `propose` or `propose_undo` gave.
+        by: who confirmed it; the journal names them.
+        """
+        at, taken, put = cut(proposal.before, proposal.after)
+        entry = PolicyChanged(
+            id=self._ids(), profile=proposal.profile, changes=proposal.changes,
+            file=str(proposal.file.resolve()), at=at, taken=taken, put=put,
+            digest=text_digest(proposal.after), by=by, undoes=proposal.undoes,
+        )  # fmt: skip
+        with self._database.writing() as transaction:
+            self._journal.append(transaction, entry)
+            write(proposal)
+        self._policy.refresh()
+
+    def replay(self, rules: RuleSet, most: int = 100_000) -> PolicyReplay:
+        """Every decision of the journal that other rules would make otherwise.
+
+        rules: the other rules, such as those of a changed file.
+        most: so many of the latest decisions.
+        """
+        past = past_decisions(self._journal, self._payloads, most)
+        return replay(self._moment().under(rules), past)
+
+    def _latest(self) -> PolicyChanged:
+        """The latest change that was not taken back."""
+        undone: set[str] = set()
+        for stored in reversed(self._journal.latest(MAX_CHANGES_READ, type=PolicyChanged.type)):
+            entry = read(stored)
+            if isinstance(entry, PolicyChanged) and not entry.undoes and entry.id not in undone:
+                return entry
+            if isinstance(entry, PolicyChanged):
+                undone.add(entry.undoes)
+        raise NotFound("change", "to take back", see="see: prowess log --type policy.changed")
+
+    def _moment(self) -> PolicySnapshot:
+        return self._worlds.now().policy
+
+    def _agents(self) -> Mapping[str, str]:
+        return {one.name: one.profile for one in self._policy.agents()}
+
+    @property
+    def _source(self) -> PolicySource:
+        return self._policy.source
 
     def reviews(self) -> tuple[GrantReview, ...]:
         """The last review of each grant."""

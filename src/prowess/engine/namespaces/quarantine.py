@@ -66,5 +66,6 @@ class Quarantine:
         """
         approved = self.approved_version(id)
         before = readable(approved.capability, approved.detail) if approved else ()
-        now = self._worlds.now().view.get(id)
-        return difference(before, readable(now, self._catalogue.detail(id)), ("approved", "now"))
+        self._worlds.now().view.get(id)  # what does not exist is named with what is near
+        now = self._catalogue.original(id)
+        return difference(before, readable(now.capability, now.detail), ("approved", "now"))

@@ -10,18 +10,22 @@ from typing import NamedTuple
 from prowess.errors import SourceError
 from prowess.sources.files.fields import LONGEST_NAME, Fields
 from prowess.text.values import Json, quoted
-from prowess.types import Capability, Detail, Draft, JsonObject, SourceRef
+from prowess.types import EXAMPLES, KINDS, Capability, Detail, Draft, JsonObject, SourceRef
 
 LONGEST_ID = 200
 DECLARED = (
     *("id", "kind", "name", "display_name", "description", "category", "tags", "metadata", "available"),
     *("required_secrets", "required_tools", "required_capabilities", "has_side_effects"),
-    *("input_schema", "output_schema"),
+    *("input_schema", "output_schema", "examples"),
 )
 """The fields every declared capability may have, whichever file declares it."""
 
 HARMLESS = frozenset({"skill", "card"})
 """Kinds that are text to read: without a word about side effects, they have none."""
+
+RESERVED_PREFIXES = frozenset({*KINDS, "host", "prompt", "resource", "agent", "profile"})
+"""What an id of another kind may not begin with: rules and names read something into it."""
+LONGEST_EXAMPLE = 300
 
 _CATEGORY = {"channel": "communication"}
 _KIND = re.compile(r"[a-z][a-z0-9_-]{0,31}\Z")
@@ -81,10 +85,13 @@ def checked_id(identity: str, kind: str, place: str) -> str:
     if not _KIND.match(kind):
         remedy = "use a lower-case word such as tool, skill or channel"
         raise SourceError(place, f"the kind {quoted(kind)} is not a lower-case word", remedy)
-    if not identity.startswith(f"{kind}:") or len(identity) == len(kind) + 1:
-        raise SourceError(
-            place, f"the id {quoted(identity)} does not begin with its kind", f"write it as '{kind}:name'"
-        )
+    prefix, _, name = identity.partition(":")
+    if not _KIND.match(prefix) or not name:
+        what = f"the id {quoted(identity)} is not a word, a colon and a name"
+        raise SourceError(place, what, f"write it as '{kind}:name'")
+    if prefix != kind and prefix in RESERVED_PREFIXES:
+        what = f"the id {quoted(identity)} is that of a {prefix}, and its kind is {kind}"
+        raise SourceError(place, what, f"write it as '{kind}:name', or begin it with a word of your own")
     if not identity.isprintable() or identity != identity.strip() or len(identity) > LONGEST_ID:
         what = f"the id {quoted(identity)} is not one plain line of at most {LONGEST_ID} characters"
         raise SourceError(place, what, "choose a short name without control characters")
@@ -93,6 +100,8 @@ def checked_id(identity: str, kind: str, place: str) -> str:
 
 def _metadata(fields: Fields) -> JsonObject:
     metadata: dict[str, Json] = dict(fields.mapping("metadata") or {})
+    if examples := fields.labels("examples", LONGEST_EXAMPLE):
+        metadata[EXAMPLES] = list(examples)
     if needed := fields.labels("required_capabilities", LONGEST_ID):
         metadata["required_capabilities"] = list(needed)
     if fields.flag("available") is False:

@@ -7,15 +7,17 @@ a secret, only a variable that a person sets.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from prowess.errors import SourceError
+from prowess.sources.imports.bundles import Bundle, is_bundle, read_bundle
 from prowess.sources.imports.documents import parsed, read_document
 from prowess.sources.imports.found import FoundServer, KeyPath, folder_of, servers_in, together
 from prowess.sources.imports.imported_server import ITSELF, ImportedServer, imported_server
 from prowess.sources.imports.placeholders import Placeholders
 from prowess.sources.imports.redaction import Redaction
+from prowess.sources.imports.registry import DescribedServer, described, is_registry_entry
 
 NOT_A_SERVER = re.compile(r"[^A-Za-z0-9_.-]+")
 
@@ -30,14 +32,30 @@ class Imported:
     """Where prowess itself stands in it."""
     notes: tuple[str, ...] = field(default=())
     """What a person should know of what was taken over."""
+    bundle: Bundle | None = None
+    """What has to be unpacked for it."""
 
 
-def read_config(path: str, workspace: str = "") -> Imported:
-    """Read another program's configuration file.
+def read_config(path: str, workspace: str = "", bundles: Path = Path()) -> Imported:
+    """Read another program's configuration file, an entry of the MCP registry, or a bundle.
 
     workspace: the folder that `${workspaceFolder}` means, where the place of the file does not say it.
+    bundles: the folder that a bundle is unpacked into, in one of its own.
     """
-    return import_servers(path, read_document(path), workspace)
+    if is_bundle(path):
+        bundle = read_bundle(path, bundles)
+        return replace(_described(path, bundle.server), bundle=bundle)
+    text = read_document(path)
+    if path.endswith(".json") and is_registry_entry(data := parsed(path, text)):
+        return _described(path, described(path, data))
+    return import_servers(path, text, workspace)
+
+
+def _described(path: str, server: DescribedServer) -> Imported:
+    """A server that is told of in a file of its own."""
+    redaction = Redaction(safe_name(server.name))
+    found = imported_server(path, redaction, server.table, "", ())
+    return Imported((found,), notes=server.notes)
 
 
 def import_servers(path: str, text: str, workspace: str = "") -> Imported:

@@ -56,7 +56,7 @@ class Placeholders:
         yield from (match[0] for match in _UNKNOWN.finditer(text))
 
     def _known(self, name: str) -> str | None:
-        if name == "userHome":
+        if name in ("userHome", "HOME"):
             return "${HOME}"
         if name in _SEPARATORS:
             return os.sep

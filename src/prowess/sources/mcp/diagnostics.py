@@ -4,6 +4,7 @@ Above: `upstream`, which passes every message through here on its way to the SDK
 Below: the SDK's own parsers. Importing this module imports the SDK.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 REMEMBERED_STDERR = 4096
 REMEMBERED_LINE = 200
+TELLS_OF_AN_ERROR = re.compile(r"[^\w]*(uncaught |npm )?([\w.]*(error|exception)|fatal)\b(?! code)", re.I)
+"""What comes behind such a line is a version, a hint or the place of a log."""
 TOLD_AT_ONCE = 20
 """Notifications in a row before the next one waits."""
 SECONDS_BETWEEN = 0.01
@@ -61,9 +64,10 @@ class Conduct:
 
     @property
     def last_words(self) -> str:
-        """The last line the server wrote to its standard error."""
-        lines = [line.strip() for line in self.stderr.decode(errors="replace").splitlines()]
-        words = next((line for line in reversed(lines) if line), "")
+        """The last line of its standard error that tells of an error; the last of all, where none does."""
+        lines = [line.strip() for line in self.stderr.decode(errors="replace").splitlines() if line.strip()]
+        telling = [line for line in lines if TELLS_OF_AN_ERROR.match(line)]
+        words = next(reversed(telling or lines), "")
         return "".join(c for c in words if c.isprintable())[:REMEMBERED_LINE]
 
     def heard(self, line: bytes) -> None:

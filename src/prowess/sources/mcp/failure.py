@@ -4,6 +4,8 @@ Above: `listing` and the gateway, which connect. Below: what `conduct` remembers
 imports the SDK.
 """
 
+import re
+
 import httpx2
 from mcp import MCPError
 from mcp_types import CONNECTION_CLOSED
@@ -29,7 +31,7 @@ def explained(error: BaseException, address: Address, conduct: Conduct, party: P
     inner = cause(error)
     if isinstance(inner, SourceError):
         return inner
-    if conduct.status == LOOP_DETECTED or CHAINED in conduct.last_words:
+    if conduct.status == LOOP_DETECTED or CHAINED.encode() in conduct.stderr:
         return SourceError(address.place, CHAINED, REMEDY)
     what, remedy = _reason(inner, address, conduct, party)
     return SourceError(address.place, f"{what}{behaviour(conduct)}", remedy)
@@ -52,11 +54,21 @@ def _reason(error: BaseException, address: Address, conduct: Conduct, party: Par
         case MCPError() if conduct.status >= 400:
             return f"the server answered HTTP {conduct.status}", _http_remedy(conduct.status)
         case MCPError() if error.code == CONNECTION_CLOSED and address.command:
-            return "the server stopped before it had answered", "start it by hand to see why it stops"
+            return "the server stopped before it had answered", _half_downloaded(conduct) or BY_HAND
         case MCPError():
             return f"the server answered with an error: {brief(error)}", "look at the server's own log"
     kind = type(error).__name__
     return f"the server does not speak the protocol: {kind}", "check that this is an MCP server"
+
+
+BY_HAND = "start it by hand to see why it stops"
+NPX_FOLDER = re.compile(r"Cannot find (?:package|module) '([^'\n]*[/\\]_npx[/\\]\w+)")
+
+
+def _half_downloaded(conduct: Conduct) -> str:
+    """What to do about a package whose download was cut off: npx never mends one by itself."""
+    found = NPX_FOLDER.search(conduct.stderr.decode(errors="replace"))
+    return f"its download was cut off: remove {found[1]}, then sync again" if found else ""
 
 
 BROUGHT_BY = {"npx": "Node.js", "node": "Node.js", "uvx": "uv", "bunx": "Bun", "dnx": ".NET"}

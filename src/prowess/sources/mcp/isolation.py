@@ -20,8 +20,22 @@ INHERITED = (
     # Windows, where hardly anything starts without them.
     "APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATHEXT", "PROCESSOR_ARCHITECTURE", "PROGRAMFILES",
     "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE", "WINDIR",
+    # Which certificates this network has: without them nothing is downloaded or called.
+    "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
 )  # fmt: skip
 """The variables of this process that every server gets. Everything else is in its `env`, or not there."""
+PROXIES = (
+    "ALL_PROXY",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "all_proxy",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+)
+"""Those too, unless somebody's name and password stand in them."""
 BUBBLEWRAP = "bwrap"
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix/store")
 CONFIGURATION = (
@@ -98,6 +112,12 @@ class Start(NamedTuple):
     cwd: str | None
 
 
+def inherited(process: Mapping[str, str]) -> dict[str, str]:
+    """What every server gets of the variables of this process."""
+    found = {name: value for name in INHERITED if (value := process.get(name))}
+    return found | {name: value for name in PROXIES if (value := process.get(name)) and "@" not in value}
+
+
 def start_of(
     command: tuple[str, ...], env: Mapping[str, str], cwd: str, isolation: Isolation, place: str
 ) -> Start:
@@ -108,7 +128,7 @@ def start_of(
     cwd: its working folder; empty: the one of this process, or its own home.
     place: what the server is called in an error.
     """
-    environment = {name: value for name in INHERITED if (value := os.environ.get(name))} | dict(env)
+    environment = inherited(os.environ) | dict(env)
     cwd = os.path.expanduser(cwd)
     if isolation.home:
         _make_home(isolation.home, place)

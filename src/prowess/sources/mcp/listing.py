@@ -40,6 +40,8 @@ class Listing:
     """What a server offers, in the SDK's types, and what was wrong with the lists themselves."""
 
     about: str = ""
+    server: str = ""
+    """What the server says it is: its name and version."""
     tools: list[Tool] = field(default_factory=list)
     prompts: list[Prompt] = field(default_factory=list)
     resources: list[Resource] = field(default_factory=list)
@@ -89,6 +91,8 @@ async def list_server(address: Address, conduct: Conduct, party: Party, seconds:
 async def fill(listing: Listing, client: Client, most: int) -> None:
     """Ask a connected server for everything it offers."""
     listing.about = _about(client)
+    info = client.server_info
+    listing.server = " ".join(word for word in (info.name, info.version) if word) if info else ""
     offers = client.server_capabilities
     # Some servers offer tools without declaring that they do.
     await _list(listing, "tools", lambda cursor: client.list_tools(cursor=cursor), most)

@@ -155,7 +155,12 @@ class _Offer:
             faculties=self._source.faculties,
             down=self._source.safe(self._listing.failed.get("tools", "")),
         )
-        return SourceReading(entries=entries, providers=(provider,), problems=tuple(self._problems))
+        return SourceReading(
+            entries=entries,
+            providers=(provider,),
+            problems=tuple(self._problems),
+            server=cut(" ".join(self._listing.server.split()), LONGEST_NAME),
+        )
 
     def _entries(self, known: Known) -> Iterator[SourceEntry]:
         parts = (

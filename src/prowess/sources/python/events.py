@@ -5,16 +5,25 @@ The id is `event:message:publish`; what the handler declares is in the metadata:
 `requires_auth` and `resource_intensive`.
 """
 
-import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar, Unpack
 
 from prowess.errors import SourceError
 from prowess.sources.files.fields import LONGEST_TEXT, Fields
 from prowess.sources.files.normalise import Origin, declared
+from prowess.sources.python.decorator_fields import DecoratorFields, DecoratorOptions
 from prowess.sources.python.docstrings import parse_docstring
-from prowess.sources.python.modules import entry_of, load_module, marked_in, place_of, put_mark
+from prowess.sources.python.modules import (
+    entry_of,
+    files_of,
+    is_loaded,
+    load_module,
+    marked_in,
+    place_of,
+    put_mark,
+)
 from prowess.sources.python.signatures import payload_schema, schema_of, takes_payload
 from prowess.sources.source import Known, Progress, silent
 from prowess.text.values import Json
@@ -33,6 +42,7 @@ class EventMark:
     description: str = ""
     requires_auth: bool = False
     resource_intensive: bool = False
+    further: DecoratorFields = field(default_factory=DecoratorFields)
 
 
 def event_handler(
@@ -42,6 +52,7 @@ def event_handler(
     description: str = "",
     requires_auth: bool = False,
     resource_intensive: bool = False,
+    **further: Unpack[DecoratorOptions],
 ) -> Callable[[_Function], _Function]:
     """Mark a function as the handler of an event.
 
@@ -50,6 +61,8 @@ def event_handler(
     description: what it does, where the docstring is not meant.
     requires_auth: only for agents of which it is certain who they are.
     resource_intensive: counted against the limits of the agent's profile.
+    further: what holds for tools, too: display_name, tags, category, side_effects=False where it changes
+        nothing, required_secrets, required_tools, and examples, which are requests that it answers.
     """
     mark = EventMark(
         event=event,
@@ -57,6 +70,7 @@ def event_handler(
         description=description,
         requires_auth=requires_auth,
         resource_intensive=resource_intensive,
+        further=DecoratorFields(**further),
     )
 
     def put(function: _Function) -> _Function:
@@ -78,6 +92,8 @@ class Events:
     name: str
     handlers: tuple[Callable[..., object], ...] = ()
     module: str = ""
+    folder: str = ""
+    """Where the module is looked for first."""
     faculties: tuple[str, ...] = ()
 
     @property
@@ -87,7 +103,12 @@ class Events:
     @property
     def is_loaded(self) -> bool:
         """Whether this process has loaded it, whatever others could not."""
-        return bool(self.handlers) or self.module in sys.modules
+        return bool(self.handlers) or is_loaded(self.module)
+
+    @property
+    def watched(self) -> list[Path]:
+        """The files that its functions are read from."""
+        return files_of(self.module, self.folder) if self.module else []
 
     def read(self, known: Known, progress: Progress = silent) -> SourceReading:
         try:
@@ -113,7 +134,7 @@ class Events:
         )
 
     def _found(self) -> Sequence[Callable[..., object]]:
-        marked = marked_in(load_module(self.module), _MARK) if self.module else ()
+        marked = marked_in(load_module(self.module, self.folder), _MARK) if self.module else ()
         return [*self.handlers, *marked]
 
     def _unmarked(self, handlers: Sequence[Callable[..., object]]) -> Iterable[Problem]:
@@ -152,6 +173,7 @@ def _draft(handler: Callable[..., object], mark: EventMark, origin: Origin) -> D
         "name": mark.event,
         "description": (summary or f"Handles the event {mark.event}")[:LONGEST_TEXT],
         "input_schema": _schema(handler),
+        **mark.further.fields,
         "metadata": {
             "capability": mark.capability,
             "requires_auth": mark.requires_auth,

@@ -4,16 +4,25 @@
 is given. The id is `tool:name`; the provider is the module.
 """
 
-import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import TypeVar, overload
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar, Unpack, overload
 
 from prowess.errors import SourceError
 from prowess.sources.files.fields import LONGEST_TEXT, Fields
 from prowess.sources.files.normalise import Origin, declared, parameter_names, title
+from prowess.sources.python.decorator_fields import DecoratorFields, DecoratorOptions
 from prowess.sources.python.docstrings import parse_docstring
-from prowess.sources.python.modules import entry_of, load_module, marked_in, place_of, put_mark
+from prowess.sources.python.modules import (
+    entry_of,
+    files_of,
+    is_loaded,
+    load_module,
+    marked_in,
+    place_of,
+    put_mark,
+)
 from prowess.sources.python.signatures import Schema, schema_of
 from prowess.sources.source import Known, Progress, silent
 from prowess.types import Draft, Problem, Provider, SourceEntry, SourceReading, SourceRef
@@ -28,9 +37,7 @@ class ToolMark:
 
     name: str = ""
     description: str = ""
-    tags: tuple[str, ...] = ()
-    category: str = ""
-    side_effects: bool | None = None
+    further: DecoratorFields = field(default_factory=DecoratorFields)
 
 
 @overload
@@ -42,9 +49,7 @@ def tool(
     *,
     name: str = "",
     description: str = "",
-    tags: Iterable[str] = (),
-    category: str = "",
-    side_effects: bool | None = None,
+    **further: Unpack[DecoratorOptions],
 ) -> Callable[[_Function], _Function]: ...
 
 
@@ -54,20 +59,17 @@ def tool(
     *,
     name: str = "",
     description: str = "",
-    tags: Iterable[str] = (),
-    category: str = "",
-    side_effects: bool | None = None,
+    **further: Unpack[DecoratorOptions],
 ) -> _Function | Callable[[_Function], _Function]:
     """Mark a function as a tool: `@tool`, or `@tool(name=..., side_effects=False)`.
 
     function: what is marked, where the decorator has no arguments.
     name: its name, where the function's own is not meant.
     description: what it does, where the docstring is not meant.
-    tags: words it is also found by.
-    category: what it is about, such as "mail".
-    side_effects: whether using it changes anything; without it, it is taken to.
+    further: what holds for events, too: display_name, tags, category, side_effects=False where using it
+        changes nothing, required_secrets, required_tools, and examples, which are requests that it answers.
     """
-    mark = ToolMark(name, description, tuple(tags), category, side_effects)
+    mark = ToolMark(name, description, DecoratorFields(**further))
 
     def put(function: _Function) -> _Function:
         put_mark(function, _MARK, mark)
@@ -81,6 +83,8 @@ class Functions:
     name: str
     functions: tuple[Callable[..., object], ...] = ()
     module: str = ""
+    folder: str = ""
+    """Where the module is looked for first."""
     faculties: tuple[str, ...] = ()
 
     @property
@@ -90,7 +94,12 @@ class Functions:
     @property
     def is_loaded(self) -> bool:
         """Whether this process has loaded it, whatever others could not."""
-        return bool(self.functions) or self.module in sys.modules
+        return bool(self.functions) or is_loaded(self.module)
+
+    @property
+    def watched(self) -> list[Path]:
+        """The files that its functions are read from."""
+        return files_of(self.module, self.folder) if self.module else []
 
     def read(self, known: Known, progress: Progress = silent) -> SourceReading:
         """Python is read every time: a function does not tell when something it rests on changed."""
@@ -113,7 +122,7 @@ class Functions:
         )
 
     def _found(self) -> Sequence[Callable[..., object]]:
-        marked = marked_in(load_module(self.module), _MARK) if self.module else ()
+        marked = marked_in(load_module(self.module, self.folder), _MARK) if self.module else ()
         return [*self.functions, *marked]
 
     def _nothing_marked(self, found: Sequence[object]) -> Iterable[Problem]:
@@ -160,10 +169,8 @@ def describe(function: Callable[..., object], origin: Origin) -> Described:
         {
             "name": name,
             "description": (mark.description or docstring.summary or title(name))[:LONGEST_TEXT],
-            "category": mark.category,
-            "tags": list(mark.tags),
-            "has_side_effects": mark.side_effects,
             "input_schema": schema.schema,
+            **mark.further.fields,
         },
     )
     is_described = bool(mark.description or docstring.summary)

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from prowess.sources.python.choices import REFERENCE, Choices, written_out
 from prowess.types import JsonObject
-
-_REFERENCE = "#/$defs/{name}"
 
 
 class Schema(NamedTuple):
@@ -65,7 +64,9 @@ def takes_payload(handler: Callable[..., object]) -> bool:
         return True
     schemas, definitions, untyped = _schemas({"payload": _hint(parameters[0], _hints(handler))})
     schema, _ = _inlined(schemas["payload"], definitions)
-    return bool(untyped) or not schema or schema.get("type", "object") == "object"
+    return bool(untyped) or any(
+        branch.get("type", "object") == "object" for branch in schema.get("anyOf", [schema])
+    )
 
 
 def payload_schema(function: Callable[..., object]) -> JsonObject | None:
@@ -80,16 +81,19 @@ def payload_schema(function: Callable[..., object]) -> JsonObject | None:
     schema, rest = _inlined(schemas["payload"], definitions)
     if untyped or schema.get("type") != "object":
         return None
-    return {**schema, **({"$defs": rest} if rest else {})}
+    open_ended = (
+        {} if "properties" in schema or "additionalProperties" in schema else {"additionalProperties": True}
+    )
+    return {**schema, **open_ended, **({"$defs": rest} if rest else {})}
 
 
 def _inlined(schema: JsonObject, definitions: JsonObject) -> tuple[JsonObject, JsonObject]:
     """A schema that only refers to a definition becomes that definition."""
-    name = str(schema.get("$ref", "")).removeprefix(_REFERENCE.format(name=""))
+    name = str(schema.get("$ref", "")).removeprefix(REFERENCE.format(name=""))
     if name not in definitions:
         return schema, definitions
     others = {other: text for other, text in definitions.items() if other != name}
-    refers_to_itself = _REFERENCE.format(name=name) in json.dumps(definitions)
+    refers_to_itself = REFERENCE.format(name=name) in json.dumps(definitions)
     return definitions[name], definitions if refers_to_itself else others
 
 
@@ -121,12 +125,17 @@ def _schemas(types: Mapping[str, Any]) -> tuple[dict[str, JsonObject], JsonObjec
     )
     known = {name: Any if name in untyped else hint for name, hint in types.items()}
     schemas, definitions = _components(known.values()) or ([{}] * len(known), {})
-    return dict(zip(known, schemas, strict=True)), definitions, untyped
+    choices = Choices.of(known.values())
+    plain = {name: choices.said(schema) for name, schema in definitions.items()}
+    values = {name: schema for name, schema in plain.items() if "enum" in schema}
+    kept = {name: written_out(schema, values) for name, schema in plain.items() if name not in values}
+    said = [written_out(choices.said(schema), values) for schema in schemas]
+    return dict(zip(known, said, strict=True)), kept, untyped
 
 
 def _components(types: Iterable[Any]) -> tuple[Sequence[JsonObject], JsonObject] | None:
     try:
-        found = msgspec.json.schema_components(types, schema_hook=_other_types, ref_template=_REFERENCE)
+        found = msgspec.json.schema_components(types, schema_hook=_other_types, ref_template=REFERENCE)
     # A type may be any object at all, with any code behind it.
     except Exception:
         return None

@@ -30,6 +30,8 @@ ON_A_PAGE = 25
 WARNING = "EvolutionWarning"
 DONE = {
     "rolled-back": "{}. What it switched off stays off until somebody switches it on.",
+    "accepted": "For {}, the likeliest cause is off now. The next evaluations show whether that helps.",
+    "declined": "For {}, all stays as it is.",
     "resumed": "{} runs again. What was rolled back stays off until you switch it on.",
 }
 TREND_TONES = {"improving": "good", "declining": "bad", "stable": ""}
@@ -86,7 +88,7 @@ def agent(request: Request) -> Response:
         "evolving.html",
         title=name,
         standing=standing,
-        levels=generation.levels(standing.scores),
+        levels=generation.levels(standing.scores) if standing.scores else {},
         tones=TREND_TONES,
         trigger_tones=generation.TONES,
         rows=paged(request, tuple(reversed(generations)), ON_A_PAGE),
@@ -98,6 +100,12 @@ def agent(request: Request) -> Response:
         params=params_data(local.call(ops.show_params, AgentQuery(agent=name))),
         notice=said(request, DONE),
     )
+
+
+def answer(local: Local, fields: Fields) -> str:
+    name, accepted = fields.get("agent", ""), fields.get("accept", "") == "yes"
+    local.call(ops.answer, ops.Answer(accept=accepted), agent=name)
+    return address("/evolution/agent", agent=name, done="accepted" if accepted else "declined", what=name)
 
 
 def resume(local: Local, fields: Fields) -> str:
@@ -142,7 +150,7 @@ def grace_periods(
     """The stretches in which a regression had time to recover, from the warnings that told of them."""
     times = [entry.at for entry in log]
     groups: list[list[JournalEntry]] = []
-    for entry in warnings:
+    for entry in (one for one in warnings if one.data["grace_remaining"]):
         if groups and entry.data["grace_remaining"] < groups[-1][-1].data["grace_remaining"]:
             groups[-1].append(entry)
         else:
@@ -164,4 +172,5 @@ ROUTES = (
     Route("/evolution/agent", agent),
     *generation.ROUTES,
     form("/evolution/resume", resume, ops.resume),
+    form("/evolution/proposal", answer, ops.answer),
 )

@@ -95,6 +95,7 @@ def overview(request: Request) -> Response:
         window=window,
         windows=WINDOWS,
         held=held,
+        stopped=engine.evolution.all_stopped(),
         approvals=local.call(list_approvals, Every()),
         agents=local.call(list_agents, NO_PARAMS),
         latest=list(reversed(engine.journal.latest(LATEST))),

@@ -18,8 +18,7 @@ from prowess.policy.grant_report import Given, given
 from prowess.policy.grants import UNSTATED
 from prowess.policy.matches import awaits_review
 from prowess.policy.patterns import HOST
-from prowess.policy.resolve import UNMENTIONED
-from prowess.policy.ruleset import NOBODY, RuleSet, grant_digest
+from prowess.policy.ruleset import RuleSet, grant_digest
 from prowess.policy.snapshot import PolicySnapshot
 from prowess.policy.state import GrantReview
 from prowess.types import Decision
@@ -104,9 +103,8 @@ def why(request: Request) -> Response:
         raise NotFound("profile", profile, moment.rules.profiles, "choose one in the table")
     decision = moment.profile_decision(profile, id)
     out: tuple[str, ...] = ()
-    if decision.reason == UNMENTIONED:
-        usable = NOBODY if moment.why_unusable(profile) else profile
-        out = way_out(moment.rules, moment.rules.holding(usable), moment.thing(id))
+    if decision.verdict == "deny":
+        out = way_out(moment, (profile,), id)
     return page.render(
         request,
         "policy_why.html",

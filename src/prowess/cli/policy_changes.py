@@ -1,0 +1,119 @@
+"""`prowess policy set`, `undo`, `replay` and `test`: a policy is changed, and what a change would do."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from prowess.cli.policy_sides import ground
+from prowess.cli.session import beside_the_store, emit, json_option, opened, printable, say
+from prowess.engine.engine import Engine
+from prowess.errors import PolicyError
+from prowess.policy.definitions import read_definitions
+from prowess.policy.expectations import missed, parse_expectations
+from prowess.policy.proposals import PolicyProposal
+from prowess.policy.replay import ChangedDecision
+from prowess.policy.ruleset import RuleSet
+
+yes_option = click.option("--yes", is_flag=True, help="Write it without asking.")
+
+
+@click.command("set")
+@click.argument("profile")
+@click.argument("changes", nargs=-1, required=True)
+@yes_option
+def set_command(profile: str, changes: tuple[str, ...], yes: bool) -> None:
+    """Change PROFILE where it is defined, once you have seen what that does to whom.
+
+    CHANGES are such as level=read, capabilities.mail=true, limits.max_children=2, ask+=tool:bank/* or
+    ask-=tool:bank/*; nothing behind the = takes a key out.
+    """
+    with opened() as engine:
+        _confirmed(engine, engine.policy.propose(profile, *changes), yes)
+
+
+@click.command("undo")
+@yes_option
+def undo_command(yes: bool) -> None:
+    """Take back the latest change that `prowess policy set` or the dashboard made."""
+    with opened() as engine:
+        _confirmed(engine, engine.policy.propose_undo(), yes)
+
+
+def _confirmed(engine: Engine, proposal: PolicyProposal, yes: bool) -> None:
+    for line in proposal.lines:
+        click.echo(printable(line))
+    say("what it does:")
+    for line in proposal.effect.lines():
+        say(printable(f"  {line}"))
+    if not proposal.effect:
+        say("  nobody may use more or less than before")
+    for problem in proposal.problems:
+        say(printable(f"  {problem.severity}: {problem}"))
+    if not yes:
+        click.confirm(f"write this to {proposal.file.name}?", abort=True, err=True)
+    engine.policy.change(proposal, beside_the_store(engine).person.name)
+    say(f"{proposal.file.name} is changed; to take that back: prowess policy undo")
+
+
+@click.command("replay")
+@click.option(
+    "--against", "files", multiple=True, required=True, type=click.Path(path_type=Path),
+    help="A changed policy file; may be given again.",
+)  # fmt: skip
+@json_option
+def replay_command(files: tuple[Path, ...], as_json: bool) -> None:
+    """Every decision of the journal that a changed policy would make otherwise.
+
+    A file takes the place of the one of its name that is in force; without one of that name, of all of them.
+    """
+    with opened() as engine:
+        rules = RuleSet.of([read_definitions(path) for path in _replaced(engine.policy.files, files)])
+        found = engine.policy.replay(rules)
+    if as_json:
+        emit(found)
+        return
+    _print_decisions(found.changed)
+    _print_decisions(found.unclear)
+    say(f"{found.decisions} decisions: {_times(found.changed)} would differ")
+    if found.unclear:
+        kept = "[journal] keep_arguments = true keeps them from now on"
+        say(f"{_times(found.unclear)} depend on arguments that were not kept; {kept}")
+    if found.gone:
+        say(f"{found.gone} are of agents that are bound to nothing now, or of what exists no more")
+
+
+def _replaced(inforce: Sequence[Path], files: Sequence[Path]) -> list[Path]:
+    names = {path.name for path in files}
+    others = [path for path in inforce if path.name not in names]
+    return [*others, *files] if len(others) < len(inforce) else list(files)
+
+
+def _print_decisions(decisions: Sequence[ChangedDecision]) -> None:
+    for one in decisions:
+        click.echo(printable(str(one)))
+
+
+def _times(decisions: Sequence[ChangedDecision]) -> int:
+    return sum(one.times for one in decisions)
+
+
+@click.command("test")
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
+@json_option
+def test_command(files: tuple[Path, ...], as_json: bool) -> None:
+    """Hold the policy in force, together with FILES, against the `tests` in them. Exit 1 where one fails."""
+    held = ground()
+    read = [(path.name, read_definitions(path)) for path in held.together(files)]
+    expected = [one for name, part in read for one in parse_expectations(part.tests, name)]
+    if not expected:
+        raise PolicyError("policy", "has no tests", "write some under 'tests'; see docs/policy.md")
+    rules = RuleSet.of([part for _, part in read])
+    wrong = missed(held.moment.under(rules), expected)
+    if as_json:
+        emit({"tests": len(expected), "missed": wrong})
+    for one in () if as_json else wrong:
+        click.echo(printable(str(one)))
+    say(f"{len(expected)} tests, {len(wrong) or 'none'} failed")
+    sys.exit(1 if wrong else 0)

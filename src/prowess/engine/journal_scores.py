@@ -1,0 +1,43 @@
+"""How good an agent is, as its journal shows: what it did, and what programs outside said of it.
+
+Above: evolution, and whoever evaluates by hand. Below: the journal and the last evaluation.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from prowess.errors import EvolutionError
+from prowess.evolution.contributions import Axes, contributed, scores_of
+from prowess.evolution.counts import count
+from prowess.evolution.generations import Generations
+from prowess.evolution.scores import Scores, parse_axes
+from prowess.journal import Journal
+from prowess.journal.between_turns import ScoreContributed
+from prowess.store.database import Database
+
+ENTRIES = 1000
+"""So many of the latest entries of an agent are counted."""
+CONTRIBUTIONS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class JournalScores:
+    database: Database
+    journal: Journal
+    generations: Generations
+
+    def now(self, agent: str, given: Scores | Axes | None = None) -> Scores:
+        """Its scores; what is given counts as given, and what is not comes from the journal."""
+        if isinstance(given, Scores):
+            return given
+        if given is not None and not isinstance(given, Mapping):
+            remedy = "give Scores, some axes with their values, or none at all"
+            raise EvolutionError("scores", f"got {type(given).__name__}", remedy)
+        axes = parse_axes(given) if given is not None else None
+        with self.database.reading() as transaction:
+            latest = self.generations.history(transaction, agent, 1)
+            previous = self.generations.standing(transaction, agent).previous
+        since = latest[-1].at if latest else ""
+        counts = count(self.journal.latest(ENTRIES, agent), since)
+        said = contributed(self.journal.latest(CONTRIBUTIONS, agent, ScoreContributed.type), since)
+        return scores_of(counts, said, previous, axes)

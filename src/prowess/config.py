@@ -171,6 +171,24 @@ class CallsConfig(_Section, frozen=True):
     """How long a repeated `key` is answered with the first result."""
 
 
+class TokenAgentConfig(_Section, frozen=True):
+    """`[[gateway.authorization.agent]]`: who a token is that has all of these claims."""
+
+    agent: str
+    claims: dict[str, str]
+
+
+class AuthorizationConfig(_Section, frozen=True):
+    """`[gateway.authorization]`: the identity provider whose tokens are let in over HTTP."""
+
+    issuer: str
+    resource: str
+    audience: str = ""
+    scopes: list[str] = []
+    claim: str = ""
+    agent: list[TokenAgentConfig] = []
+
+
 class GatewayConfig(_Section, frozen=True):
     """`[gateway]`: what `prowess serve mcp` allows its clients."""
 
@@ -178,6 +196,7 @@ class GatewayConfig(_Section, frozen=True):
     rate: Whole = 1200
     hosts: list[str] = []
     approvals: Literal["people", "client"] = "people"
+    authorization: AuthorizationConfig | None = None
     tools: Literal["pinned", "all"] = "pinned"
     """Which capabilities are tools of their own: those that a profile pins, or all that are allowed."""
 
@@ -386,6 +405,8 @@ def _section_at(where: str) -> type[_Section]:
     }
     if where.startswith("cards.profiles"):
         return CardProfileConfig
+    if where.startswith("gateway.authorization"):
+        return TokenAgentConfig if "agent[" in where else AuthorizationConfig
     within_source: dict[str, type[_Section]] = {
         "isolation": IsolationConfig,
         "limits": LimitsConfig,

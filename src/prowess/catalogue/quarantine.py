@@ -55,8 +55,12 @@ def judge(
     known: Known,
     unsafe: Mapping[str, str],
     lock: LockVerdicts,
+    shown_otherwise: Mapping[str, str],
 ) -> QuarantineVerdicts:
-    """Decide about everything these sources offer; `present` has the own ids that were there before."""
+    """Decide about everything these sources offer; `present` has the own ids that were there before.
+
+    shown_otherwise: what is as it was but for icons and the like, which had none then -> its digest then.
+    """
     approved: dict[str, str] = {}
     held: dict[str, str] = {}
     for id, row in rows.items():
@@ -65,8 +69,9 @@ def judge(
         if said and said not in BY_TRUST and said != LOCKED:
             continue
         waiting = _waiting_with(row, digest, known.held.get(id), known)
+        before = known.approved.get(own, {}).get(shown_otherwise.get(id, ""), "")
         by, why = _by_lock(id, row, waiting, unsafe, lock) or _by_trust(
-            own, row, said, trust[row.source], waiting, present, known, unsafe.get(id, "")
+            own, row, said or before, trust[row.source], waiting, present, known, unsafe.get(id, "")
         )
         if why:
             held[id] = why

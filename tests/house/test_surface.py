@@ -40,8 +40,8 @@ MEMBERS = {
         rollout""",
     "catalogue": """cost_of cost_of_everything detail get history lint list problems related relations stats
         usage view visible""",
-    "evolution": """agents all_stopped answer contribute difference evaluate evaluate_due fitness generation history
-        kept_off note_outcome params problems repair report_intervention report_violation
+    "evolution": """agents all_stopped answer contribute difference evaluate evaluate_due fitness generation
+        history kept_off note_outcome params problems repair report_intervention report_violation
         resume rollback rollbacks set_params status stopped trigger trigger_by_agent preview""",
     "findings": "accept inspect list",
     "journal": "after heads latest per_hour verify",

@@ -19,14 +19,14 @@ def undo(draft: TransitionDraft, reason: str, severity: str, fell_at: int | None
     draft.trigger = "Regression"
     suspects = suspected(draft, fell_at)
     target = draft.recall(draft.standing.good) if draft.standing.good else None
-    could = target is not None and draft.switches_to(target, "Regression").changes_something
-    if not suspects and (not could or fell_at is not None):
+    can = target is not None and _can_roll_back(draft, target, suspects)
+    if not suspects and (not can or fell_at is not None):
         leave(draft, severity)
     elif _may(draft) == "warn" or (_may(draft) == "propose" and not suspects):
         leave(draft, severity, suspects)
     elif _may(draft) == "propose":
         accuse(draft, suspects, reason, proposed=True)
-    elif len(suspects) > 1 or target is None or not _can_roll_back(draft, target, suspects):
+    elif len(suspects) > 1 or not can:
         accuse(draft, suspects, reason)
     else:
         trial = replace(_trial(draft, suspects, reason), rolled_back=True) if suspects else None
@@ -35,9 +35,10 @@ def undo(draft: TransitionDraft, reason: str, severity: str, fell_at: int | None
 
 
 def _can_roll_back(draft: TransitionDraft, target: Generation, suspects: tuple[Suspect, ...]) -> bool:
-    """Whether a rollback would take no more than the suspects, and was not done too often."""
-    off = draft.switches_to(target, "Regression").off
-    return target.rollbacks < MOST_ROLLBACKS and set(off) <= {one.provider for one in suspects}
+    """Whether a rollback would change something, takes the suspects alone, and was not done too often."""
+    switched = draft.switches_to(target, "Regression")
+    takes_no_more = set(switched.off) <= {one.provider for one in suspects}
+    return switched.changes_something and takes_no_more and target.rollbacks < MOST_ROLLBACKS
 
 
 def suspected(draft: TransitionDraft, fell_at: int | None = None) -> tuple[Suspect, ...]:

@@ -96,8 +96,10 @@ class Index:
         shown = {} if examples is None else examples
         for state in self._states:
             if state.is_of(capabilities, shown):
-                failed = self.embedding.failure is not None
-                return Followed(state.search, failed and self.embedding.is_due())
+                if self.embedding.failure is not None:
+                    return Followed(state.search, self.embedding.is_due())
+                # What came while others were being made has no vector yet, and nobody else will see to it.
+                return Followed(state.search, not state.corpus.dense.complete)
         with self._changing:
             if not (self._states and self._states[0].is_of(capabilities, shown)):
                 self._take_over(capabilities, shown)

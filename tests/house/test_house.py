@@ -19,7 +19,7 @@ from tests.support.places import ROOT
 PACKAGE = ROOT / "src" / "prowess"
 INTEGRATIONS = PACKAGE / "integrations"
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
-PAGES = [ROOT / "README.md", *sorted(p for p in (ROOT / "docs").glob("*.md") if p.name != "commands.md")]
+PAGES = [ROOT / "README.md", *sorted(p for p in (ROOT / "docs").rglob("*.md") if p.name != "commands.md")]
 DOCS = "".join(path.read_text() for path in PAGES)
 
 

@@ -43,7 +43,7 @@ port_option = click.option(
 )
 @click.pass_context
 def command(ctx: click.Context, host: str, port: int, agent: str) -> None:
-    """Servers: everything behind one door.
+    """Serve everything behind one door.
 
     Without a command: the gateway, the dashboard and the API in one process.
     """

@@ -11,6 +11,7 @@ from prowess.operations import (
     learning,
     lint,
     policy,
+    policy_changes,
     quarantine,
     secrets,
     turns,
@@ -18,7 +19,7 @@ from prowess.operations import (
 from prowess.operations.operation import declared_in
 
 RESOURCES = (
-    catalogue, lint, turns, calls, agents, policy, approvals, quarantine, secrets, cards, evolution,
-    learning, journal,
+    catalogue, lint, turns, calls, agents, policy, policy_changes, approvals, quarantine, secrets, cards,
+    evolution, learning, journal,
 )  # fmt: skip
 OPERATIONS = tuple(operation for resource in RESOURCES for operation in declared_in(resource))

@@ -34,6 +34,7 @@ from prowess.web.pages import (
     learning,
     overview,
     policy,
+    policy_change,
     quarantine,
 )
 from prowess.web.problems import answer_to, handle
@@ -48,6 +49,7 @@ PAGES = (
     ask,
     graph,
     policy,
+    policy_change,
     injections,
     evolution,
     learning,

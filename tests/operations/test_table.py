@@ -75,7 +75,8 @@ def asked(engine: Engine, operation: AnyOperation) -> tuple[RequestParams, dict[
     ids = {"capabilities": "tool:read", "agents": "tool:read", "quarantine": "skill:summary",
            "lessons": engine.learning.lessons()[0].id, "gaps": engine.learning.gaps()[0].id}  # fmt: skip
     offer = engine.journal.latest(type="offer")[0].data["offer"]
-    name = "owner" if "profiles" in operation.segments else "base"
+    owners = {"profiles": "owner", "servers": "files"}
+    name = next((owners[part] for part in operation.segments if part in owners), "base")
     id = ids.get(operation.segments[0], "")
     known = {"agent": "ada", "number": "1", "offer": offer, "name": name, "id": id}
     said = SAID.get(operation.id, {"id": offer} if operation.id == "journal.trace" else {})

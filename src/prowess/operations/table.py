@@ -14,12 +14,13 @@ from prowess.operations import (
     policy_changes,
     quarantine,
     secrets,
+    servers,
     turns,
 )
 from prowess.operations.operation import declared_in
 
 RESOURCES = (
-    catalogue, lint, turns, calls, agents, policy, policy_changes, approvals, quarantine, secrets, cards,
-    evolution, learning, journal,
+    catalogue, servers, lint, turns, calls, agents, policy, policy_changes, approvals, quarantine, secrets,
+    cards, evolution, learning, journal,
 )  # fmt: skip
 OPERATIONS = tuple(operation for resource in RESOURCES for operation in declared_in(resource))

@@ -36,6 +36,8 @@ from prowess.web.pages import (
     policy,
     policy_change,
     quarantine,
+    servers,
+    try_tool,
 )
 from prowess.web.problems import answer_to, handle
 from prowess.web.protection import HEADERS, LOCAL, Protection, RequestLimits
@@ -50,6 +52,8 @@ PAGES = (
     graph,
     policy,
     policy_change,
+    servers,
+    try_tool,
     injections,
     evolution,
     learning,

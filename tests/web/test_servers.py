@@ -13,7 +13,7 @@ from prowess.types import Outcome, Provider
 from tests.support.browser import look
 from tests.support.stores import OpenEngine
 from tests.support.web import app_of, signed_in
-from tests.web.dashboard import POLICY, at, dashboard, office, post
+from tests.web.dashboard import POLICY, dashboard, office, post
 
 if TYPE_CHECKING:
     from tests.support.browser import Visit
@@ -36,9 +36,7 @@ def with_a_past(engine: Engine) -> None:
     for ok, took in ((True, 20.0), (True, 40.0), (False, 3000.0)):
         offer = engine.offer("pay an invoice")
         detail = "" if ok else "the bank did not answer"
-        engine.record(
-            Outcome(offer=offer.id, capability="tool:pay", ok=ok, milliseconds=took, detail=detail)
-        )
+        engine.record(Outcome(offer=offer.id, capability="tool:pay", ok=ok, milliseconds=took, detail=detail))
 
 
 def servers() -> StaticSource:
@@ -60,11 +58,12 @@ def test_each_server_says_whether_it_works_what_it_lacks_and_how_it_is_used(
         with_a_past(engine)
         page = visit(engine, role="viewer")
         page.goto("/")
-        page.get_by_role("link", name="Servers 1 waiting").click()
+        page.get_by_role("link", name="Servers 1 down").click()
         rows = page.locator("tbody tr")
         phone, shop, plots = (rows.filter(has_text=name).first for name in ("phone", "shop", "plots"))
         expect(phone).to_contain_text("nobody answers")
         expect(plots).to_contain_text("PLOTS_TOKEN is not set")
+        expect(shop).not_to_contain_text("PLOTS_TOKEN")
         expect(shop.locator("td[data-label=Calls]")).to_have_text("3")
         expect(shop.locator("td[data-label=Errors]")).to_contain_text("33%")
         expect(shop.locator("td[data-label=Median]")).to_contain_text("40 ms")

@@ -109,13 +109,16 @@ def _reports(inner: "Internals", view: View, uses: Sequence[RecordedUse]) -> tup
     server_of = {c.id: name for name, found in own.items() for c in found}
     used = _grouped((server_of[one.capability], one) for one in uses if one.capability in server_of)
     secrets = secret_statuses(view.capabilities.values(), tuple(sources.values()), inner.environment)
-    missing = _grouped((source, one.name) for one in secrets if one.is_missing for source in one.sources)
+    missing = [one.name for one in secrets if one.is_missing]
     found = []
     for name, brought in own.items():
         provider = view.providers.get(name) or Provider(
             name=name, source=brought[0].source if brought else name
         )
-        lacking, source = tuple(missing.get(provider.source, ())), sources.get(provider.source)
+        source = sources.get(provider.source)
+        needed = {secret for capability in brought for secret in capability.required_secrets}
+        needed |= set(source.address.variables) if isinstance(source, McpSource) else set()
+        lacking = tuple(secret for secret in missing if secret in needed)
         found.append(_report(view, provider, brought, source, lacking, figures(used.get(name, ()))))
     order = ("down", "partly", "not read", "on", "off")
     return tuple(sorted(found, key=lambda one: (order.index(one.state), -one.capabilities, one.name)))

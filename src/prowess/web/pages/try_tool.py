@@ -1,5 +1,6 @@
 """The page `try`: a tool with a form made from its schema, called as an agent, as policy allows."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -92,7 +93,7 @@ def fields_of(capability: CapabilityWhole, given: Mapping[str, str]) -> Iterator
         default = about.get("default")
         hint = str(about.get("description", ""))
         if default is not None:
-            hint = f"{hint} Without it: {default}.".strip()
+            hint = f"{hint} Without it: {json.dumps(default, ensure_ascii=False)}.".strip()
         yield FormField(
             name=name, label=plain(name), control=control, choices=choices, required=name in needed,
             hint=plain(hint), value=given.get(name, ""),

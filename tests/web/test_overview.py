@@ -49,6 +49,7 @@ def test_it_says_what_there_is_what_happened_and_what_waits(tmp_path: Path, visi
         assert "ada asks to use tool:pay" in text and "it changed since it was approved" in text
         phone = page.locator("section:has(#providers) tr", has_text="phone")
         assert phone.locator(".badge").inner_text() == "down" and "nobody answers" in phone.inner_text()
+        assert "“search the web and read pages”: offered tool:search" in text
         page.get_by_text("in the last 3 offers").wait_for()
         assert is_only_text(page)
         look(page, "overview")

@@ -23,6 +23,7 @@ from prowess.web.idempotency import Answers
 from prowess.web.openapi import document
 from prowess.web.operations import everything
 from prowess.web.pages import (
+    agent,
     approvals,
     ask,
     capability,
@@ -46,6 +47,7 @@ from prowess.web.users import Users
 
 PAGES = (
     overview,
+    agent,
     catalogue,
     capability,
     ask,

@@ -65,7 +65,7 @@ class CardDependencies:
     counter: Counter
     worlds: Worlds
     """Where what people ask about cards outside of a turn is read."""
-    detail_of: Callable[[str], Detail]
+    detail_of: Callable[[Capability], Detail]
     embed: Callable[[], Embedder | None] = lambda: None
     """Opens the encoder, at the first selection."""
     guard: Guard = field(default_factory=shipped_guard)
@@ -233,7 +233,7 @@ class CardService:
     def _card(self, capability: Capability) -> Card:
         key = (capability.id, capability.digest)
         if key not in self._made:
-            content = self.dependencies.detail_of(capability.id).content or ""
+            content = self.dependencies.detail_of(capability).content or ""
             self._made[key] = card_of(
                 capability, content, self.dependencies.guard, self.dependencies.counter.count
             )
@@ -244,7 +244,7 @@ class CardService:
         if "triggers" in capability.metadata:
             return self._card(capability).rejected
         # It is in no deck, but can be read.
-        content = self.dependencies.detail_of(capability.id).content or ""
+        content = self.dependencies.detail_of(capability).content or ""
         texts = card_parts(capability, content).values()
         return tuple(reason for text in texts if text for reason in self.dependencies.guard(text).reasons)
 

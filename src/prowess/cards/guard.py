@@ -12,7 +12,7 @@ def card_guard(classifier: Classifier | None) -> Guard:
         mended = neutralise(text, "card")
         judgement = judge(text, "card", classifier=classifier)
         reasons = (
-            f"{finding.reason} (line {text.count(chr(10), 0, finding.place) + 1})"
+            f"{finding.told} (line {text.count(chr(10), 0, finding.place) + 1})"
             for finding in judgement.findings
             if finding.severity == "high"
         )

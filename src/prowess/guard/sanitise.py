@@ -32,7 +32,7 @@ from prowess.guard.roles import FLOOD, Forgery, flatten, forgeries, is_flood, si
 from prowess.guard.signals import heaviest
 from prowess.text.characters import fold
 from prowess.text.invisible import CONTROL, INVISIBLE, uncover
-from prowess.text.secrets import secrets, without_secrets
+from prowess.text.secrets import masked, secrets, without_secrets
 
 Channel = Literal["tool_description", "schema_field", "card", "skill", "result"]
 Provenance = Literal["approved", "known", "unapproved", "changed"]
@@ -56,6 +56,7 @@ HIDDEN_READ = 6
 """How many hidden stretches the classifier reads, besides the text itself."""
 MOST_SHOWN = 120
 """How much of a sentence a finding repeats."""
+STOPS = (". ", "! ", "? ", "\n", "\u3002", "\uff01", "\uff1f")
 FEWEST_WORDS, FEWEST_CHARACTERS = 8, 80
 """A card or a skill with less than both says too little to be taken for an attack by how it reads."""
 
@@ -108,6 +109,13 @@ class Finding:
     place: int
     reason: str
     severity: Severity
+    sentence: str = ""
+    """What it is about, in the text's own words, where the reason does not repeat them."""
+
+    @property
+    def told(self) -> str:
+        """The reason, and the sentence it was found in."""
+        return f"{self.reason}: {self.sentence!r}" if self.sentence else self.reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +127,7 @@ class Judgement:
     def reason(self) -> str:
         """The gravest finding in words; empty when there is none."""
         worst = sorted(self.findings, key=lambda finding: SEVERITIES.index(finding.severity))
-        return worst[0].reason if worst else ""
+        return worst[0].told if worst else ""
 
 
 SEVERITIES: tuple[Severity, ...] = ("high", "medium", "low")
@@ -219,7 +227,10 @@ def _judged(text: str, channel: Channel, provenance: Provenance, classifier: Cla
     if channel == "card":
         findings += [*_forbidden(body), *_dropping(reading)]
     offset = len(text) - len(body)
-    findings = [replace(finding, place=finding.place + offset) for finding in findings]
+    masked_body = masked(body) if findings else body
+    findings = [
+        replace(_in_words(finding, masked_body), place=finding.place + offset) for finding in findings
+    ]
     if offset:
         # Values of frontmatter stand in quotation marks without being quotations.
         front = _bounded(text[:offset])
@@ -323,12 +334,10 @@ def _advised(
     """The findings after a second opinion, which may reject by itself or speak up against the rules."""
     opinion = _opinion(reading, classifier, channel)
     if opinion.rejects:
-        sentence = " ".join(without_secrets(reading.text[opinion.place : opinion.end]).split())
+        sentence = quoted(without_secrets(reading.text[opinion.place : opinion.end]))
         # Of what is hidden, another finding says where and how.
         known = len(sentence) > 1
-        reason = (
-            f"reads like known attacks: {sentence[:MOST_SHOWN]!r}" if known else "reads like known attacks"
-        )
+        reason = f"reads like known attacks: {sentence!r}" if known else "reads like known attacks"
         if channel in DOCUMENTS and reading.shown.all.hold(*_core(reading.text, opinion)):
             # A document may quote an attack to speak about it; quoting is not ordering.
             reason = reason.replace("reads", "quotes what reads", 1)
@@ -343,8 +352,23 @@ def _advised(
 def _quoted(reading: ParsedText) -> Iterator[Finding]:
     """The first order to a model that a document quotes."""
     for start, end in islice(quoted_orders(reading), 1):
-        said = " ".join(without_secrets(reading.text[start:end]).split())[:MOST_SHOWN]
+        said = quoted(without_secrets(reading.text[start:end]))
         yield Finding(QUOTED_ATTACK, start, f"quotes an order to a model: {said!r}", "low")
+
+
+def _in_words(finding: Finding, text: str) -> Finding:
+    """With the sentence that it is about; others say themselves what they found, or found a credential."""
+    if finding.family in ("learned", "secret", "characters", QUOTED_ATTACK):
+        return finding
+    begin, end = max(0, finding.place - MOST_SHOWN), finding.place + MOST_SHOWN
+    start = max(begin, *(text.rfind(stop, begin, finding.place) + len(stop) for stop in STOPS))
+    stops = [at for at in (text.find(stop, finding.place, end) for stop in STOPS) if at >= 0]
+    return replace(finding, sentence=quoted(text[start : min([*(at + 1 for at in stops), end])]))
+
+
+def quoted(said: str) -> str:
+    """Words of a text as a finding repeats them, on one line."""
+    return " ".join(said.split())[:MOST_SHOWN]
 
 
 def _core(text: str, opinion: ClassifierScore) -> tuple[int, int]:

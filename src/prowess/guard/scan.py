@@ -15,7 +15,7 @@ from prowess.guard.sanitise import (
     Provenance,
     judge,
 )
-from prowess.text.secrets import secrets
+from prowess.text.secrets import masked
 from prowess.types import Capability, Detail, Draft, Json
 
 MOST_FIELDS = 200
@@ -71,9 +71,7 @@ class Judged:
 
     def around(self, at: int) -> str:
         """The words around a place, with a dot for each character of a credential."""
-        text = self.text
-        for secret in secrets(text):
-            text = f"{text[: secret.place]}{'•' * (secret.end - secret.place)}{text[secret.end :]}"
+        text = masked(self.text)
         start, end = max(0, at - AROUND), at + AROUND
         return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
 

@@ -1,8 +1,8 @@
 """Measure offline classifiers of PyPI beside the guard: `python -m bench.guard_peers [NAME ...]`.
 
 All read the same sample of `test` of shared/security/more in one run: every fourth attack, and one honest
-text in so many that some 300 ordinary and 200 hard ones remain. Each must be installed beside prowess; what is not
-is left out and named. Whatever one of them does not call harmless counts as stopped, or touched.
+text in so many that some 300 ordinary and 200 hard ones remain. Each must be installed beside prowess; what
+is not is left out and named. Whatever one of them does not call harmless counts as stopped, or touched.
 """
 
 import statistics
@@ -98,6 +98,10 @@ def line(name: str, parts: dict[str, list[Row]], hit: Callable[[Row, bool], bool
     return f"| {name} | {' | '.join(told)} | {statistics.median(taken):.1f} ms |"
 
 
+def by(flags: Flags) -> Callable[[Row, bool], bool]:
+    return lambda row, bad: flags(row["text"])
+
+
 def main(wanted: Sequence[str]) -> None:
     parts = sample()
     classifier = Classifier.open()
@@ -107,8 +111,7 @@ def main(wanted: Sequence[str]) -> None:
     print(ours, flush=True)
     for name in wanted or PEERS:
         try:
-            flags = PEERS[name]()
-            print(line(name, parts, lambda row, bad, flags=flags: flags(row["text"])), flush=True)
+            print(line(name, parts, by(PEERS[name]())), flush=True)
         except ImportError as missing:
             print(f"{name}: not installed ({missing})", file=sys.stderr)
 

@@ -1,11 +1,12 @@
-"""An hour's worth of mixed calls through the gateway in a few minutes: what leaks, and what is lost.
+"""Two hours' worth of mixed calls through the gateway in a few minutes: what leaks, and what is lost.
 
-    python -m bench.gateway_soak [--calls 3600]
+    python -m bench.gateway_soak [--calls 7200]
 
 One call a second is a busy hour; here they come as fast as they go, eight at a time, from a client of each
 protocol generation over HTTP: good calls, long results, failures, wrong arguments, unknown names, searches,
-progress, cancelled calls, servers that hang and servers that are killed. The gateway is watched from outside
-and ended with kill -9; then every call that a client had an answer to must be in its journal.
+progress, cancelled calls, servers that hang and servers that are killed. Every second another client comes,
+lists the tools and leaves, every third of them in the middle of that. The gateway is watched from outside and
+ended with kill -9; then every call that a client had an answer to must be in its journal.
 """
 
 import argparse
@@ -67,6 +68,9 @@ class Soak:
     seconds: float = 0.0
     lost: Counter[str] = field(default_factory=Counter)
     entries: int = 0
+    visits: int = 0
+    """Clients that came and went meanwhile."""
+    load: float = 0.0
 
     @property
     def calls(self) -> int:
@@ -124,6 +128,17 @@ async def tenth(clients: list[Client], calls: int, seed: int, soak: Soak) -> Non
             tasks.start_soon(worker, clients[number % len(clients)], chance)
 
 
+async def visiting(url: str, soak: Soak) -> None:
+    """Clients that come and go, every third without a word."""
+    while True:
+        await anyio.sleep(1)
+        mode = "legacy" if soak.visits % 2 else "auto"
+        with anyio.move_on_after(0.1 if soak.visits % 3 == 0 else 30):
+            async with Client(url, mode=mode, cache=None) as client:
+                await client.list_tools()
+        soak.visits += 1
+
+
 async def soaked(folder: Path, calls: int) -> Soak:
     soak = Soak()
     file = write_config(folder, OWNER, workshop())
@@ -132,13 +147,16 @@ async def soaked(folder: Path, calls: int) -> Soak:
         gateway(file) as (process, url),
         Client(url, cache=None) as one,
         Client(url, mode="legacy", cache=None) as other,
+        anyio.create_task_group() as tasks,
     ):
-        started = time.perf_counter()
+        started, soak.load = time.perf_counter(), os.getloadavg()[0]
+        tasks.start_soon(visiting, url, soak)
         for number in range(TENTHS):
             await tenth([one, other], calls // TENTHS, number, soak)
             await anyio.sleep(0.3)  # what was cancelled or killed is being put away
             soak.samples.append(sample(process.pid))
         soak.seconds = time.perf_counter() - started
+        tasks.cancel_scope.cancel()
         process.kill()
         process.wait(10)
     check(folder, file, soak)
@@ -184,7 +202,8 @@ def told(soak: Soak) -> str:
         "# The gateway in the long run",
         "",
         f"{soak.calls} answered calls in {soak.seconds:.0f} s, eight at a time, from a client of each"
-        " protocol generation over HTTP, then kill -9. `python -m bench.gateway_soak`.",
+        f" protocol generation over HTTP, then kill -9; {soak.visits} more clients came and went meanwhile."
+        f" Load before: {soak.load:.0f} on 2 cores. `python -m bench.gateway_soak`.",
         "",
         f"Answers without an entry in the journal: {soak.lost.total()} (entries: {soak.entries}, the chain is"
         " whole).",
@@ -199,7 +218,7 @@ def told(soak: Soak) -> str:
 
 def main() -> None:
     options = argparse.ArgumentParser()
-    options.add_argument("--calls", type=int, default=3600)
+    options.add_argument("--calls", type=int, default=7200)
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         text = told(anyio.run(soaked, Path(folder), given.calls))

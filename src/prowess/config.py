@@ -7,15 +7,15 @@ error that names the nearest known one. Only `open()` and the faces read this; s
 
 import re
 import tomllib
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal
 
 import msgspec
 
-from prowess.errors import ConfigError, nearest
+from prowess.config_problems import config_error
+from prowess.errors import ConfigError
 from prowess.types import Trust
 
 FILE = "prowess.toml"
@@ -126,6 +126,7 @@ class CardProfileConfig(_Section, frozen=True):
     force_include: list[str] | None = None
     exclude: list[str] | None = None
     only: list[str] | None = None
+    timezone: str | None = None
 
 
 class CardsConfig(_Section, frozen=True):
@@ -151,6 +152,8 @@ class CardsConfig(_Section, frozen=True):
     auto_disable_threshold: Share = 0.3
     auto_disable_window_hours: Positive = 24
     reference: tuple[str, ...] = ("docs/SYSTEM_ARCHITECTURE.md",)
+    timezone: str = ""
+    """Where the agents are, such as Europe/Berlin; empty for where the machine is."""
 
 
 class CallsConfig(_Section, frozen=True):
@@ -168,6 +171,24 @@ class CallsConfig(_Section, frozen=True):
     """How long a repeated `key` is answered with the first result."""
 
 
+class TokenAgentConfig(_Section, frozen=True):
+    """`[[gateway.authorization.agent]]`: who a token is that has all of these claims."""
+
+    agent: str
+    claims: dict[str, str]
+
+
+class AuthorizationConfig(_Section, frozen=True):
+    """`[gateway.authorization]`: the identity provider whose tokens are let in over HTTP."""
+
+    issuer: str
+    resource: str
+    audience: str = ""
+    scopes: list[str] = []
+    claim: str = ""
+    agent: list[TokenAgentConfig] = []
+
+
 class GatewayConfig(_Section, frozen=True):
     """`[gateway]`: what `prowess serve mcp` allows its clients."""
 
@@ -175,6 +196,7 @@ class GatewayConfig(_Section, frozen=True):
     rate: Whole = 1200
     hosts: list[str] = []
     approvals: Literal["people", "client"] = "people"
+    authorization: AuthorizationConfig | None = None
     tools: Literal["pinned", "all"] = "pinned"
     """Which capabilities are tools of their own: those that a profile pins, or all that are allowed."""
 
@@ -284,7 +306,7 @@ def parse(text: str, place: str = FILE) -> Config:
     try:
         return msgspec.convert(data, Config)
     except msgspec.ValidationError as failure:
-        raise _explain(str(failure), text, place) from None
+        raise config_error(str(failure), text, place, Config) from None
 
 
 def with_arguments(
@@ -310,7 +332,7 @@ def _given(name: str, section: _Section, given: Mapping[str, Any]) -> Config:
     try:
         return msgspec.convert({name: values}, Config)
     except msgspec.ValidationError as failure:
-        raise _explain(str(failure), "", "arguments") from None
+        raise config_error(str(failure), "", "arguments", Config) from None
 
 
 def _cards_in_snake_case(section: dict[str, Any], place: str) -> dict[str, Any]:
@@ -334,79 +356,3 @@ def _snake_keys(values: dict[str, Any], place: str) -> dict[str, Any]:
             raise ConfigError(place, f"{name!r} is given twice in [cards]", "keep one of them")
         renamed[name] = value
     return renamed
-
-
-def _explain(message: str, text: str, place: str) -> ConfigError:
-    """Turn a validation message into what is wrong, on which line, and what was probably meant."""
-    what, _, where = message.partition(" - at `$")
-    where = where.rstrip("`").lstrip(".")
-    unknown = re.fullmatch(r"Object contains unknown field `(.*)`", what)
-    if not unknown:
-        remedy = _remedy(what, where)
-        return ConfigError(_at(place, where, text), f"{where or 'the file'}: {what}", remedy)
-    key = unknown[1]
-    known = _section_at(where).__struct_fields__
-    close = nearest(key, known)
-    section = f" in [{where}]" if where else ""
-    remedy = f"did you mean {close!r}?" if close else f"known keys: {', '.join(sorted(known))}"
-    return ConfigError(
-        _at(place, f"{where}.{key}".lstrip("."), text), f"unknown key {key!r}{section}", remedy
-    )
-
-
-def _remedy(what: str, where: str) -> str:
-    section, _, key = where.rpartition(".")
-    if what.startswith("Invalid enum value"):
-        hint = get_type_hints(_section_at(section)).get(key)
-        words = [
-            word for part in (hint, *get_args(hint)) if get_origin(part) is Literal for word in get_args(part)
-        ]
-        return f"write one of: {', '.join(words)}"
-    return "add it" if "missing required" in what else "give it a value like that"
-
-
-def _section_at(where: str) -> type[_Section]:
-    """What is written at a place such as `source[2]` or `cards.profiles[...]`."""
-    sections: dict[str, type[_Section]] = {
-        "source": SourceConfig,
-        "preset": PresetConfig,
-        "secrets": SecretsConfig,
-        "policy": PolicyConfig,
-        "discovery": DiscoveryConfig,
-        "cards": CardsConfig,
-        "learning": LearningConfig,
-        "evolution": EvolutionConfig,
-        "journal": JournalConfig,
-        "calls": CallsConfig,
-        "gateway": GatewayConfig,
-        "web": WebConfig,
-    }
-    if where.startswith("cards.profiles"):
-        return CardProfileConfig
-    within_source: dict[str, type[_Section]] = {
-        "isolation": IsolationConfig,
-        "limits": LimitsConfig,
-        r"tools\[\.\.\.\]": ToolOverrideConfig,
-        r"tools\[\.\.\.\]\.parameters\[\.\.\.\]": ParameterOverrideConfig,
-    }
-    for name, section in within_source.items():
-        if re.fullmatch(rf"source\[(\d+|\.\.\.)\]\.{name}", where):
-            return section
-    return sections.get(where.partition("[")[0], Config)
-
-
-def _at(place: str, where: str, text: str) -> str:
-    """The place with its line: that of a key in its own table, or of the table itself."""
-    table, _, key = where.replace("[...]", "").rpartition(".")
-    assigned = re.compile(rf"""\s*["']?{re.escape(key)}["']?\s*[.=]""")
-    inside, tables = "", Counter[str]()
-    for number, line in enumerate(text.splitlines(), start=1):
-        header = re.match(r"\s*(\[\[?)\s*([^\[\]]+?)\s*\]", line)
-        if header:
-            name = re.sub(r"[\s\"']", "", header[2])
-            inside = f"{name}[{tables[name]}]" if header[1] == "[[" else name
-            tables[name] += 1
-        meant = inside == where if header else inside == table and assigned.match(line)
-        if meant:
-            return f"{place}, line {number}"
-    return place

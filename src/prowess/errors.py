@@ -9,6 +9,7 @@
       MissingExtra           an optional part is not installed
       NotFound               no such capability, provider, agent ...
       Outdated               it changed after the person who decides had looked at it
+      FindingStands          what the guard found may be accepted by nobody
       SourceError            one source, file or server cannot be read
       JournalBroken          an entry was edited, removed or forged
       PolicyError            a grant or profile cannot be used
@@ -112,6 +113,18 @@ class Outdated(ProwessError):
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} changed since you looked at it", "look at it again, then decide")
         self.name = name
+
+
+class FindingStands(ProwessError):
+    """What the guard found in `id` may be accepted by nobody; `reasons` says what that is."""
+
+    def __init__(self, id: str, reasons: Iterable[str]) -> None:
+        self.id = id
+        self.reasons = tuple(reasons)
+        super().__init__(
+            f"what the guard found in {id} cannot be accepted: {'; '.join(self.reasons)}",
+            "say it in other words, put it into `code`, or keep the credential where secrets are kept",
+        )
 
 
 class SourceError(ProwessError):

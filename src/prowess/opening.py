@@ -2,7 +2,7 @@
 
 import os
 from collections import ChainMap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,8 +21,10 @@ from prowess.sources.lock.lock_file import NAME as LOCK
 from prowess.sources.source import Source
 from prowess.store.opening import open_database
 from prowess.tracing import Tracer
+from prowess.types import Message
 
 if TYPE_CHECKING:
+    from prowess.cards.scorers import Scorer
     from prowess.discovery.embedders import Given
 
 
@@ -40,36 +42,50 @@ def open(
     clock: Clock = now,
     embedder: "Given | None" = None,
     tracer: Tracer | None = None,
+    scorers: "Mapping[str, Scorer] | None" = None,
+    session_type_of: "Callable[[str], str] | None" = None,
+    messages_of: "Callable[[str, int], Sequence[Message]] | None" = None,
     **discovery: Unpack[DiscoveryOptions],
 ) -> Engine:
     """Open the store and everything around it.
 
     store: a path or `postgresql://...`; without it PROWESS_STORE, then prowess.toml, decide.
     config: the path of prowess.toml; without it PROWESS_CONFIG, then the nearest one here or above.
-    workspace: the tenant whose catalogue, policy and journal this is about; without it PROWESS_WORKSPACE,
-        then prowess.toml, decide. Each has its own, and sees nothing of the others.
+    workspace: the tenant whose catalogue, policy and journal it is; without it PROWESS_WORKSPACE or the file.
     sources: what is read at a sync, instead of what prowess.toml configures.
-    environment: where secrets and PROWESS_... are looked up; without it, os.environ, the `.env` that
-        prowess.toml names, and what `prowess secret set` keeps.
+    environment: where secrets and PROWESS_... are looked up; without it, os.environ and what is kept.
     clock: gives the time, with its zone.
     embedder: turns texts into rows of numbers; kept under `embedding_model_id`, or the function's name.
     tracer: opens a span around each offer, search and call; see `prowess.otel.SpanTracer`.
+    scorers: name -> a function of card and turn that says how relevant the card is, from 0 to 1.
+    session_type_of: the type of a session by its name, such as "main", for the cards of `inject`.
+    messages_of: the last messages of a session by its name and how many, where a turn brings none.
     discovery: keys of [discovery], such as tier1_top_k=3; they win over prowess.toml.
     """
-    process = os.environ if environment is None else environment
-    file = Path(config) if config else configuration.find(process, Path.cwd())
-    settings = configuration.load(file, Path.cwd())
-    environment = with_secrets(settings, process) if environment is None else environment
+    settings = _settings(config, os.environ if environment is None else environment)
+    environment = with_secrets(settings, os.environ) if environment is None else environment
     url = store or environment.get("PROWESS_STORE") or settings.config.store
     name = workspace_of(workspace, environment, settings)
     options = options_of(settings, environment, discovery, embedder)
-    options = replace(options, tracer=tracer) if tracer else options
+    own = {"scorers": scorers or {}, "session_type_of": session_type_of, "messages_of": messages_of}
+    options = replace(options, card_dependencies=own, tracer=tracer or options.tracer)
     if sources is None:
-        chosen = {"PROWESS_STORE": url, "PROWESS_WORKSPACE": name}
-        sources = configured_sources(settings, ChainMap(chosen, environment))  # type: ignore[arg-type]
-        options = owned(options, settings, sources)
-    database = open_database(url, settings.root, workspace=name)
-    return Engine(database, sources, clock, environment, options)
+        sources, options = _configured(settings, options, environment, url, name)
+    return Engine(open_database(url, settings.root, workspace=name), sources, clock, environment, options)
+
+
+def _settings(config: str | None, environment: Mapping[str, str]) -> Settings:
+    file = Path(config) if config else configuration.find(environment, Path.cwd())
+    return configuration.load(file, Path.cwd())
+
+
+def _configured(
+    settings: Settings, options: EngineOptions, environment: Mapping[str, str], url: str, workspace: str
+) -> tuple[Sequence[Source], EngineOptions]:
+    """The sources of the configuration, and the options under which what they bring belongs to it."""
+    chosen = {"PROWESS_STORE": url, "PROWESS_WORKSPACE": workspace}
+    sources = configured_sources(settings, ChainMap(chosen, environment))  # type: ignore[arg-type]
+    return sources, owned(options, settings, sources)
 
 
 def workspace_of(given: str | None, environment: Mapping[str, str], settings: Settings) -> str:

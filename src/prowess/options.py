@@ -90,6 +90,7 @@ class CardOptions(TypedDict, total=False):
     auto_disable_threshold: the share of turns above which injecting stops by itself.
     auto_disable_window_hours: the hours that share is taken over.
     reference: files that `read_reference` may read.
+    timezone: where the agents are, such as "Europe/Berlin"; empty for where the machine is.
     """
 
     enabled: bool
@@ -112,3 +113,4 @@ class CardOptions(TypedDict, total=False):
     auto_disable_threshold: float
     auto_disable_window_hours: int
     reference: tuple[str, ...]
+    timezone: str

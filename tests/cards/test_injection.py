@@ -181,9 +181,10 @@ def test_the_whole_file_stays_within_the_budget(bodies: list[str], budget: int) 
     assert len(kept.chosen) + len(kept.skipped) == len(cards)
 
 
-def test_the_heading_gives_way_when_the_cards_fill_the_budget() -> None:
-    kept, text = fitted(selection("one"), estimate("## one\n\nText."), estimate)
-    assert (len(kept.chosen), text) == (1, "## one\n\nText.")
+def test_a_budget_that_cuts_keeps_the_heading() -> None:
+    short = "# Capability Context (auto-injected)\n\n## one\n\nText.\n"
+    kept, text = fitted(selection("one", "two"), estimate(short), estimate)
+    assert (len(kept.chosen), text) == (1, short)
 
 
 def test_the_synthetic_file_comes_after_agents_md() -> None:
@@ -204,8 +205,15 @@ def test_a_file_of_the_turn_before_makes_room_for_the_new_one() -> None:
     once = place([AGENTS], f"{HEADING}\n\nold")
     again = place(once, f"{HEADING}\n\nnew")
     assert [f.text for f in again] == ["Be kind.", f"{HEADING}\n\nnew"]
-    theirs = BootstrapFile("CAPABILITIES.md", "what a person wrote")
-    assert theirs in place([theirs], "x")
+
+
+def test_a_file_of_that_name_by_a_person_gets_the_cards_at_its_end_and_gives_them_back() -> None:
+    theirs = BootstrapFile("CAPABILITIES.md", "What a person wrote.\n")
+    once = place([theirs, AGENTS], f"{HEADING}\n\nold")
+    again = place(once, f"{HEADING}\n\nnew")
+    assert [f.name for f in again] == ["CAPABILITIES.md", "AGENTS.md"]
+    assert again[0].text == f"What a person wrote.\n\n{HEADING}\n\nnew"
+    assert place(again, "") == (theirs, AGENTS)
 
 
 def test_the_files_that_come_in_are_never_changed() -> None:

@@ -1,6 +1,7 @@
 """New and changed content of others is held back until a person has looked at it, on both databases."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,18 @@ def test_a_changed_description_is_in_no_answer_until_it_is_approved(open_engine:
     assert ids(engine) == ["tool:a", "tool:b"]
     (entry,) = engine.journal.latest(type="quarantine.approved")
     assert entry.data["by"] == "grace"
+
+
+def test_icons_seen_for_the_first_time_hold_nothing_back_and_other_ones_do(open_engine: OpenEngine) -> None:
+    """A store of before they were looked at knows the same tools without them."""
+    source = served("a", "b")
+    engine = open_engine(source)
+    engine.sync()
+    (a, *others) = source.capabilities
+    for icon, waits in (("first", False), ("other", True)):
+        source.capabilities[:] = [replace(a, metadata={"icons": [{"src": icon}]}), *others]
+        engine.sync()
+        assert ("tool:a" in held(engine)) is waits
 
 
 def test_a_changed_schema_or_body_is_held_back_too(open_engine: OpenEngine) -> None:

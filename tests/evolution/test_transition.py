@@ -9,7 +9,7 @@ from prowess.errors import EvolutionError
 from prowess.evolution.params import Params
 from prowess.evolution.records import EvaluationContext, EvaluationInput
 from prowess.evolution.snapshot import Snapshot
-from prowess.evolution.transition import Order, apply_trigger
+from prowess.evolution.transition import TriggerOrder, apply_trigger
 from prowess.evolution.triggers import EXTERNAL, Trigger
 from tests.support.evolution import AB, ABC, EAGER, FAIR, ORIGINAL, UNSAFE, Trial, scores, snapshot
 
@@ -246,7 +246,7 @@ def imposed(trial: Trial, trigger: Trigger, snapshot: Snapshot = AB) -> list[str
     standing = trial.life.standing
     moment = EvaluationInput("ada", standing.previous or FAIR, EvaluationContext(snapshot=snapshot, at="now"))
     made = apply_trigger(
-        standing, moment, Order(trigger, "said so"), trial.params, trial.life.generations.get
+        standing, moment, TriggerOrder(trigger, "said so"), trial.params, trial.life.generations.get
     )
     trial.last = trial.life.take(made)
     return trial.said

@@ -378,6 +378,7 @@ async def test_where_nobody_can_be_asked_the_answer_says_that_a_person_will_be(t
         waiting = text_of(await engrave(client))
         (approval,) = here.engine.approvals.list()
         assert "waits for a person" in waiting
+        assert approval.id not in waiting and "prowess" not in waiting, "no model may answer for a person"
         here.engine.approvals.answer(approval.id, ApprovalAnswer(yes=True, by="ann"))
         assert text_of(await engrave(client)) == "for Ada"
 
@@ -519,7 +520,7 @@ async def test_the_same_holds_for_servers_of_the_newest_revision(tmp_path: Path,
 
 async def test_a_server_that_tells_nobody_is_asked_again_now_and_then(tmp_path: Path) -> None:
     async with world(tmp_path, workshop(), poll=0.2) as here, here.client() as client:
-        here.gateway.upstreams.changed = lambda name: None
+        here.gateway.upstreams.audience.changed = lambda name: None
         await call(client, "tool:shop/grow")
         await wait_until_found(client)
 

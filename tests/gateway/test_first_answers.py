@@ -44,7 +44,7 @@ SHAKEN = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 async def answer_of_the_sdk(folder: Path, message: dict[str, Any]) -> dict[str, Any]:
     """What the whole gateway answers to a first message."""
     async with world(folder, workshop()) as here:
-        server = build(here.gateway, lambda context: Caller("default"))
+        server = build(here.gateway, lambda context: Caller("nobody"))
         asking, asked = anyio.create_memory_object_stream[SessionMessage | Exception](1)
         answering, answers = anyio.create_memory_object_stream[SessionMessage](1)
         async with anyio.create_task_group() as tasks, asking, asked, answering, answers:

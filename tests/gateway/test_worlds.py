@@ -210,7 +210,10 @@ async def test_clients_of_both_generations_are_told_of_a_changed_list(tmp_path: 
         if isinstance(message, ToolListChangedNotification):
             told.set()
 
-    owner = 'profiles: {owner: {agents: [default], additional_tools: ["*"]}}'
+    owner = """
+profiles:
+  owner: {agents: [default], additional_tools: ["*"], pinned: ["tool:shop/solder"]}
+"""
     async with (
         world(tmp_path, workshop(), policy=owner) as here,
         here.client(mode="legacy", message_handler=heard) as older,
@@ -219,7 +222,7 @@ async def test_clients_of_both_generations_are_told_of_a_changed_list(tmp_path: 
     ):
         assert older.server_capabilities.tools and older.server_capabilities.tools.list_changed
         await call(older, "tool:shop/grow")
-        with anyio.fail_after(5):
+        with anyio.fail_after(20):
             await told.wait()
             assert isinstance(await anext(aiter(events)), ToolsListChanged)
 

@@ -14,12 +14,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-PAGES = {"calls.md": "ok 3", "conversations.md": "1"}
-"""Pages that begin with a program for the same folder, and the last line that it prints."""
-
-
-def blocks(language: str, page: str = README) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 
 
 def run(here: Path, *command: str) -> str:
@@ -43,8 +39,5 @@ def test_a_first_tool_is_found_offered_and_called_by_following_the_readme(tmp_pa
     said = run(tmp_path, sys.executable, "program.py").splitlines()
     assert "3" in said and "Did you mean 'count_words'?" in said[-1]
     assert '"count_words"' in str(blocks("python")[1]) and "count_words" in "\n".join(said)
-    for page, expected in PAGES.items():
-        (tmp_path / "page.py").write_text(blocks("python", (ROOT / "docs" / page).read_text())[0])
-        assert run(tmp_path, sys.executable, "page.py").splitlines()[-1] == expected, page
     log = run(tmp_path, *prowess, "log")
-    assert log.count("tool:count_words") >= 4 and "tool:find_flights" not in log
+    assert log.count("tool:count_words") >= 3 and "tool:find_flights" not in log

@@ -21,9 +21,10 @@ from tests.support.stores import OpenEngine
 
 EXPORTED = """
 ApprovalAnswer ApprovalNeeded BackupError CallFailed CallOptions CallResult Capability CardOptions
-ConfigError Decision Denied Detail DiscoveryOptions Draft EncoderUnavailable Engine EvolutionError Hit
-InvalidArguments JournalBroken JournalEntry LearningError LeftOut Message MissingExtra NotFound Offer
-Outcome Outdated PolicyError Problem Provider ProwessError Refused RemoteError Scores SearchOptions
+ConfigError Decision Denied Detail DiscoveryOptions Draft EncoderUnavailable Engine EvolutionError
+FindingStands Hit InvalidArguments JournalBroken JournalEntry LearningError LeftOut Message
+MissingExtra NotFound Offer Outcome Outdated PolicyError Problem Provider ProwessError Refused RemoteError
+Scores SearchOptions
 SecretError Source SourceEntry SourceError SourceReading StoreBusy StoreError SyncReport TokenCounts ToolCall
 ToolFormat ToolRanker Trace Turn WorkspaceError event_handler open rank tool tool_format
 """

@@ -361,13 +361,6 @@ def test_a_search_that_found_nothing_says_so(name: str) -> None:
 # --- the page about them ---------------------------------------------------------------------------
 
 
-def test_the_program_of_the_page_prints_what_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
-    page = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
-    program, output = re.findall(r"```(?:python)?\n(.*?)```", page, re.DOTALL)[:2]
-    exec(program, {})
-    assert capsys.readouterr().out == output
-
-
 @pytest.mark.parametrize("name", ALL)
 def test_the_page_has_a_row_for_each_format(name: str) -> None:
     assert f"\n| `{name}`" in (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")

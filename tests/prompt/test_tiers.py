@@ -7,7 +7,7 @@ from prowess.prompt.render import page, parameter_line, schema_lines, summary
 from prowess.prompt.tiers import TRUNCATED, fair_shares, fit, tier0, tier1, tier2
 from prowess.testing import capability
 from prowess.token_counts import estimate
-from prowess.types import Capability, Detail
+from prowess.types import Capability, Detail, SourceRef
 
 
 def catalogue(*pairs: tuple[str, str]) -> dict[str, Capability]:
@@ -46,6 +46,17 @@ def test_the_map_degrades_from_names_to_counts_to_category_names_to_nothing() ->
 def test_a_category_written_in_two_ways_is_one_line() -> None:
     text = tier0(catalogue(("a", "Search"), ("b", "search"), ("c", "files")), 200, estimate).text
     assert text.splitlines()[1:-1] == ["- Search: a, b (2)", "- Files: c (1)"]
+
+
+def test_what_has_no_category_stands_under_the_server_that_brings_it() -> None:
+    tools = {
+        id: capability(id, provider=server, source_ref=SourceRef("mcp", server))
+        for id, server in (("tool:git/log", "git"), ("tool:git/diff", "git"), ("tool:crm/find", "crm"))
+    }
+    text = tier0(tools, 200, estimate).text
+    assert text.splitlines()[1:-1] == ["- Git: git__log, git__diff (2)", "- Crm: crm__find (1)"]
+    shown = page(tools["tool:crm/find"], Detail())
+    assert "Category: crm" in shown
 
 
 def test_an_empty_catalogue_has_no_map() -> None:

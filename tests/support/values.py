@@ -1,6 +1,7 @@
 """Values for parameters, made from their types: what is usual, and what nobody would think of."""
 
 from collections.abc import Callable, Sequence
+from datetime import UTC
 from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
@@ -76,6 +77,7 @@ def _anything(kind: Any, known: Sequence[str]) -> Values:
 _OF: dict[type[inspect.Type], Callable[[Any, Sequence[str]], Values]] = {
     inspect.AnyType: _anything,
     inspect.BoolType: lambda kind, known: st.booleans(),
+    inspect.DateTimeType: lambda kind, known: st.datetimes(timezones=st.none() | st.just(UTC)),
     inspect.DictType: _mappings,
     inspect.FloatType: _numbers,
     inspect.IntType: _whole_numbers,

@@ -186,7 +186,7 @@ class Calls:
             return end(answer=answer, ending="asked", detail="the server asks")
         passed, is_suspected = await self._past_the_guard(ready.capability, answer)
         end = partial(end, is_suspected=is_suspected)
-        short = self._shown(passed, request, caller)
+        short = self._shown(ready.capability, passed, request, caller)
         if not answer.get("isError"):
             return end(answer=short, ending="ok", value=None if request.fields else value)
         why = first_text(answer)[:MAX_DETAIL_CHARACTERS]
@@ -202,11 +202,13 @@ class Calls:
         noted = await self._noted(answer)
         return noted, noted is not answer
 
-    def _shown(self, answer: Answer, request: CallRequest, caller: Caller) -> Answer:
+    def _shown(self, capability: Capability, answer: Answer, request: CallRequest, caller: Caller) -> Answer:
         """The result as the model may see it: only what was asked for, and not too long."""
         if request.fields:
             answer = projected(answer, request.fields)
-        return shortened(answer, self._parts.config.max_result_characters, caller.agent, self._remainders)
+        promised = request.way == "pinned" and self._parts.finder.details.of(capability).output_schema
+        most = self._parts.config.max_result_characters
+        return shortened(answer, most, caller.agent, self._remainders, keeps_structure=bool(promised))
 
     async def _noted(self, answer: Answer) -> Answer:
         """With a note where something in it speaks to the model; nearly no answer needs more than a look."""

@@ -146,9 +146,14 @@ def size(answer: Answer) -> int:
     return sum(map(len, _texts(answer))) + len(_structured(answer))
 
 
-def shortened(answer: Answer, most: int, agent: str, remainders: Remainders) -> Answer:
-    """The answer itself, or its beginning and where the rest is."""
-    texts, structured = _texts(answer), _structured(answer)
+def shortened(
+    answer: Answer, most: int, agent: str, remainders: Remainders, keeps_structure: bool = False
+) -> Answer:
+    """The answer itself, or its beginning and where the rest is.
+
+    keeps_structure: structured content was promised, so a client refuses the answer without it.
+    """
+    texts, structured = _texts(answer), "" if keeps_structure else _structured(answer)
     if sum(map(len, texts)) <= most and len(structured) <= most and _binary_size(answer) <= MOST_BINARY:
         return answer
     whole = "\n".join(texts)
@@ -159,7 +164,8 @@ def shortened(answer: Answer, most: int, agent: str, remainders: Remainders) -> 
     fitting = binary if _binary_size(answer) <= MOST_BINARY else []
     first = [{"type": "text", "text": whole[:most]}, *fitting]
     note = _note(whole, most, len(binary) - len(fitting), agent, remainders)
-    kept = {key: value for key, value in answer.items() if key not in ("content", STRUCTURED)}
+    left_out = ("content",) if keeps_structure else ("content", STRUCTURED)
+    kept = {key: value for key, value in answer.items() if key not in left_out}
     return {**kept, "content": [*first, {"type": "text", "text": note}]}
 
 

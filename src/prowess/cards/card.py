@@ -5,8 +5,8 @@ taken from what the author declared; what the guard rejects stays in the deck wi
 a person can see why it is never shown.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from prowess.guard.sanitise import Prompt, admit
@@ -28,6 +28,8 @@ class Guarded(NamedTuple):
     text: str
     reasons: tuple[str, ...] = ()
     changed: bool = False
+    absolute: tuple[str, ...] = ()
+    """Of the reasons, those that no person may accept."""
 
 
 Guard = Callable[[str], Guarded]
@@ -58,12 +60,23 @@ class Card:
     origin: str = "repository"
     cut: bool = False
     rejected: tuple[str, ...] = ()
+    absolute: tuple[str, ...] = ()
+    """Of these reasons, those that no person may accept."""
+    accepted: tuple[str, ...] = ()
+    """What the guard found and a person took, for exactly this content."""
+    accepted_by: str = ""
     neutralised: bool = False
     warnings: tuple[str, ...] = ()
 
     def is_among(self, ids: frozenset[str]) -> bool:
         """People name a card with its kind or without."""
         return self.id in ids or self.name in ids
+
+    def accepted_as_it_is(self, by: str) -> "Card":
+        """The card once somebody took what the guard found; what nobody may accept still rejects it."""
+        if not by or not self.rejected or self.absolute:
+            return self
+        return replace(self, rejected=(), accepted=self.rejected, accepted_by=by)
 
 
 def card_of(capability: Capability, content: str, guard: Guard, count: Count) -> Card:
@@ -95,15 +108,27 @@ def card_of(capability: Capability, content: str, guard: Guard, count: Count) ->
         migration=note,
         origin=about["origin"],
         cut=fitted != body,
-        rejected=tuple(dict.fromkeys(_reasons(parts))),
+        rejected=_reasons({name: part.reasons for name, part in parts.items()}),
+        absolute=_reasons({name: part.absolute for name, part in parts.items()}),
         neutralised=any(part.changed for part in parts.values()),
         warnings=tuple(_warnings(content.strip(), about, count)),
     )
 
 
-def _reasons(parts: Mapping[str, Guarded]) -> Iterator[str]:
+def guarded_whole(parts: Mapping[str, str], guard: Guard) -> Guarded:
+    """What the guard finds in all parts of a card together; its text is of no use to anybody."""
+    found = {name: guard(text) for name, text in parts.items() if text}
+    return Guarded(
+        "",
+        _reasons({name: one.reasons for name, one in found.items()}),
+        any(one.changed for one in found.values()),
+        _reasons({name: one.absolute for name, one in found.items()}),
+    )
+
+
+def _reasons(parts: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     """Why a card may not be shown, and where in it that stands."""
-    return (f"{name}: {reason}" for name, part in parts.items() for reason in part.reasons)
+    return tuple(dict.fromkeys(f"{name}: {reason}" for name, found in parts.items() for reason in found))
 
 
 def _change(version: str, note: str) -> str:

@@ -5,6 +5,7 @@ little. A relevant card counts more than an irrelevant one, because a card that 
 than one that is there for nothing; this also puts the border between the two at a score of 0.6.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import astuple
 from typing import NamedTuple
@@ -65,12 +66,33 @@ class _Problem:
         return np.linalg.solve(bend + self._held * np.eye(len(values)), slope)
 
 
-def best_threshold(labels: Sequence[tuple[float, bool]]) -> float:
-    """The score from which on calling a card relevant agrees with most labels; the highest such."""
-    scores = sorted({round(score, 2) for score, _ in labels})
-    # Two decimals are what people write; a border above everything means: never.
-    borders = [*scores, min(round(scores[-1] + 0.01, 2), 1.0)]
-    return max(borders, key=lambda border: (sum((s >= border - 0.005) == r for s, r in labels), border))
+class Reviewed(NamedTuple):
+    """What a person said about a card in a turn, beside its score and whether it was shown."""
+
+    score: float
+    relevant: bool
+    shown: bool = True
+
+
+def best_threshold(reviews: Sequence[Reviewed]) -> float:
+    """The lowest threshold that agrees with most reviews, of those that keep every card rightly shown.
+
+    It has two decimals, which is what people write, and is compared as a selection compares it.
+    """
+    kept = min((one.score for one in reviews if one.relevant and one.shown), default=1.0)
+    scores = {_hundredths(one.score) for one in reviews}
+    borders = sorted(border / 100 for score in scores for border in (score, min(score + 1, 100)))
+    usable = [border for border in borders if border <= kept]
+    return max(usable, key=lambda border: (_agreeing(reviews, border), -border))
+
+
+def _hundredths(score: float) -> int:
+    """Rounded down: what stands at a threshold must reach it."""
+    return math.floor(round(score * 100, 6))
+
+
+def _agreeing(reviews: Sequence[Reviewed], border: float) -> int:
+    return sum((one.score >= border) == one.relevant for one in reviews)
 
 
 def agreement(labels: Sequence[tuple[float, bool]], border: float = BORDER) -> float:

@@ -68,8 +68,14 @@ class CardHistory:
     ) -> tuple[JournalEntry, ...]:
         return self.journal.latest(limit, type=SELECTED, before=before)
 
-    def outcomes(self) -> tuple[JournalEntry, ...]:
-        return self.journal.latest(LOOKED_THROUGH, type="outcome")
+    def between(
+        self, type: str, since: datetime | None = None, until: datetime | None = None
+    ) -> tuple[JournalEntry, ...]:
+        """What happened of one type, from one time on and before another; of very many, the newest."""
+        first = _stamped(since) if since else ""
+        end = JournalPosition(_stamped(until), "", 0) if until else None
+        found = self.journal.latest(LOOKED_THROUGH, type=type, before=end)
+        return tuple(entry for entry in found if entry.at >= first)
 
     def selection(self, id: str) -> JsonObject:
         entries = self.selections()
@@ -124,6 +130,14 @@ class CardHistory:
                 at=at, weights=text, labels=labels,
             )  # fmt: skip
             self.journal.append(transaction, CardsFitted(weights=asdict(weights), labels=labels))
+
+
+def _stamped(moment: datetime) -> str:
+    """As the journal writes it; at both ends of time there is none in another zone."""
+    try:
+        return stamp(moment)
+    except (OverflowError, ValueError):
+        return moment.replace(tzinfo=None).isoformat()
 
 
 def read_rate(transaction: Transaction, now: datetime, hours: int) -> InjectionRate:

@@ -4,13 +4,15 @@ The files that come in are never changed: what goes out is a new list with one s
 the same files when there is nothing to say.
 """
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Literal
 
 from prowess.cards.card import Count
 from prowess.cards.selection import NO_ROOM, SelectedCard, Selection, Skipped
 from prowess.guard.sanitise import Prompt, admit
+from prowess.types import JsonObject
 
 CAPABILITIES_FILE = "CAPABILITIES.md"
 BASELINE_FILE = "AGENTS.md"
@@ -45,6 +47,10 @@ class Injected:
     cut: bool = False
     version: str = ""
     origin: str = "repository"
+    accepted_by: str = ""
+    """Who took what the guard found in it."""
+    text: str = ""
+    """What the model reads of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,8 +87,9 @@ def as_files(files: Files) -> tuple[BootstrapFile, ...]:
 def fitted(selection: Selection, budget: int, count: Count) -> tuple[Selection, Prompt]:
     """The text of the synthetic file within the budget, and what is left of the selection in it.
 
-    Headings are extra: they go in when there is room after the cards. Joined texts may cost a token
-    more than their parts, so the whole is counted, and the last card gives way when it must.
+    The heading always stands, so that the file is known again; the line that names the cards goes in when
+    there is room. Joined texts may cost a token more than their parts, so the whole is counted, and the last
+    card gives way when it must.
     """
     chosen = list(selection.chosen)
     skipped = list(selection.skipped)
@@ -98,25 +105,34 @@ def fitted(selection: Selection, budget: int, count: Count) -> tuple[Selection, 
 
 def _text(chosen: Sequence[SelectedCard], full: bool) -> Prompt:
     """The cards as one text, through the sanitiser as one: a fence that one opens, another could close."""
-    bodies = [one.card.text for one in chosen]
-    if not full:
-        return admit("\n\n".join(bodies), "result")
     names = ", ".join(one.card.title for one in chosen)
-    head = [HEADING, f"> Injected {len(chosen)} capabilities: {names}"]
-    return admit("\n\n".join([*head, *bodies]) + "\n", "result")
+    head = [HEADING, f"> Injected {len(chosen)} capabilities: {names}"] if full else [HEADING]
+    return admit("\n\n".join([*head, *(one.card.text for one in chosen)]) + "\n", "result")
 
 
 def place(files: Sequence[BootstrapFile], text: str) -> tuple[BootstrapFile, ...]:
-    """The files with the synthetic one after AGENTS.md, or first; an earlier one of ours makes room."""
-    others = [file for file in files if not _is_ours(file)]
+    """The files with the synthetic one after AGENTS.md, or first; what an earlier turn put in makes room.
+
+    Where somebody has a file of that name, ours stands at the end of theirs: there are never two.
+    """
+    others = [file for one in files if (file := _without_ours(one)) is not None]
     if not text:
         return tuple(others)
+    theirs = next((at for at, file in enumerate(others) if file.base == CAPABILITIES_FILE), None)
+    if theirs is not None:
+        file = others[theirs]
+        whole = replace(file, text=f"{file.text.rstrip()}\n\n{text}")
+        return (*others[:theirs], whole, *others[theirs + 1 :])
     at = next((number for number, file in enumerate(others, 1) if file.base == BASELINE_FILE), 0)
     return (*others[:at], BootstrapFile(CAPABILITIES_FILE, text), *others[at:])
 
 
-def _is_ours(file: BootstrapFile) -> bool:
-    return file.base == CAPABILITIES_FILE and file.text.startswith(HEADING)
+def _without_ours(file: BootstrapFile) -> BootstrapFile | None:
+    """The file without what an earlier turn put in; nothing where that was all of it."""
+    if file.base != CAPABILITIES_FILE or HEADING not in file.text:
+        return file
+    theirs = file.text.partition(HEADING)[0].rstrip()
+    return replace(file, text=f"{theirs}\n") if theirs else None
 
 
 def injected(selection: Selection) -> tuple[Injected, ...]:
@@ -124,15 +140,35 @@ def injected(selection: Selection) -> tuple[Injected, ...]:
         Injected(
             id=one.card.id,
             name=one.card.name,
-            relevance=round(one.score, 4),
+            relevance=rounded_down(one.score),
             tokens=one.card.tokens,
             forced=one.forced,
             cut=one.card.cut,
             version=one.card.version,
             origin=one.card.origin,
+            accepted_by=one.card.accepted_by,
+            text=one.card.text,
         )
         for one in selection.chosen
     )
+
+
+def as_recorded(injection: Injection, skipped: Sequence[Skipped]) -> dict[str, list[JsonObject]]:
+    """As the journal has them: what a card says is in the catalogue, and kept with the offer."""
+    return {
+        "injected": [_without_text(one) for one in injection.injected],
+        "held": [_without_text(one) for one in injection.held],
+        "skipped": [{"id": s.id, "reason": s.reason, "score": rounded_down(s.score)} for s in skipped],
+    }
+
+
+def _without_text(one: Injected) -> JsonObject:
+    return {name: value for name, value in asdict(one).items() if name != "text"}
+
+
+def rounded_down(score: float) -> float:
+    """A score as it is told: a threshold that is read off it is reached by it."""
+    return math.floor(round(score * 10_000, 6)) / 10_000
 
 
 def told(selection: Selection, text: Prompt, held_back: str) -> Injection:

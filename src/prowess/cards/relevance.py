@@ -43,9 +43,20 @@ REMEMBERED = 2000
 class Meanings:
     """Vectors of texts, kept while they are likely to come again; none once the encoder has failed."""
 
-    def __init__(self, embed: Embedder | None) -> None:
+    def __init__(
+        self,
+        embed: Embedder | None,
+        remembered: Callable[[Sequence[str]], Mapping[str, Matrix]] = lambda texts: {},
+    ) -> None:
         self._embed = embed
+        self._remembered = remembered
         self._known: dict[str, Matrix] = {}
+
+    def of_cards(self, gists: Sequence[str]) -> Matrix | None:
+        """The vectors of texts that are likely to be in the store."""
+        if self._embed is not None:
+            self._known |= self._remembered(gists)
+        return self.of(gists)
 
     def of(self, texts: Sequence[str]) -> Matrix | None:
         if self._embed is None or not texts:
@@ -76,7 +87,7 @@ class Relevance:
     def __init__(self, cards: Sequence[Card], meanings: Meanings, weights: CardWeights | None = None) -> None:
         self._cards = cards
         self._meanings = meanings
-        self._vectors = meanings.of([_gist(card) for card in cards])
+        self._vectors = meanings.of_cards([gist(card) for card in cards])
         self._weights = weights or (WORDS_ALONE if self._vectors is None else WITH_MEANING)
         self._stems = {language: Stems(language) for language in {primary(card.language) for card in cards}}
         self._read_cards()
@@ -162,7 +173,7 @@ def _weight(phrase: frozenset[str], rarity: Mapping[str, float]) -> float:
     return sum(telling) / len(telling) * (WHOLE_PHRASE if len(phrase) > 1 else 1.0)
 
 
-def _gist(card: Card) -> str:
+def gist(card: Card) -> str:
     return f"{card.title}. {card.description}. {', '.join(card.keywords)}"
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from prowess.cards.fitting import agreement, best_threshold
+from prowess.cards.fitting import Reviewed, agreement, best_threshold
 from prowess.types import JournalEntry, JsonObject
 
 Reviews = Mapping[tuple[str, str], bool]
@@ -22,7 +22,12 @@ def card_report(
     turns = [entry.data for entry in selections]
     worked = _worked(outcomes)
     scores = {(t["selection"], id): score for t in turns for id, score in _scores(t).items()}
-    labels = {key: (scores[key], relevant) for key, relevant in reviews.items() if key in scores}
+    shown = {(t["selection"], one["id"]) for t in turns for one in (*t["injected"], *t["held"])}
+    labels = {
+        key: Reviewed(scores[key], relevant, key in shown)
+        for key, relevant in reviews.items()
+        if key in scores
+    }
     variants = sorted({t["variant"] for t in turns})
     return {
         **_summary(turns, worked),
@@ -54,7 +59,7 @@ def _summary(turns: Turns, worked: Mapping[str, list[bool]]) -> dict[str, Any]:
     }
 
 
-def _card(id: str, turns: Turns, labels: Mapping[tuple[str, str], tuple[float, bool]]) -> dict[str, Any]:
+def _card(id: str, turns: Turns, labels: Mapping[tuple[str, str], Reviewed]) -> dict[str, Any]:
     shown = [one for t in turns for one in t["injected"] if one["id"] == id]
     return {
         "injected": len(shown),
@@ -66,12 +71,12 @@ def _card(id: str, turns: Turns, labels: Mapping[tuple[str, str], tuple[float, b
     }
 
 
-def _accuracy(labels: Sequence[tuple[float, bool]]) -> dict[str, Any]:
+def _accuracy(labels: Sequence[Reviewed]) -> dict[str, Any]:
     if not labels:
         return {"reviewed": 0, "accuracy": None, "suggested_threshold": None}
     return {
         "reviewed": len(labels),
-        "accuracy": round(agreement(labels), 4),
+        "accuracy": round(agreement([one[:2] for one in labels]), 4),
         "suggested_threshold": best_threshold(labels),
     }
 

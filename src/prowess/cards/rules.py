@@ -1,8 +1,10 @@
 """From `[cards]` and a turn to what holds for it: the profile, the budget, the scorer, the rollout."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime, tzinfo
 from hashlib import sha256
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from prowess.cards.selection import CardRules
 from prowess.config import CardProfileConfig, CardsConfig
@@ -74,8 +76,25 @@ def _budget(config: CardsConfig, profile: CardProfileConfig, turn: Turn) -> int:
     return grown if turn.budget is None else max(0, min(grown, turn.budget))
 
 
+def local_time(config: CardsConfig, turn: Turn, clock: Callable[[], datetime]) -> datetime:
+    """What the clock shows where the agent is: by the turn, its profile, [cards], or else the machine."""
+    if turn.at is not None:
+        return turn.at
+    return clock().astimezone(_zone(profile_of(config, turn.agent).timezone or config.timezone))
+
+
+def _zone(name: str) -> tzinfo | None:
+    try:
+        return ZoneInfo(name) if name else None
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        remedy = "name one such as Europe/Berlin; a machine without zones needs: pip install tzdata"
+        raise ConfigError("[cards]", f"there is no timezone {name!r}", remedy) from None
+
+
 def check_names(config: CardsConfig, scorers: Mapping[str, object]) -> None:
-    """Refuse a scorer or profile that is named and does not exist."""
+    """Refuse a scorer, a profile or a timezone that is named and does not exist."""
+    for zone in (config.timezone, *(profile.timezone for profile in config.profiles.values())):
+        _zone(zone or "")
     for scorer in (config.scorer, *config.experiment):
         _check("scorer", scorer, scorers)
     for profile in (config.profile, *config.agents.values()):

@@ -7,10 +7,15 @@ the default.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TypeAlias
 
 from prowess.cards.card import Card
+from prowess.errors import ConfigError, SourceError, nearest
+from prowess.sources.python.modules import load_module
 from prowess.types import Turn
 
 Scorer: TypeAlias = Callable[[Card, Turn], float]
@@ -33,6 +38,37 @@ def keyword(card: Card, turn: Turn) -> float:
     ratio = len(matched) / len(card.keywords)
     density = min(sum(recent.count(word) for word in matched) / SATURATION, 1.0)
     return ratio * 0.7 + density * 0.3
+
+
+def named(names: Iterable[str], root: Path) -> dict[str, Scorer]:
+    """The functions that [cards] names as `module:function`; modules may lie beside prowess.toml."""
+    return {name: _loaded(name, root) for name in names if ":" in name}
+
+
+def _loaded(name: str, root: Path) -> Scorer:
+    module_name, _, function_name = name.partition(":")
+    try:
+        with _beside(root):
+            module = load_module(module_name)
+    except SourceError as failure:
+        raise ConfigError("[cards]", f"the scorer {name!r}: {failure.what}", failure.remedy) from None
+    found = getattr(module, function_name, None)
+    if not callable(found):
+        close = nearest(function_name, vars(module))
+        remedy = f"did you mean {close!r}?" if close else "write module:function"
+        raise ConfigError("[cards]", f"{module_name} has no function {function_name!r}", remedy)
+    scorer: Scorer = found
+    return scorer
+
+
+@contextmanager
+def _beside(root: Path) -> Iterator[None]:
+    place = str(root.resolve())
+    sys.path.insert(0, place)
+    try:
+        yield
+    finally:
+        sys.path.remove(place)
 
 
 def one_by_one(scorer: Scorer, failed: Failed) -> Scoring:

@@ -5,6 +5,7 @@ the guard; language, session type and the other triggers; relevance against the 
 and the budget, where a card that does not fit is left out and smaller ones still get their chance.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -104,8 +105,14 @@ def _over_threshold(
         if forced or score >= threshold:
             relevant.append(SelectedCard(card, score, forced))
         else:
-            skipped.append(Skipped(card.id, f"{BELOW} ({score:.2f} < {threshold:g})", score))
+            skipped.append(Skipped(card.id, f"{BELOW} ({_shown(score, threshold)} < {threshold:g})", score))
     return relevant, skipped
+
+
+def _shown(score: float, threshold: float) -> str:
+    """With as many decimals as it takes to see that it is less."""
+    short = f"{score:.2f}"
+    return short if float(short) < threshold else f"{math.floor(score * 10_000) / 10_000:.4f}"
 
 
 def _rank(one: SelectedCard) -> tuple[int, float, str]:

@@ -59,6 +59,7 @@ class Catalogue:
             providers={name: each for name, (each, _) in providers.items()},
             observations=_observations(transaction, providers.values()),
             quarantined=quarantine.held(transaction),
+            accepted=quarantine.accepted(transaction),
             first=claims.owners(transaction),
             switched_off={
                 (provider, agent): reason
@@ -186,6 +187,11 @@ class Catalogue:
         found = quarantine.approve(transaction, id, by, now, digest)
         _changed(transaction)
         return found
+
+    def accept(self, transaction: Transaction, id: str, digest: str, by: str, now: str) -> None:
+        """A person takes what the guard found in a text of this machine, for exactly this content."""
+        quarantine.accept(transaction, id, digest, by, now)
+        _changed(transaction)
 
     def reject(self, transaction: Transaction, id: str, digest: str = "") -> HeldCapability:
         """A person keeps a capability out until its content changes."""

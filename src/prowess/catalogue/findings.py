@@ -85,14 +85,12 @@ def broken_guard() -> tuple[Problem, ...]:
     return (Problem("guard", "model", f"{what}; what servers say anew is held back", REINSTALL),)
 
 
-def accept(journal: Journal, view: View, id: str, by: str) -> Problem:
-    """A person has looked at a finding and takes it, for exactly this content."""
+def finding(journal: Journal, view: View, id: str, rejected: Sequence[str]) -> Problem:
+    """What a person would accept: what a sync found and, of a card, why no turn gets it."""
     waiting = {problem.place: problem for problem in standing(journal, view)}
-    if id not in waiting:
+    if id not in waiting and not rejected:
         raise NotFound("finding", id, list(waiting), "see: prowess doctor")
-    content = _digest(view, id)
-    journal.record(GuardAccepted(capability=id, digest=content, by=by, was=waiting[id].what))
-    return waiting[id]
+    return waiting.get(id) or Problem("guard", id, "; ".join(rejected), "change it", "warning")
 
 
 def _said(journal: Journal, type: str) -> list[dict[str, str]]:

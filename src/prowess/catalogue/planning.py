@@ -5,7 +5,7 @@ one version of the catalogue; where that moved meanwhile, a new plan is made.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from prowess.catalogue import ownership, quarantine
 from prowess.catalogue.merge import (
@@ -13,6 +13,7 @@ from prowess.catalogue.merge import (
     MergedCatalogue,
     OwnedContent,
     compare,
+    digest,
     merge,
     moved_only,
     redefined,
@@ -20,6 +21,7 @@ from prowess.catalogue.merge import (
 from prowess.catalogue.ownership import Ownership
 from prowess.catalogue.quarantine import QuarantineChange
 from prowess.catalogue.writing import Written, encoded, originals
+from prowess.sources.mcp.presentation import SHOWN
 from prowess.store.database import Transaction
 from prowess.types import Changes
 
@@ -75,10 +77,27 @@ class PlannedWrite:
         return bool(plan.changes or self.rows or plan.redefined or self.standing or plan.first_seen)
 
 
+def _shown_otherwise(plan: Plan) -> dict[str, str]:
+    """What a store of before knows without icons, `_meta` and the like, and is the same without them."""
+    found: dict[str, str] = {}
+    for id in plan.judged.keys() & plan.current.keys() & plan.wanted.drafts.keys():
+        draft, before = plan.wanted.drafts[id], plan.current[id].digest
+        if plan.current[id].judged(id) != (id, before):
+            continue  # offered under other words, which are judged by the server's own
+        bare = {name: one for name, one in draft.capability.metadata.items() if name not in SHOWN}
+        if len(bare) < len(draft.capability.metadata):
+            without = replace(draft, capability=replace(draft.capability, metadata=bare))
+            if digest(without) == before:
+                found[id] = before
+    return found
+
+
 def prepared(plan: Plan, arrival: Arrival, unsafe: Mapping[str, str], now: str) -> PlannedWrite:
     """What to write, given why each unsafe text is; those are held back with that reason."""
     present = {row.judged(id)[0] for id, row in plan.current.items()}
-    verdicts = quarantine.judge(plan.judged, present, arrival.trust, plan.known, unsafe, arrival.lock)
+    verdicts = quarantine.judge(
+        plan.judged, present, arrival.trust, plan.known, unsafe, arrival.lock, _shown_otherwise(plan)
+    )
     return PlannedWrite(
         plan=plan,
         now=now,

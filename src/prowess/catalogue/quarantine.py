@@ -55,8 +55,12 @@ def judge(
     known: Known,
     unsafe: Mapping[str, str],
     lock: LockVerdicts,
+    shown_otherwise: Mapping[str, str],
 ) -> QuarantineVerdicts:
-    """Decide about everything these sources offer; `present` has the own ids that were there before."""
+    """Decide about everything these sources offer; `present` has the own ids that were there before.
+
+    shown_otherwise: what is as it was but for icons and the like, which had none then -> its digest then.
+    """
     approved: dict[str, str] = {}
     held: dict[str, str] = {}
     for id, row in rows.items():
@@ -65,8 +69,9 @@ def judge(
         if said and said not in BY_TRUST and said != LOCKED:
             continue
         waiting = _waiting_with(row, digest, known.held.get(id), known)
+        before = known.approved.get(own, {}).get(shown_otherwise.get(id, ""), "")
         by, why = _by_lock(id, row, waiting, unsafe, lock) or _by_trust(
-            own, row, said, trust[row.source], waiting, present, known, unsafe.get(id, "")
+            own, row, said or before, trust[row.source], waiting, present, known, unsafe.get(id, "")
         )
         if why:
             held[id] = why
@@ -209,6 +214,23 @@ def held(transaction: Transaction) -> dict[str, HeldCapability]:
         "SELECT id, digest, reason, state, since FROM quarantine WHERE workspace = :workspace ORDER BY id"
     )
     return {row[0]: HeldCapability(*row) for row in rows}
+
+
+def accepted(transaction: Transaction) -> dict[tuple[str, str], str]:
+    """What a person took as it is and what still has that content: id and digest -> who."""
+    rows = transaction.all(
+        "SELECT a.id, a.digest, a.approved_by FROM approved_content a"
+        " JOIN capability c ON c.workspace = a.workspace AND c.id = a.id AND c.digest = a.digest"
+        " WHERE a.workspace = :workspace AND a.approved_by NOT IN (:first, :growth)",
+        first=FIRST_SIGHT,
+        growth=GROWTH,
+    )
+    return {(id, digest): by for id, digest, by in rows}
+
+
+def accept(transaction: Transaction, id: str, digest: str, by: str, now: str) -> None:
+    """Remember that a person took this content, which nothing holds back."""
+    _approve(transaction, {id: digest}, by, now)
 
 
 def approve(transaction: Transaction, id: str, by: str, now: str, digest: str = "") -> HeldCapability:

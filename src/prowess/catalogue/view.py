@@ -103,6 +103,8 @@ class View:
     switched_off: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """(provider, agent) -> why; the agent is empty where it holds for everybody."""
     quarantined: Mapping[str, HeldCapability] = field(default_factory=dict)
+    accepted: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """(id, digest) -> the person who took this content as it is."""
     first: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """What several servers offer -> who offered it first; more than one where they came at once."""
     trust: Mapping[str, str] = field(default_factory=dict)

@@ -1,17 +1,47 @@
 """`prowess cards`"""
 
+import re
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import click
 
-from prowess.cli.session import connected, emit, json_option, opened, printable, read_file, say, table
+from prowess.cards.guard import shipped_guard
+from prowess.cli.inject import taken_as_they_are
+from prowess.cli.session import (
+    config_file,
+    connected,
+    emit,
+    json_option,
+    opened,
+    printable,
+    read_file,
+    say,
+    table,
+)
+from prowess.config import load
 from prowess.engine.card_folder import check_folder
 from prowess.operations import cards as ops
 from prowess.operations.operation import NO_PARAMS
-from prowess.sources.configured import CARD_FOLDER
+from prowess.sources.configured import CARD_FOLDER, card_folders
 from prowess.types import DEFAULT_AGENT, JsonObject
+
+NO_CARDS = f"there are no cards; put them into {CARD_FOLDER}, or name a folder"
+AGO = re.compile(r"(\d+)\s*([mhd])")
+UNITS = {"m": "minutes", "h": "hours", "d": "days"}
+
+
+def moment(context: click.Context, option: click.Parameter, value: str | None) -> datetime | None:
+    """A time, or how long ago."""
+    ago = AGO.fullmatch((value or "").strip())
+    try:
+        if ago:
+            return datetime.now(UTC) - timedelta(**{UNITS[ago[2]]: int(ago[1])})
+        return datetime.fromisoformat(value).astimezone(UTC) if value else None
+    except (ValueError, OverflowError):
+        raise click.BadParameter(f"{value!r} is no time; write 48h, 2d or 2026-02-13T09:00") from None
 
 
 @click.group("cards")
@@ -20,35 +50,46 @@ def command() -> None:
 
 
 @command.command()
-@click.argument("folder", default=CARD_FOLDER, type=click.Path())
+@click.argument("folder", required=False, type=click.Path())
 @json_option
-def check(folder: str, as_json: bool) -> None:
-    """Whether the cards of FOLDER (docs/capabilities) may be used; exits with 1 if one may not."""
-    there_are_none = folder == CARD_FOLDER and not Path(folder).exists()
-    found = () if there_are_none else check_folder(folder)
+def check(folder: str | None, as_json: bool) -> None:
+    """Whether cards may be used: those of FOLDER, or all that are configured; exits with 1 if one may not."""
+    settings = load(config_file(), Path.cwd())
+    guard, accepted = shipped_guard(), taken_as_they_are()
+    found = [
+        one for source in card_folders(settings, folder) for one in check_folder(source, guard, accepted)
+    ]
     if as_json:
         emit({"cards": found})
-    elif there_are_none:
-        say(f"there are no cards in {CARD_FOLDER}")
     else:
         for one in found:
             mark = click.style("ok", fg="green") if one.ok else click.style("not ok", fg="red")
-            click.echo(f"{mark}  {printable(one.id or '-')}  {printable(one.path)}")
+            click.echo(f"{mark}  {printable(one.id or '-')}  {printable(_from_here(one.path))}")
+            if one.accepted_by:
+                click.echo(f"    accepted by {printable(one.accepted_by)}, until it changes")
             for reason in one.reasons:
                 click.echo(f"    {printable(reason)}")
             for warning in one.warnings:
                 click.echo(f"    warning: {printable(warning)}")
-        say(f"{sum(one.ok for one in found)} of {len(found)} cards may be used")
+        say(f"{sum(one.ok for one in found)} of {len(found)} cards may be used" if found else NO_CARDS)
     if not all(one.ok for one in found):
         click.get_current_context().exit(1)
 
 
+def _from_here(path: str) -> str:
+    """A path as one would type it here."""
+    place, here = Path(path), Path.cwd()
+    return str(place.relative_to(here)) if place.is_relative_to(here) else path
+
+
 @command.command()
+@click.option("--since", callback=moment, help="Only what happened from then on: 48h, 2d, 2026-02-13T09:00.")
+@click.option("--until", callback=moment, help="Only what happened before then.")
 @json_option
-def report(as_json: bool) -> None:
+def report(since: datetime | None, until: datetime | None, as_json: bool) -> None:
     """How often cards are injected, what they cost, and how right that was."""
     with connected() as backend:
-        found = backend.call(ops.report_cards, NO_PARAMS)
+        found = backend.call(ops.report_cards, ops.ReportWindow(since=since, until=until))
     if as_json:
         emit(found)
         return

@@ -106,7 +106,7 @@ def decline(agent: str) -> None:
 
 def _answer(agent: str, accepted: bool) -> None:
     with connected() as backend:
-        _say_evaluated(backend.call(ops.answer, ops.Answer(accept=accepted), agent=agent))
+        _say_evaluated(backend.call(ops.answer, ops.ProposalAnswer(accept=accepted), agent=agent))
 
 
 EVALUATING = (evaluate, trigger, contribute, violation, intervention, accept, decline)

@@ -3,7 +3,7 @@
 import getpass
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import get_args
@@ -38,6 +38,8 @@ class CheckedText:
     text: str
     channel: Channel
     by_rules: bool = False
+    is_approved: bool = False
+    """Whether a person took exactly this content."""
 
 
 @click.group()
@@ -60,15 +62,16 @@ def check(
         raise click.UsageError("Name a file or an id, or give --all.")
     chosen = _in_catalogue(None) if not target else _in_file(Path(target), channel) or _in_catalogue(target)
     classifier = None if no_classifier else Classifier.open()
-    provenance: Provenance = "approved" if approved else "unapproved"
-    judged = [
-        (one, judge(one.text, one.channel, provenance, None if one.by_rules else classifier))
-        for one in chosen
-    ]
+    judged = [(one, _judged(one, approved, classifier)) for one in chosen]
     if as_json:
         emit({"items": [_item(text, judgement) for text, judgement in judged]})
     else:
         _report(judged)
+
+
+def _judged(one: CheckedText, approved: bool, classifier: Classifier | None) -> Judgement:
+    provenance: Provenance = "approved" if approved or one.is_approved else "unapproved"
+    return judge(one.text, one.channel, provenance, None if one.by_rules else classifier)
 
 
 @command.command()
@@ -140,7 +143,12 @@ def _row(line: str) -> dict[str, Json] | None:
 def _in_catalogue(id: str | None) -> list[CheckedText]:
     with opened() as engine:
         chosen = (engine.catalogue.get(id),) if id else engine.catalogue.list()
-        return [text for found in chosen for text in texts_of(found, engine.catalogue.detail(found.id))]
+        accepted = engine.internals.world().view.accepted
+        return [
+            replace(text, is_approved=(found.id, found.digest) in accepted)
+            for found in chosen
+            for text in texts_of(found, engine.catalogue.detail(found.id))
+        ]
 
 
 def texts_of(capability: Capability, detail: Detail) -> Iterator[CheckedText]:

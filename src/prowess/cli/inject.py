@@ -1,8 +1,8 @@
 """`prowess inject`"""
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +10,21 @@ import click
 import msgspec
 
 from prowess.cards.injection import BootstrapFile, Injection, audit_text
-from prowess.cli.session import config_file, emit, json_option, opened, printable, read_file, say
-from prowess.config import CardsConfig, load
+from prowess.cli.session import (
+    config_file,
+    emit,
+    json_option,
+    opened,
+    printable,
+    read_file,
+    say,
+    store_is_there,
+)
+from prowess.config import load
 from prowess.engine.card_folder import inject_from
 from prowess.errors import ConfigError
+from prowess.opening import now
+from prowess.sources.configured import card_folders
 from prowess.sources.files.reading import read_text
 from prowess.types import DEFAULT_AGENT, Message, Turn
 
@@ -39,9 +50,11 @@ def command(messages_file: str, as_json: bool, **given: Any) -> None:
     changes: dict[str, Any] = {"max_tokens": given["budget"], "scorer": given["scorer"]}
     changes = {key: value for key, value in changes.items() if value is not None}
     if given["folder"]:
-        config = msgspec.structs.replace(_cards_config(), **changes)
+        settings = load(config_file(), Path.cwd())
+        config = msgspec.structs.replace(settings.config.cards, **changes)
+        (source,) = card_folders(settings, given["folder"])
         start = time.perf_counter()
-        injection = inject_from(given["folder"], files, turn, config, datetime.now(UTC))
+        injection = inject_from(source, files, turn, config, now, taken_as_they_are(), settings.root)
         injection = replace(injection, milliseconds=(time.perf_counter() - start) * 1000)
     else:
         with opened() as engine:
@@ -49,8 +62,12 @@ def command(messages_file: str, as_json: bool, **given: Any) -> None:
     _print(injection, as_json)
 
 
-def _cards_config() -> CardsConfig:
-    return load(config_file(), Path.cwd()).config.cards
+def taken_as_they_are() -> Mapping[tuple[str, str], str]:
+    """What people accepted, by id and digest: who; nothing where there is no store yet."""
+    if not store_is_there():
+        return {}
+    with opened() as engine:
+        return engine.internals.world().view.accepted
 
 
 def read_messages(file: str) -> tuple[Message, ...]:

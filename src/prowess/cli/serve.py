@@ -8,6 +8,7 @@ import getpass
 import logging
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,7 +62,8 @@ def mcp(bind: str | None, agent: str) -> None:
     """One MCP server in front of all the others; `prowess connect CLIENT` has a client start it."""
     first = None
     if not bind and servable() and not os.environ.get(GATEWAY):
-        first = FirstAnswers(claimed()).start()
+        chosen = click.get_current_context().find_root().obj or {}
+        first = FirstAnswers(claimed(), partial(_introduction, chosen.get("config"), agent)).start()
     # Clients show a server's standard error to the person who looks for what is wrong.
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
     # Each call passes between the event loop and a worker thread; neither should wait long for the other.
@@ -73,6 +75,15 @@ def mcp(bind: str | None, agent: str) -> None:
     # Everything is closed; waiting for idle threads would only keep the client waiting.
     sys.stderr.flush()
     os._exit(0)
+
+
+def _introduction(named: str | None, agent: str) -> str:
+    """What the client is told first; in the thread that answers, beside everything else that is loaded."""
+    from prowess import config as configuration
+    from prowess.gateway.kept_introduction import kept
+
+    file = Path(named) if named else configuration.find(os.environ, Path.cwd())
+    return kept(file, agent, os.environ)
 
 
 @command.command()
@@ -123,6 +134,7 @@ def _serve_all(bind: "Bind", agent: str) -> None:
     try:
         import anyio
 
+        from prowess.gateway.access_tokens import WELL_KNOWN
         from prowess.gateway.http import PATH, application
         from prowess.gateway.opening import opened as opened_gateway
         from prowess.web.serving import beside, serving
@@ -137,7 +149,8 @@ def _serve_all(bind: "Bind", agent: str) -> None:
 
         async def both() -> None:
             async with gateway.running():
-                await serving(beside(app, {PATH: application(gateway, bind, agent)}), door)
+                mcp = application(gateway, bind, agent)
+                await serving(beside(app, {PATH: mcp, WELL_KNOWN: mcp}), door)
 
         anyio.run(both)
 

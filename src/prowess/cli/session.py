@@ -76,15 +76,28 @@ def opened(existing: bool = False) -> Iterator[Engine]:
         yield engine
 
 
-def _refuse_missing_folder(file: Path | None, store: str | None) -> None:
+def store_is_there() -> bool:
+    """Whether there is a store to open on this machine, and a command need not make one to look into it."""
+    url, path = _store(config_file(), _chosen("store"))
+    return not _chosen("server") and (path.exists() if path else url != "")
+
+
+def _store(file: Path | None, store: str | None) -> tuple[str, Path | None]:
+    """The URL of the store, and its file where it is one."""
     settings = configuration.load(file, Path.cwd())
     url = store or os.environ.get("PROWESS_STORE") or settings.config.store
-    if file is None and url == configuration.DEFAULT_STORE and not (settings.root / ".prowess").is_dir():
+    if url.startswith(("postgresql://", "postgres://")):
+        return url, None
+    return url, settings.root / url.removeprefix("sqlite:").removeprefix("//")
+
+
+def _refuse_missing_folder(file: Path | None, store: str | None) -> None:
+    url, path = _store(file, store)
+    if file is None and url == configuration.DEFAULT_STORE and path and not path.parent.is_dir():
         raise StoreError("there is no project here or above", "run: prowess init; or: prowess connect CLIENT")
     # Who names no store has none to mistype, and looks at an empty one.
-    if url == configuration.DEFAULT_STORE or url.startswith(("postgresql://", "postgres://")):
+    if url == configuration.DEFAULT_STORE or path is None:
         return
-    path = settings.root / url.removeprefix("sqlite:").removeprefix("//")
     if not path.parent.is_dir():
         remedy = "run: prowess init, then prowess sync; or correct --store, PROWESS_STORE or `store`"
         raise StoreError(f"there is no store at {path}", remedy)

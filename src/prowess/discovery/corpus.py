@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from prowess.areas import area_of
 from prowess.discovery.dense import Dense, Matrix
 from prowess.discovery.graph import Graph
 from prowess.discovery.lexical import IndexedTerms, Lexical, LexicalState, document
@@ -138,7 +139,7 @@ class Corpus:
         """The rows whose capability has this value in this field; those out of use do not matter."""
         mask = self._masks.get((field, value))
         if mask is None:
-            matches = (each is not None and same_name(getattr(each, field), value) for each in self._held)
+            matches = (each is not None and _has(each, field, value) for each in self._held)
             mask = np.fromiter(matches, np.bool_, self.size)
             self._masks[field, value] = mask
         return mask
@@ -194,7 +195,7 @@ class Corpus:
         self._held[row] = capability
         self._rows[capability.id] = row
         for (field, value), mask in self._masks.items():
-            mask[row] = same_name(getattr(capability, field), value)
+            mask[row] = _has(capability, field, value)
         self.dense.handicap(row, self._handicaps.get(capability.id, 0.0))
         self.names.add(row, capability)
         self.graph.put(capability)
@@ -215,6 +216,12 @@ class Corpus:
     def _vector(self, id: str) -> Matrix | None:
         row = self._rows[id]
         return self.dense.matrix[row].copy() if self.dense.known[row] else None
+
+
+def _has(capability: Capability, field: str, value: str | bool) -> bool:
+    """Whether a field has this value; what has no category goes by its server, too."""
+    held = [getattr(capability, field)] + ([area_of(capability)] if field == "category" else [])
+    return any(same_name(one, value) for one in held)
 
 
 def same_name(held: object, wanted: str | bool) -> bool:

@@ -8,6 +8,7 @@ changed: a new `Search` takes its place.
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from threading import RLock
 from time import monotonic
@@ -95,8 +96,10 @@ class Index:
         shown = {} if examples is None else examples
         for state in self._states:
             if state.is_of(capabilities, shown):
-                failed = self.embedding.failure is not None
-                return Followed(state.search, failed and self.embedding.is_due())
+                if self.embedding.failure is not None:
+                    return Followed(state.search, self.embedding.is_due())
+                # What came while others were being made has no vector yet, and nobody else will see to it.
+                return Followed(state.search, not state.corpus.dense.complete)
         with self._changing:
             if not (self._states and self._states[0].is_of(capabilities, shown)):
                 self._take_over(capabilities, shown)
@@ -167,6 +170,21 @@ class Index:
         self._at_hand = {**self._stored(words), **known}
         self._requests.keep(recalled, len(recalled))
         return recalled
+
+    def remembered(self, texts: Sequence[str]) -> dict[str, Matrix]:
+        """Of these texts, the vectors that are kept; nothing is opened, made or written."""
+        keys = {text: _key(text) for text in texts}
+        known = self._stored(list(keys.values())) if self.embedding.name else {}
+        return {text: known[key].astype(np.float32) for text, key in keys.items() if key in known}
+
+    def remember(self, texts: Sequence[str]) -> None:
+        """Make and keep the vectors of texts that have none; nothing is opened where all have one."""
+        known = self.remembered(texts)
+        missing = [text for text in dict.fromkeys(texts) if text not in known]
+        with suppress(EncoderUnavailable):
+            for start in range(0, len(missing), BATCH):
+                batch = missing[start : start + BATCH]
+                self._keep(dict(zip(batch, self.embedding(batch).astype(np.float16), strict=True)))
 
     # --- vectors -----------------------------------------------------------------------------
 

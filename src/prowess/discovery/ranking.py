@@ -13,7 +13,9 @@ import numpy.typing as npt
 
 from prowess.discovery.corpus import Corpus, Mask
 from prowess.discovery.dense import Matrix, joined
+from prowess.discovery.everyday import in_words_of_tools
 from prowess.discovery.fusion import Calibration, pooled
+from prowess.discovery.glossary import in_english
 from prowess.discovery.needs import MOST_NEEDS, Splitter
 from prowess.discovery.reranking import USUAL_BOOST, Candidate, in_order, with_relatives
 from prowess.types import SIMILARITY, Hit
@@ -138,14 +140,27 @@ class ParsedRequest:
         return self._embed(texts) if self._embed and (dense.complete or dense.known.any()) else None
 
     def _texts(self, texts: Sequence[str], vectors: Matrix | None) -> list[_Text]:
-        """The whole request, which comes first, and its needs."""
+        """The whole request, which comes first, and its needs; each as it is, and in the words of tools."""
         corpus = self.corpus
         similar = [None] * len(texts) if vectors is None else corpus.dense.similarities(vectors)
         read = []
         for number, (text, near) in enumerate(zip(texts, similar, strict=True)):
-            terms = corpus.words.terms(text)
+            terms, english = corpus.words.terms(text), in_english(text)
+            if english:
+                terms = list(dict.fromkeys((*terms, *corpus.words.terms(english))))
+            others = [other for other in (english, in_words_of_tools(english or text)) if other]
+            if near is not None and others:
+                near = self._nearest(near, others)
             read.append(_Text(text if number else "", terms, corpus.lexical.scores(terms), near))
         return read
+
+    def _nearest(self, near: Floats, others: Sequence[str]) -> Floats:
+        """How near each row is to whichever way to say it is nearest."""
+        vectors = self._vectors(others)
+        if vectors is None:
+            return near
+        nearest: Floats = np.max([near, *self.corpus.dense.similarities(vectors)], axis=0)
+        return nearest
 
 
 @dataclass(frozen=True, slots=True)

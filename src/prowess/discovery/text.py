@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from prowess.areas import area_of
 from prowess.text.stems import MAX_WORD_LENGTH, stem
 from prowess.types import Capability
 from prowess.word_lists import words_in
@@ -94,8 +95,9 @@ def _cjk_terms(chunk: str) -> Iterable[str]:
 def embedding_text(capability: Capability) -> str:
     """What the encoder reads: intent, never schema, content or secrets."""
     name, display = capability.name, capability.display_name
+    called = f"{display} ({name})" if display and display != name else name
     lines = (
-        f"{display} ({name})" if display and display != name else name,
+        called if area_of(capability) == capability.category else f"{area_of(capability)}: {called}",
         capability.description,
         _section("Category", [capability.category]),
         _section("Use cases", capability.tags),

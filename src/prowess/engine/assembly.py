@@ -8,6 +8,7 @@ from prowess.engine.cards import CardDependencies, CardService
 from prowess.engine.options import EngineOptions
 from prowess.engine.prompt_details import PromptDetails
 from prowess.engine.search import Searching, filtered
+from prowess.engine.sync import OpenedGuard
 from prowess.engine.turn import TurnParts
 from prowess.journal import Clock, Journal
 from prowess.prompt.builder import OfferBuilder
@@ -23,6 +24,7 @@ def parts_of(
     worlds: Worlds,
     options: EngineOptions,
     clock: Clock,
+    guard: OpenedGuard,
 ) -> TurnParts:
     index = Index(database, options.embedder or shipped, options.discovery.collection_name, options.presets)
     searching = Searching(index, worlds)
@@ -34,6 +36,9 @@ def parts_of(
         worlds=worlds,
         detail_of=details.of,
         embed=searching.embedding,
+        remembered=index.remembered,
+        remember=index.remember,
+        classifier=lambda: guard.classifier,
         ids=options.ids,
         root=options.root,
         **options.card_dependencies,

@@ -117,6 +117,8 @@ def _of_need(search: Search, need: str, allowed: Collection[str], chosen: Option
     """What fits, and what is nearest of the rest."""
     read = search.read(need)
     fits = search.hits(read, allowed, chosen)
+    # A prompt is for people to choose: where a tool does it, too, the tool comes first.
+    fits = tuple(sorted(fits, key=lambda hit: hit.id.startswith("prompt:")))
     ids = {hit.id for hit in fits}
     least = min(WEAK_FROM, chosen.min_relevance)
     near = search.hits(read, allowed, replace(chosen, min_relevance=least, use_graph=False))

@@ -1,6 +1,6 @@
 """Cards of a folder without a store: for a first look, and for checking them before they are used."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -9,10 +9,11 @@ from prowess.cards.card import Card, Guard, card_of
 from prowess.cards.guard import shipped_guard
 from prowess.cards.injection import BootstrapFile, Injection, baseline_warnings, fitted, place, told
 from prowess.cards.relevance import Embedder, Meanings, Relevance
-from prowess.cards.rules import check_names, recent, rules_for, why_held_back
-from prowess.cards.scorers import Scoring, keyword, one_by_one
+from prowess.cards.rules import check_names, local_time, recent, rules_for, why_held_back
+from prowess.cards.scorers import Scorer, Scoring, keyword, named, one_by_one
 from prowess.cards.selection import Skipped, select
 from prowess.cards.triggers import is_time
+from prowess.catalogue.merge import digest
 from prowess.config import CardsConfig
 from prowess.errors import EncoderUnavailable, SourceError
 from prowess.sources.files.cards import CardFiles
@@ -28,32 +29,42 @@ class CheckedCard:
     path: str
     ok: bool
     neutralised: bool = False
+    accepted_by: str = ""
+    """Who took what the guard found in exactly this content."""
     reasons: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
-def read_folder(folder: str) -> SourceReading:
+Accepted = Mapping[tuple[str, str], str]
+"""(id, digest) -> who took this content as it is."""
+
+
+def read_folder(source: CardFiles) -> SourceReading:
     """The cards of a folder; raises when there is no such folder to read."""
-    reading = CardFiles(name="cards", paths=(folder,)).read({})
-    missing = [p for p in reading.problems if p.place == folder and not reading.entries]
+    reading = source.read({})
+    missing = [p for p in reading.problems if p.place in source.paths and not reading.entries]
     if missing:
-        raise SourceError(folder, missing[0].what, missing[0].remedy)
+        raise SourceError(missing[0].place, missing[0].what, "create it, or name another folder")
     return reading
 
 
 def inject_from(
-    folder: str, files: Sequence[BootstrapFile], turn: Turn, config: CardsConfig, now: datetime
-) -> Injection:
+    source: CardFiles, files: Sequence[BootstrapFile], turn: Turn, config: CardsConfig,
+    clock: Callable[[], datetime], accepted: Accepted, root: Path,
+) -> Injection:  # fmt: skip
     """What the cards of a folder add to the files of a turn; nothing is recorded."""
-    check_names(config, {"relevance": None, "keyword": None})
+    scorers: dict[str, Scorer | None] = {"relevance": None, "keyword": keyword}
+    scorers |= named((config.scorer,), root)
+    check_names(config, scorers)
     if not config.enabled:
         return Injection(files=tuple(files))
-    reading = read_folder(folder)
+    reading = read_folder(source)
     count, guard = counter().count, shipped_guard()
-    cards = [card_of(d.capability, d.detail.content or "", guard, count) for d in _drafts(reading)]
+    cards = [_card(draft, guard, accepted) for draft in _drafts(reading)]
     rules = rules_for(config, turn)
     read = recent(turn, config.messages)
-    chosen = select(cards, read, _scoring(config.scorer, cards), rules, turn.at or now)
+    scoring = _scoring(scorers[config.scorer], cards)
+    chosen = select(cards, read, scoring, rules, local_time(config, turn, clock))
     selection, text = fitted(chosen, rules.budget, count)
     injection = told(selection, text, why_held_back(config, turn, is_stopped=False))
     unread = (Skipped(_id_of(p), p.what) for p in reading.problems if p.severity == "error")
@@ -77,10 +88,15 @@ def _drafts(reading: SourceReading) -> list[Draft]:
     return list(first.values())
 
 
-def _scoring(name: str, cards: Sequence[Card]) -> Scoring:
-    if name == "relevance":
+def _card(draft: Draft, guard: Guard, accepted: Accepted) -> Card:
+    card = card_of(draft.capability, draft.detail.content or "", guard, counter().count)
+    return card.accepted_as_it_is(accepted.get((card.id, digest(draft)), ""))
+
+
+def _scoring(scorer: Scorer | None, cards: Sequence[Card]) -> Scoring:
+    if scorer is None:
         return Relevance(cards, Meanings(_encoder()))
-    return one_by_one(keyword, lambda id, why: None)
+    return one_by_one(scorer, lambda id, why: None)
 
 
 def _encoder() -> Embedder | None:
@@ -92,17 +108,16 @@ def _encoder() -> Embedder | None:
         return None
 
 
-def check_folder(folder: str, guard: Guard | None = None) -> tuple[CheckedCard, ...]:
+def check_folder(source: CardFiles, guard: Guard, accepted: Accepted) -> tuple[CheckedCard, ...]:
     """Every card of a folder with what is wrong with it, in order of path."""
-    reading = read_folder(folder)
-    count, guard = counter().count, guard or shipped_guard()
+    reading = read_folder(source)
     found = [_refused(problem) for problem in reading.problems if problem.severity == "error"]
     noted: dict[str, list[str]] = {}
     for problem in reading.problems:
         if problem.severity == "warning":
             noted.setdefault(problem.place, []).append(f"{problem.what}; {problem.remedy}")
     for draft in (draft for entry in reading.entries for draft in entry.drafts or ()):
-        card = card_of(draft.capability, draft.detail.content or "", guard, count)
+        card = _card(draft, guard, accepted)
         path = draft.capability.source_ref.place
         found.append(_checked(card, path, noted.get(path, [])))
     return tuple(sorted(_without_doubles(found), key=lambda one: (one.path, one.id)))
@@ -125,6 +140,7 @@ def _checked(card: Card, path: str, notes: Sequence[str]) -> CheckedCard:
         path=path,
         ok=not card.rejected,
         neutralised=card.neutralised,
+        accepted_by=card.accepted_by,
         reasons=card.rejected,
         warnings=(*card.warnings, *notes, *times),
     )

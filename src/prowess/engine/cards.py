@@ -7,40 +7,45 @@ Awareness fails open: whatever goes wrong here is recorded, and the agent starts
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Unpack
 
-from prowess.cards.card import Card, Guard, card_of
-from prowess.cards.guard import shipped_guard
+from prowess.cards.card import Card, Guard, Guarded, card_of, guarded_whole
+from prowess.cards.guard import card_guard
 from prowess.cards.history import CardHistory, InjectionRate
 from prowess.cards.injection import (
     BootstrapFile,
     Files,
     Injection,
     as_files,
+    as_recorded,
     audit_text,
     baseline_warnings,
     fitted,
     place,
     told,
 )
-from prowess.cards.relevance import Embedder, Meanings, Relevance
+from prowess.cards.relevance import Embedder, Matrix, Meanings, Relevance, gist
 from prowess.cards.rules import (
     FEWEST_TURNS,
     check_names,
+    local_time,
     recent,
     rules_for,
     variant_of,
     why_held_back,
 )
-from prowess.cards.scorers import Scorer, Scoring, keyword, one_by_one
+from prowess.cards.scorers import Scorer, Scoring, keyword, named, one_by_one
 from prowess.cards.selection import Selection, nearest, select
+from prowess.cards.verdicts import CardVerdicts
 from prowess.cards.weights import CardWeights
+from prowess.catalogue.findings import MOST_JUDGED
 from prowess.config import CardsConfig, cards_with_arguments
 from prowess.engine.options import new_id
 from prowess.engine.turn_log import owned
 from prowess.errors import EncoderUnavailable
+from prowess.guard.classifier import Classifier
 from prowess.guard.scan import card_parts
 from prowess.journal import Clock
 from prowess.journal.entries import CardsFailed, CardsSelected
@@ -53,7 +58,6 @@ from prowess.world import World, Worlds
 logger = logging.getLogger("prowess")
 
 NEAREST = 20
-FEWEST_LABELS = 10
 RELEVANCE = "relevance"
 
 
@@ -68,7 +72,14 @@ class CardDependencies:
     detail_of: Callable[[Capability], Detail]
     embed: Callable[[], Embedder | None] = lambda: None
     """Opens the encoder, at the first selection."""
-    guard: Guard = field(default_factory=shipped_guard)
+    remembered: Callable[[Sequence[str]], Mapping[str, Matrix]] = lambda texts: {}
+    """Of these texts, the vectors that are in the store."""
+    remember: Callable[[Sequence[str]], None] = lambda texts: None
+    """Makes the vectors of texts and puts them there."""
+    guard: Guard | None = None
+    """Without one, the guard of the package, whose verdicts are kept in the store."""
+    classifier: Callable[[], Classifier | None] = Classifier.open
+    """What that guard judges with."""
     scorers: Mapping[str, Scorer] = field(default_factory=dict)
     session_type_of: Callable[[str], str] | None = None
     messages_of: Callable[[str, int], Sequence[Message]] | None = None
@@ -100,14 +111,19 @@ class Selected:
 class CardService:
     def __init__(self, history: CardHistory, config: CardsConfig, dependencies: CardDependencies) -> None:
         scorers: dict[str, Scorer | None] = {RELEVANCE: None, "keyword": keyword, **dependencies.scorers}
+        scorers |= named((config.scorer, *config.experiment), dependencies.root)
         check_names(config, scorers)
         self.history = history
         self.config = config
         self.dependencies = dependencies
         self._scorers = scorers
+        self._verdicts = CardVerdicts(history.database, lambda: card_guard(dependencies.classifier()))
+        self.guard: Guard = dependencies.guard or self._verdicts
         self._nothing = Injection(files=())
         self._meanings: Meanings | None = None
         self._made: dict[tuple[str, str], Card] = {}
+        self._guarded: dict[tuple[str, str], Guarded] = {}
+        self._has_judged = False
         self._decks: dict[tuple[str, bool], _Deck] = {}
 
     # --- a turn --------------------------------------------------------------------------------
@@ -152,6 +168,9 @@ class CardService:
         elif selected.entry is not None:
             is_counted = selected.injection.mode != "monitor"
             self.history.write(transaction, selected.entry, turn.agent, is_counted)
+        if self._has_judged:
+            self._has_judged = False
+            self._verdicts.keep(transaction)
 
     def _selected(
         self, turn: Turn, world: World, session: str, files: Sequence[BootstrapFile], id: str
@@ -164,9 +183,10 @@ class CardService:
         rules = rules_for(self.config, turn)
         read = recent(turn, self.config.messages)
         variant = variant_of(self.config, read, session)
+        now = local_time(self.config, turn, self.dependencies.clock)
         errors: list[str] = []
         scoring = self._scoring(variant, deck, lambda card, why: errors.append(f"{card}: {why}"))
-        chosen = select(deck.cards, read, scoring, rules, turn.at or self.dependencies.clock())
+        chosen = select(deck.cards, read, scoring, rules, now)
         selection, text = fitted(chosen, rules.budget, self.dependencies.counter.count)
         held_back = why_held_back(self.config, turn, self.is_stopped(world.cards))
         placed = told(selection, text, held_back)
@@ -207,6 +227,7 @@ class CardService:
             return self
         other = CardService(self.history, cards_with_arguments(self.config, options), self.dependencies)
         other._meanings, other._made, other._decks = self._opened_meanings(), self._made, self._decks
+        other._verdicts, other.guard, other._guarded = self._verdicts, self.guard, self._guarded
         return other
 
     # --- the deck ------------------------------------------------------------------------------
@@ -220,7 +241,7 @@ class CardService:
         visible, weights = world.visible(*key).capabilities, world.cards.weights
         held = self._decks.get(key)
         if held is None or held.made_from is not visible or held.weights != weights:
-            cards = tuple(self._card(one) for one in visible.values() if self._is_usable(one))
+            cards = tuple(self._card(one, world) for one in visible.values() if self._is_usable(one))
             relevance = Relevance(cards, self._opened_meanings(), weights)
             held = self._decks[key] = _Deck(visible, cards, weights, relevance)
         return held
@@ -230,28 +251,45 @@ class CardService:
         known = capability.kind == "card" and "triggers" in capability.metadata
         return known and capability.available and (self.config.workspace or not from_workspace)
 
-    def _card(self, capability: Capability) -> Card:
+    def _card(self, capability: Capability, world: World) -> Card:
         key = (capability.id, capability.digest)
         if key not in self._made:
             content = self.dependencies.detail_of(capability).content or ""
-            self._made[key] = card_of(
-                capability, content, self.dependencies.guard, self.dependencies.counter.count
-            )
-        return self._made[key]
+            self._has_judged = True
+            self._made[key] = card_of(capability, content, self.guard, self.dependencies.counter.count)
+        return self._made[key].accepted_as_it_is(world.view.accepted.get(key, ""))
+
+    def prepare(self, vectors: bool) -> None:
+        """Judge and read the cards there are, so that no turn waits for it; of very many, the first."""
+        world = self.dependencies.worlds.now()
+        usable = [one for one in world.view.capabilities.values() if self._is_usable(one)]
+        cards = [self._card(one, world) for one in usable[:MOST_JUDGED]]
+        if self._verdicts.has_news:
+            with self.history.database.writing() as transaction:
+                self._verdicts.keep(transaction)
+        if vectors:
+            self.dependencies.remember([gist(card) for card in cards])
 
     def rejected(self, capability: Capability) -> tuple[str, ...]:
-        """Why the guard lets no turn have this card; nothing where it does."""
-        if "triggers" in capability.metadata:
-            return self._card(capability).rejected
-        # It is in no deck, but can be read.
-        content = self.dependencies.detail_of(capability).content or ""
-        texts = card_parts(capability, content).values()
-        return tuple(reason for text in texts if text for reason in self.dependencies.guard(text).reasons)
+        """Why the guard lets no turn have this card; nothing where it does, or where a person took it."""
+        found = self.guarded(capability)
+        if not found.reasons or found.absolute:
+            return found.reasons
+        key = (capability.id, capability.digest)
+        return () if key in self.dependencies.worlds.now().view.accepted else found.reasons
+
+    def guarded(self, capability: Capability) -> Guarded:
+        """What the guard finds in any text of a card, and what of it nobody may accept."""
+        key = (capability.id, capability.digest)
+        if key not in self._guarded:
+            content = self.dependencies.detail_of(capability).content or ""
+            self._guarded[key] = guarded_whole(card_parts(capability, content), self.guard)
+        return self._guarded[key]
 
     def _opened_meanings(self) -> Meanings:
         if self._meanings is None:
             try:
-                self._meanings = Meanings(self.dependencies.embed())
+                self._meanings = Meanings(self.dependencies.embed(), self.dependencies.remembered)
             except EncoderUnavailable as unavailable:
                 logger.warning("cards go by words alone: %s", unavailable)
                 self._meanings = Meanings(None)
@@ -268,12 +306,10 @@ def _selection_entry(
         selection=injection.id,
         request=turn.text,
         session_type=turn.session_type,
-        injected=[asdict(one) for one in injection.injected],
-        held=[asdict(one) for one in injection.held],
+        **as_recorded(injection, skipped),
         held_back=injection.held_back,
         tokens=injection.tokens_used,
         truncated=injection.truncated,
-        skipped=[{"id": s.id, "reason": s.reason, "score": round(s.score, 4)} for s in skipped],
         errors=list(errors),
         warnings=list(injection.warnings),
         mode=injection.mode,

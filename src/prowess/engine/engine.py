@@ -83,7 +83,7 @@ class Engine:
         )
         self.providers = Providers(database, journal, catalogue, inner.generations, worlds)
         self.quarantine = Quarantine(database, journal, catalogue, worlds, inner.now)
-        self.findings = GuardFindings(journal, catalogue, worlds, inner.guard)
+        self.findings = GuardFindings(inner)
         self.policy = PolicyLookup(database, journal, policy, worlds, inner.payloads, inner.options.ids)
         self.agents = Agents(database, journal, policy, worlds, inner.use)
         self.tokens = AgentTokens(database, journal, clock, policy)
@@ -380,6 +380,8 @@ class Engine:
         if vectors:
             searching = self.internals.parts.searching
             searching.make_vectors(lambda done, total: progress("vectors", done, total))
+        if self.internals.has_cards:
+            self.internals.parts.cards.prepare(vectors)
         return report
 
     def watch(

@@ -14,7 +14,7 @@ from prowess.catalogue.catalogue import Catalogue
 from prowess.engine.consequences import Consequences
 from prowess.engine.journal_scores import JournalScores
 from prowess.engine.stopped import stopped_problem
-from prowess.engine.surroundings import Surroundings, refuse_unnamed
+from prowess.engine.surroundings import EvaluationSurroundings, refuse_unnamed
 from prowess.errors import ProwessError
 from prowess.evolution.contributions import Axes
 from prowess.evolution.damage import Repaired
@@ -26,7 +26,7 @@ from prowess.evolution.records import Evaluation, Generation
 from prowess.evolution.schedule import Schedule
 from prowess.evolution.scores import Scores, axis_fraction
 from prowess.evolution.snapshot import Snapshot
-from prowess.evolution.transition import Order
+from prowess.evolution.transition import TriggerOrder
 from prowess.evolution.triggers import Trigger
 from prowess.journal import Entry, Journal
 from prowess.journal.between_turns import (
@@ -72,7 +72,7 @@ class EvolutionService:
         self._measured = JournalScores(database, journal, self._generations)
         self._consequences = Consequences(journal, catalogue)
         parts = (database, journal, catalogue, worlds, now)
-        self._surroundings = Surroundings(*parts, self._generations, schedule.config.on_regression)
+        self._surroundings = EvaluationSurroundings(*parts, self._generations, schedule.config.on_regression)
 
     def evaluate(
         self, agent: str, scores: Scores | Axes | None = None, snapshot: Snapshot | None = None
@@ -198,7 +198,7 @@ class EvolutionService:
         faculty: what is gained.
         """
         refuse_unnamed(agent)
-        order = Order(cast(Trigger, trigger), reason, provider, faculty)
+        order = TriggerOrder(cast(Trigger, trigger), reason, provider, faculty)
         entry = EvolutionTriggered(trigger=trigger, reason=reason, by=by, provider=provider, faculty=faculty)
         return self._ordered(agent, entry, partial(self._generations.trigger, order=order))
 

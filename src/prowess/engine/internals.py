@@ -114,7 +114,9 @@ class Internals:
         """What a turn works with."""
         from prowess.engine.assembly import parts_of  # numpy, at the first turn
 
-        return parts_of(self.database, self.journal, self.catalogue, self.worlds, self.options, self.clock)
+        return parts_of(
+            self.database, self.journal, self.catalogue, self.worlds, self.options, self.clock, self.guard
+        )
 
     @cached_property
     def calling(self) -> "CallService":
@@ -129,6 +131,10 @@ class Internals:
         from prowess.engine.call_parts import call_parts  # the validation of arguments, at the first call
 
         return call_parts(self)
+
+    @property
+    def has_cards(self) -> bool:
+        return self.worlds.now().view.has_cards
 
     def trials(self) -> WorldReplays:
         """What gates are measured in."""

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from prowess.types import JsonObject
 
-USUAL_HITS = 5
-HITS_OF_A_NEED = 3
+USUAL_HITS = 6
+HITS_OF_A_NEED = 4
 MOST_HITS = 20
 MOST_NEEDS = 10
 QUERY_MISSING = (

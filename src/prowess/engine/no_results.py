@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from prowess.areas import area_of
 from prowess.engine.engine import Engine
 from prowess.engine.search import options
 from prowess.engine.stopped import way_on
@@ -48,7 +49,8 @@ def _unbound(engine: Engine, agent: str) -> str:
 
 
 def _unknown(what: str, wanted: str, everything: Mapping[str, Capability]) -> str:
-    known = sorted({str(getattr(one, what)) for one in everything.values()})
+    held = {str(getattr(one, what)) for one in everything.values()}
+    known = sorted(held | {area_of(one) for one in everything.values()} if what == "category" else held)
     if not wanted or wanted in known:
         return ""
     close = nearest(wanted, known)

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from threading import Lock, Thread, main_thread
 
+from prowess.areas import area_of
 from prowess.config import DiscoveryConfig
 from prowess.discovery.corpus import same_name
 from prowess.discovery.embedding import Embedding
@@ -140,14 +141,16 @@ def narrows(settings: DiscoveryConfig) -> bool:
 
 def filtered(settings: DiscoveryConfig) -> Callable[[Capability], bool]:
     """Whether a capability passes the filters of a search: for what comes by other ways than search."""
-    wanted = {name: getattr(settings, name) for name in ("kind", "category", "provider")}
+    wanted = {name: getattr(settings, name) for name in ("kind", "provider")}
     wanted = {name: value for name, value in wanted.items() if value not in ("", "any")}
+    category = settings.category
     excluded = set(map(folded, settings.exclude))
 
     def passes(each: Capability) -> bool:
         return (
             (each.available or not settings.only_available)
             and all(same_name(getattr(each, name), value) for name, value in wanted.items())
+            and (not category or any(same_name(one, category) for one in (each.category, area_of(each))))
             and excluded.isdisjoint(map(folded, (each.id, each.name, each.display_name)))
         )
 

@@ -21,7 +21,7 @@ OUTCOMES = 500
 OFF_FOR_ALL = "it is switched off for everybody"
 
 
-class Surroundings:
+class EvaluationSurroundings:
     """Reads what an evaluation is to know beside the scores."""
 
     def __init__(

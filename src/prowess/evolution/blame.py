@@ -6,27 +6,27 @@
 from dataclasses import replace
 
 from prowess.evolution import events, search
-from prowess.evolution.draft import Draft
+from prowess.evolution.draft import TransitionDraft
 from prowess.evolution.drift import Drift
 from prowess.evolution.probation import Level, Probation
 from prowess.evolution.records import MOST_ROLLBACKS, Generation, Restore
 from prowess.evolution.search import SearchStep
-from prowess.evolution.trial import Suspect, Trial, ranked
+from prowess.evolution.trial import CauseSearch, Suspect, ranked
 
 
-def undo(draft: Draft, reason: str, severity: str, fell_at: int | None = None) -> None:
+def undo(draft: TransitionDraft, reason: str, severity: str, fell_at: int | None = None) -> None:
     """Undo what most likely caused a regression, as far as a regression may; `fell_at` is when it began."""
     draft.trigger = "Regression"
     suspects = suspected(draft, fell_at)
     target = draft.recall(draft.standing.good) if draft.standing.good else None
-    could = target is not None and draft.switches_to(target, "Regression").changes_something
-    if not suspects and (not could or fell_at is not None):
+    can = target is not None and _can_roll_back(draft, target, suspects)
+    if not suspects and (not can or fell_at is not None):
         leave(draft, severity)
     elif _may(draft) == "warn" or (_may(draft) == "propose" and not suspects):
         leave(draft, severity, suspects)
     elif _may(draft) == "propose":
         accuse(draft, suspects, reason, proposed=True)
-    elif len(suspects) > 1 or target is None or not _can_roll_back(draft, target, suspects):
+    elif len(suspects) > 1 or not can:
         accuse(draft, suspects, reason)
     else:
         trial = replace(_trial(draft, suspects, reason), rolled_back=True) if suspects else None
@@ -34,13 +34,14 @@ def undo(draft: Draft, reason: str, severity: str, fell_at: int | None = None) -
         draft.set(trial=trial)
 
 
-def _can_roll_back(draft: Draft, target: Generation, suspects: tuple[Suspect, ...]) -> bool:
-    """Whether a rollback would take no more than the suspects, and was not done too often."""
-    off = draft.switches_to(target, "Regression").off
-    return target.rollbacks < MOST_ROLLBACKS and set(off) <= {one.provider for one in suspects}
+def _can_roll_back(draft: TransitionDraft, target: Generation, suspects: tuple[Suspect, ...]) -> bool:
+    """Whether a rollback would change something, takes the suspects alone, and was not done too often."""
+    switched = draft.switches_to(target, "Regression")
+    takes_no_more = set(switched.off) <= {one.provider for one in suspects}
+    return switched.changes_something and takes_no_more and target.rollbacks < MOST_ROLLBACKS
 
 
-def suspected(draft: Draft, fell_at: int | None = None) -> tuple[Suspect, ...]:
+def suspected(draft: TransitionDraft, fell_at: int | None = None) -> tuple[Suspect, ...]:
     """What is unproven, the likeliest cause first; what came after a fall did not cause it."""
     arrived = draft.standing.probation.arrived
     if fell_at is not None:
@@ -49,7 +50,9 @@ def suspected(draft: Draft, fell_at: int | None = None) -> tuple[Suspect, ...]:
     return ranked(arrived, draft.setting.evidence, draft.standing.evaluations - length + 1)
 
 
-def accuse(draft: Draft, suspects: tuple[Suspect, ...], reason: str, proposed: bool = False) -> None:
+def accuse(
+    draft: TransitionDraft, suspects: tuple[Suspect, ...], reason: str, proposed: bool = False
+) -> None:
     """Begin the search with the likeliest suspect, or propose to."""
     trial = _trial(draft, suspects, reason, proposed)
     if draft.fall:
@@ -59,7 +62,7 @@ def accuse(draft: Draft, suspects: tuple[Suspect, ...], reason: str, proposed: b
     take(draft, search.begun(trial, suspects), trial)
 
 
-def search_on(draft: Draft, trial: Trial) -> bool:
+def search_on(draft: TransitionDraft, trial: CauseSearch) -> bool:
     """Weigh one more evaluation of a search; true when it decided something."""
     step = search.advanced(trial, draft.now.fitness, draft.snapshot)
     if step is None:
@@ -75,7 +78,7 @@ def search_on(draft: Draft, trial: Trial) -> bool:
     return True
 
 
-def take(draft: Draft, step: SearchStep, before: Trial) -> None:
+def take(draft: TransitionDraft, step: SearchStep, before: CauseSearch) -> None:
     """Do what a step of the search says: switch, tell, and remember who is off."""
     on = search.allowed(step, draft.standing, draft.setting)
     kept_off = tuple(p for p in step.on if p not in on)
@@ -99,20 +102,20 @@ def take(draft: Draft, step: SearchStep, before: Trial) -> None:
         draft.set(probation=replace(kept, brings=before.faculties if found else {}))
 
 
-def decline(draft: Draft, trial: Trial) -> None:
+def decline(draft: TransitionDraft, trial: CauseSearch) -> None:
     """A person says that nothing shall be undone."""
     about = (Suspect(trial.accused, 0, 0.0), *trial.others)
     take(draft, SearchStep("declined", about, "a person declined it"), trial)
     accept_level(draft)
 
 
-def accept(draft: Draft, trial: Trial) -> None:
+def accept(draft: TransitionDraft, trial: CauseSearch) -> None:
     """A person says that the search shall begin."""
     begun = replace(trial, proposed=False, seen=0, weight=0.0)
     take(draft, search.begun(begun, (Suspect(trial.accused, 0, 0.0), *trial.others)), begun)
 
 
-def leave(draft: Draft, severity: str, suspects: tuple[Suspect, ...] = ()) -> None:
+def leave(draft: TransitionDraft, severity: str, suspects: tuple[Suspect, ...] = ()) -> None:
     """Switch nothing: say what there is to say, and take the lower fitness for what is usual now."""
     if suspects:
         reason = f"{suspects[0].provider} is the likeliest cause; a regression may only warn"
@@ -125,26 +128,28 @@ def leave(draft: Draft, severity: str, suspects: tuple[Suspect, ...] = ()) -> No
     accept_level(draft)
 
 
-def accept_level(draft: Draft) -> None:
+def accept_level(draft: TransitionDraft) -> None:
     waiting = draft.standing.probation.waiting
     draft.drift = Drift()
     draft.set(grace=None, recent=(), probation=Probation(waiting=waiting))
 
 
-def _unexplained(draft: Draft, severity: str) -> events.Event:
+def _unexplained(draft: TransitionDraft, severity: str) -> events.Event:
     good = draft.recall(draft.standing.good)
     axis = draft.worst_axis(good.scores if good else draft.before.scores)
     number = draft.standing.generation + 1
     return events.unexplained(draft.agent, number, axis, severity, draft.standing.good)
 
 
-def _trial(draft: Draft, suspects: tuple[Suspect, ...], reason: str, proposed: bool = False) -> Trial:
+def _trial(
+    draft: TransitionDraft, suspects: tuple[Suspect, ...], reason: str, proposed: bool = False
+) -> CauseSearch:
     probation, fitness = draft.standing.probation, draft.now.fitness
     before = probation.before or Level(draft.before.fitness)
     fallen = before.mean - draft.fall.size if draft.fall else fitness
     brings = {**probation.brings, **draft.snapshot.provider_faculties}
     known = (*(one.provider for one in suspects), probation.found)
-    return Trial(
+    return CauseSearch(
         accused=suspects[0].provider,
         others=suspects[1:],
         before=before,
@@ -157,6 +162,6 @@ def _trial(draft: Draft, suspects: tuple[Suspect, ...], reason: str, proposed: b
     )
 
 
-def _may(draft: Draft) -> str:
+def _may(draft: TransitionDraft) -> str:
     chosen = draft.params.on_regression
     return draft.setting.on_regression if chosen == "default" else chosen

@@ -28,7 +28,7 @@ from prowess.evolution.structure import compared
 from prowess.evolution.triggers import DEFENSIVE, Trigger, brought, folded
 
 
-class Draft:
+class TransitionDraft:
     """What `transition` and `blame` work on; nobody keeps it."""
 
     def __init__(self, standing: AgentState, moment: EvaluationInput, params: Params, recall: Recall) -> None:

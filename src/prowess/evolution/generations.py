@@ -37,7 +37,7 @@ from prowess.evolution.records import (
 )
 from prowess.evolution.scores import Scores
 from prowess.evolution.snapshot import Snapshot, digest
-from prowess.evolution.transition import Order, answer, apply_trigger, roll_back, step
+from prowess.evolution.transition import TriggerOrder, answer, apply_trigger, roll_back, step
 from prowess.evolution.triggers import EXTERNAL
 from prowess.journal import canonical
 from prowess.store.database import Transaction
@@ -72,7 +72,7 @@ class Generations:
         return step(standing, moment, params, _recall(transaction, agent)).evaluation
 
     def trigger(
-        self, transaction: Transaction, agent: str, order: Order, setting: EvaluationContext
+        self, transaction: Transaction, agent: str, order: TriggerOrder, setting: EvaluationContext
     ) -> Evaluation:
         """Carry out a transition that a system outside asks for."""
         if order.trigger not in EXTERNAL:

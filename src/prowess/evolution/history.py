@@ -8,7 +8,7 @@ from prowess.evolution.fitness import delta, measure, strengths
 from prowess.evolution.params import Params
 from prowess.evolution.records import AgentState, Generation, Grace
 from prowess.evolution.scores import Scores
-from prowess.evolution.trial import Trial
+from prowess.evolution.trial import CauseSearch
 from prowess.evolution.triggers import Loss, detect_capability_changes, detect_losses
 from prowess.types import Json
 
@@ -43,7 +43,7 @@ class Status:
     grace: Grace | None
     grace_remaining: int
     stopped: str
-    trial: Trial | None = None
+    trial: CauseSearch | None = None
     """The search for the cause of a regression, or the proposal to begin one."""
 
     def as_data(self) -> dict[str, Json]:
@@ -102,7 +102,7 @@ def status(agent: str, standing: AgentState, params: Params, log: Sequence[Fitne
     )
 
 
-def trial_data(trial: Trial) -> dict[str, Json]:
+def trial_data(trial: CauseSearch) -> dict[str, Json]:
     """A search as people and programs are shown it."""
     others = [one.provider for one in trial.others]
     return {

@@ -11,7 +11,7 @@ from prowess.evolution.probation import Probation
 from prowess.evolution.scores import Scores
 from prowess.evolution.snapshot import Faculties, Snapshot
 from prowess.evolution.steadiness import Steadiness
-from prowess.evolution.trial import NO_EVIDENCE, Trial
+from prowess.evolution.trial import NO_EVIDENCE, CauseSearch
 from prowess.evolution.triggers import Trigger
 from prowess.types import Json
 
@@ -45,7 +45,7 @@ class AgentState:
     previous: Scores | None = None
     steadiness: Steadiness = field(default_factory=Steadiness)
     probation: Probation = field(default_factory=Probation)
-    trial: Trial | None = None
+    trial: CauseSearch | None = None
     """The search for the cause of a fall, or the proposal to begin one."""
     went: Mapping[str, int] = field(default_factory=dict)
     """Providers that went a short while ago -> the evaluation without them."""

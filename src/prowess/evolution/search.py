@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from prowess.evolution.records import AgentState, EvaluationContext
 from prowess.evolution.snapshot import Faculties, Snapshot, snapshot_of
-from prowess.evolution.trial import Suspect, Trial
+from prowess.evolution.trial import CauseSearch, Suspect
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,12 +14,12 @@ class SearchStep:
     name: str
     about: tuple[Suspect, ...]
     reason: str
-    trial: Trial | None = None
+    trial: CauseSearch | None = None
     off: tuple[str, ...] = ()
     on: tuple[str, ...] = ()
 
 
-def begun(trial: Trial, suspects: tuple[Suspect, ...]) -> SearchStep:
+def begun(trial: CauseSearch, suspects: tuple[Suspect, ...]) -> SearchStep:
     """The likeliest suspect goes off, or a person is asked whether it shall."""
     if trial.proposed:
         reason = f"{trial.reason}; {trial.accused} is the likeliest cause, and waits for a person"
@@ -28,7 +28,7 @@ def begun(trial: Trial, suspects: tuple[Suspect, ...]) -> SearchStep:
     return SearchStep("suspected", suspects, reason, trial, off=(trial.accused,))
 
 
-def advanced(before: Trial, fitness: float, active: Snapshot) -> SearchStep | None:
+def advanced(before: CauseSearch, fitness: float, active: Snapshot) -> SearchStep | None:
     """What one more evaluation decides; nothing while it says too little."""
     trial = before.observed(fitness)
     about = (Suspect(trial.accused, 0),)

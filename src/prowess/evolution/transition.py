@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from prowess.errors import EvolutionError, NotFound
 from prowess.evolution import blame, events
-from prowess.evolution.draft import Draft
+from prowess.evolution.draft import TransitionDraft
 from prowess.evolution.fitness import Measured, grace_length, severity, shifted_axes
 from prowess.evolution.noise import scatter
 from prowess.evolution.params import Params
@@ -32,7 +32,7 @@ DRIFT_IN_NOISE, DRIFT_LIMIT_IN_NOISE = 1.25, 12.5
 """Drift is counted beyond so many times what an evaluation usually lies off its level."""
 
 
-class Order(NamedTuple):
+class TriggerOrder(NamedTuple):
     """What a system outside asks for: a trigger, why, and which provider and faculty it is about."""
 
     trigger: Trigger
@@ -43,7 +43,7 @@ class Order(NamedTuple):
 
 def step(standing: AgentState, moment: EvaluationInput, params: Params, recall: Recall) -> Transition:
     """Evaluate once."""
-    draft = Draft(replace(standing, evaluations=standing.evaluations + 1), moment, params, recall)
+    draft = TransitionDraft(replace(standing, evaluations=standing.evaluations + 1), moment, params, recall)
     _evaluate(draft)
     return draft.done()
 
@@ -54,20 +54,20 @@ def roll_back(
     """Bring a generation back because a person says so; `moment` holds the scores as they stand."""
     if recall(to) is None:
         raise NotFound("generation", str(to), see="see: prowess evolve history")
-    draft = Draft(standing, moment, params, recall)
+    draft = TransitionDraft(standing, moment, params, recall)
     draft.roll_back(to, "rolled back by a person", "Rollback")
     return draft.done()
 
 
 def apply_trigger(
-    standing: AgentState, moment: EvaluationInput, order: Order, params: Params, recall: Recall
+    standing: AgentState, moment: EvaluationInput, order: TriggerOrder, params: Params, recall: Recall
 ) -> Transition:
     """Carry out a trigger that a system outside gives."""
     if not standing.generation:
         raise EvolutionError(moment.agent, "has no generation yet", "evaluate it once before triggering")
     if standing.stopped:
         raise EvolutionError(moment.agent, f"is stopped: {standing.stopped}", "run: prowess evolve resume")
-    draft = Draft(standing, moment, params, recall)
+    draft = TransitionDraft(standing, moment, params, recall)
     _apply(draft, order)
     return draft.done()
 
@@ -79,7 +79,7 @@ def answer(
     trial = standing.trial
     if trial is None or not trial.proposed:
         raise EvolutionError(moment.agent, "has no proposal that waits", "see: prowess evolve status")
-    draft = Draft(standing, moment, params, recall)
+    draft = TransitionDraft(standing, moment, params, recall)
     (blame.accept if accept else blame.decline)(draft, trial)
     return draft.done()
 
@@ -87,7 +87,7 @@ def answer(
 # --- the flow --------------------------------------------------------------------------------
 
 
-def _evaluate(draft: Draft) -> None:
+def _evaluate(draft: TransitionDraft) -> None:
     draft.steadiness = _steadiness(draft)
     draft.set(probation=draft.standing.probation.observed(draft.now.fitness))
     if not draft.standing.generation:
@@ -99,7 +99,7 @@ def _evaluate(draft: Draft) -> None:
         _prove(draft)
 
 
-def _apply(draft: Draft, order: Order) -> None:
+def _apply(draft: TransitionDraft, order: TriggerOrder) -> None:
     if order.trigger == "CapabilityGain" and order.provider:
         _gain(draft, order)
     if order.trigger in DEFENSIVE:
@@ -112,7 +112,7 @@ def _apply(draft: Draft, order: Order) -> None:
         draft.record(order.trigger, order.reason)
 
 
-def _begin(draft: Draft) -> None:
+def _begin(draft: TransitionDraft) -> None:
     """The first evaluation makes generation 1, safe or not."""
     if draft.is_unsafe:
         draft.say(events.breach(draft.agent, 1, events.BELOW_FLOOR, _below_floor(draft)))
@@ -121,7 +121,7 @@ def _begin(draft: Draft) -> None:
         draft.record("Evolution")
 
 
-def _weigh(draft: Draft) -> None:
+def _weigh(draft: TransitionDraft) -> None:
     if draft.standing.trial and blame.search_on(draft, draft.standing.trial):
         return
     expired = _tend_grace(draft)
@@ -137,7 +137,7 @@ def _weigh(draft: Draft) -> None:
         _grow(draft, trigger)
 
 
-def _metric(draft: Draft) -> Trigger | None:
+def _metric(draft: TransitionDraft) -> Trigger | None:
     """What the numbers say, the slow decline of many evaluations included."""
     standing, params, scores = draft.standing, draft.params, draft.moment.scores
     if standing.trial:
@@ -157,7 +157,7 @@ def _metric(draft: Draft) -> Trigger | None:
     return found
 
 
-def _prove(draft: Draft) -> None:
+def _prove(draft: TransitionDraft) -> None:
     """What has lasted long enough without trouble is good."""
     standing, length = draft.standing, draft.params.probation
     if standing.grace or standing.trial or draft.trigger in DEFENSIVE:
@@ -172,14 +172,14 @@ def _prove(draft: Draft) -> None:
 # --- what a trigger leads to -----------------------------------------------------------------
 
 
-def _breach(draft: Draft, detail: str, reason: str) -> None:
+def _breach(draft: TransitionDraft, detail: str, reason: str) -> None:
     if not draft.standing.stopped:
         draft.roll_back(draft.standing.good, reason, "SafetyBreach")
     told = events.breach(draft.agent, draft.standing.generation, events.BELOW_FLOOR, detail)
     draft.say(told, first=True)
 
 
-def _regress(draft: Draft) -> None:
+def _regress(draft: TransitionDraft) -> None:
     grace = draft.standing.grace
     if not _has_drifted(draft):
         baseline = grace.baseline if grace else draft.before.fitness
@@ -192,14 +192,14 @@ def _regress(draft: Draft) -> None:
     draft.record("Regression")
 
 
-def _grow(draft: Draft, trigger: Trigger) -> None:
+def _grow(draft: TransitionDraft, trigger: Trigger) -> None:
     if trigger == "Rebalance":
         shifted = shifted_axes(draft.steadiness.ranking, draft.standing.steadiness.ranking)
         draft.say(events.rebalance(draft.agent, draft.standing.generation + 1, shifted))
     draft.record(trigger)
 
 
-def _name(draft: Draft, provider: str) -> None:
+def _name(draft: TransitionDraft, provider: str) -> None:
     """Whom a system outside blames: the one it names, else what is unproven, else what came last."""
     active = draft.snapshot.active_providers
     probation = draft.standing.probation
@@ -212,7 +212,7 @@ def _name(draft: Draft, provider: str) -> None:
         draft.set(probation=replace(probation, arrived=dict.fromkeys(newest, draft.standing.evaluations)))
 
 
-def _gain(draft: Draft, order: Order) -> None:
+def _gain(draft: TransitionDraft, order: TriggerOrder) -> None:
     """A gain that only a system outside can see is told as any other."""
     faculty = order.faculty or "unknown"
     told = {(one.provider, folded(one.faculty)) for one in draft.structure.gains}
@@ -226,7 +226,7 @@ def _gain(draft: Draft, order: Order) -> None:
 # --- grace -----------------------------------------------------------------------------------
 
 
-def _start_grace(draft: Draft) -> None:
+def _start_grace(draft: TransitionDraft) -> None:
     standing, length = draft.standing, grace_length(draft.interactions, draft.params)
     before, at = standing.probation.before, standing.evaluations
     if _has_drifted(draft):
@@ -243,7 +243,7 @@ def _start_grace(draft: Draft) -> None:
     _warn(draft, grace, length, standing.generation + 1)
 
 
-def _tend_grace(draft: Draft) -> Grace | None:
+def _tend_grace(draft: TransitionDraft) -> Grace | None:
     """End a grace period that was used, warn while it runs, return it when it has run out."""
     grace = draft.standing.grace
     if grace is None:
@@ -258,14 +258,14 @@ def _tend_grace(draft: Draft) -> Grace | None:
     return None
 
 
-def _warn(draft: Draft, grace: Grace, remaining: int, number: int) -> None:
+def _warn(draft: TransitionDraft, grace: Grace, remaining: int, number: int) -> None:
     draft.say(events.warning(draft.agent, number, grace.axis, grace.direction, remaining))
 
 
 # --- seen through the noise ------------------------------------------------------------------
 
 
-def _steadiness(draft: Draft) -> Steadiness:
+def _steadiness(draft: TransitionDraft) -> Steadiness:
     standing, params = draft.standing, draft.params
     before = standing.steadiness
     if not before.ranking and standing.previous:
@@ -277,7 +277,7 @@ def _steadiness(draft: Draft) -> Steadiness:
     return before.observed(draft.moment.scores, draft.now.fitness, margin, is_settling and margin > 0)
 
 
-def _compared(draft: Draft) -> Measured:
+def _compared(draft: TransitionDraft) -> Measured:
     """The evaluation before; what did not change but by noise counts as the same."""
     before, params = draft.before, draft.params
     usual = params.noise_margin * scatter(draft.standing.recent)
@@ -287,14 +287,14 @@ def _compared(draft: Draft) -> Measured:
     return Measured(scores, draft.now.fitness if is_same else before.fitness)
 
 
-def _drift_allowance(draft: Draft) -> float:
+def _drift_allowance(draft: TransitionDraft) -> float:
     return max(draft.params.drift_allowance, DRIFT_IN_NOISE * draft.steadiness.spread)
 
 
-def _has_drifted(draft: Draft) -> bool:
+def _has_drifted(draft: TransitionDraft) -> bool:
     limit = max(draft.params.drift_limit, DRIFT_LIMIT_IN_NOISE * draft.steadiness.spread)
     return draft.drift.watched > draft.params.min_interactions and draft.drift.found(limit)
 
 
-def _below_floor(draft: Draft) -> str:
+def _below_floor(draft: TransitionDraft) -> str:
     return f"safety {draft.moment.scores.safety:g} is below the floor of {draft.params.safety_floor:g}"

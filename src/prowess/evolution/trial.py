@@ -19,7 +19,7 @@ SURE = 4.0
 """So much more likely, in natural logarithms, one explanation must be than the other."""
 PATIENCE = 5
 """So many evaluations the last suspect has until it counts as innocent: a recovery may be slow."""
-MOST = 5
+MOST_SEEN = 5
 """After so many evaluations the likelier explanation holds, sure or not."""
 NO_EVIDENCE: Mapping[str, float] = {}
 
@@ -34,7 +34,7 @@ class Suspect:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class CauseSearch:
     accused: str
     """The suspect that is off now; of a proposal, the one that would be."""
     others: tuple[Suspect, ...] = ()
@@ -58,7 +58,7 @@ class Trial:
     faculties: Faculties = field(default_factory=dict)
     """What the suspects bring, for when they are switched on again."""
 
-    def observed(self, fitness: float) -> "Trial":
+    def observed(self, fitness: float) -> "CauseSearch":
         middle, distance = (self.before.mean + self.fallen) / 2, self.before.mean - self.fallen
         noise = max(self.before.spread, distance / 20, 1e-9)
         return replace(
@@ -70,11 +70,11 @@ class Trial:
         """What the evaluations since the accused is off say; nothing while they say too little."""
         is_clear = abs(self.weight) >= SURE
         if self.weight > 0:
-            return "recovered" if is_clear or self.seen >= MOST else None
+            return "recovered" if is_clear or self.seen >= MOST_SEEN else None
         hurried = (bool(self.others) and not self.earlier) or self.seen >= PATIENCE
-        return "still low" if (is_clear and hurried) or self.seen >= MOST else None
+        return "still low" if (is_clear and hurried) or self.seen >= MOST_SEEN else None
 
-    def next(self) -> "Trial":
+    def next(self) -> "CauseSearch":
         """The trial of the next suspect."""
         following, *others = self.others
         tried = (*self.tried, self.accused)

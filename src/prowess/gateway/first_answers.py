@@ -11,11 +11,12 @@ import os
 import select
 import stat
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Thread
 from typing import Any
 
-from prowess.gateway.greeting import first_answer
+from prowess.gateway.greeting import INSTRUCTIONS, first_answer
 
 CHUNK = 256 * 1024
 MAX_KEPT_BYTES = 1024 * 1024
@@ -57,8 +58,9 @@ def _claimed(descriptor: int, instead: int) -> int:
 class FirstAnswers:
     """Answers in a thread of its own until it hands over."""
 
-    def __init__(self, pipes: Pipes) -> None:
+    def __init__(self, pipes: Pipes, instructions: Callable[[], str] = lambda: "") -> None:
         self._pipes = pipes
+        self._instructions = instructions
         self._woken, self._wake = os.pipe()
         self._kept = bytearray()
         self._answered: str | int | None = None
@@ -90,7 +92,7 @@ class FirstAnswers:
 
     def _received(self, line: bytes) -> None:
         message = self._first(line)
-        answer = first_answer(message) if message else None
+        answer = first_answer(message, self._instructions() or INSTRUCTIONS) if message else None
         if answer is None or message is None:
             self._kept += line + b"\n"
             return

@@ -6,8 +6,9 @@ Above: `server`, which speaks the protocol with clients. Below: the engine, call
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import replace
+from secrets import token_bytes
 
-from anyio import to_thread
+from anyio import create_task_group, to_thread
 
 from prowess.calling.calls import Calls
 from prowess.calling.mcp.relay import Dialogue
@@ -21,8 +22,10 @@ from prowess.engine.engine import Engine
 from prowess.errors import ProwessError
 from prowess.gateway.config_reload import Reloading
 from prowess.gateway.engine_worker import EngineWorker
+from prowess.gateway.listed import Listed
 from prowess.gateway.listeners import Listeners
 from prowess.gateway.refresh import Following
+from prowess.gateway.seal import Seal
 from prowess.otel.tracer import SpanTracer
 
 FIRST_SYNC = 8.0
@@ -39,6 +42,7 @@ class Gateway:
         self.upstreams = upstreams
         self.limits = engine.internals.options.calls
         self.remainders = Remainders()
+        self.seal = Seal(token_bytes(32))
         self.parking = Parking()
         self.servers = McpServerCalls(upstreams, Dialogue(self.parking))
         self.tracer = SpanTracer(joins_calls=True)
@@ -50,21 +54,27 @@ class Gateway:
         # SQLite has one writer at a time; those in its own queue would sleep, those in ours wait their turn.
         self._worker = EngineWorker(8 if engine.store.startswith("postgres") else 1)
         self.calls = Calls(self._parts, self.routes, self.remainders, self._worker)
-        self.bus = Listeners()
+        self.bus = Listeners(Listed(engine, config.tools).of)
         self._following = Following(engine, upstreams, self.bus, config.poll, reloading)
         self._ready = False
+        self.config_file = reloading.file if reloading else None
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Servers are kept and the catalogue is current while this lasts."""
-        self.upstreams.changed = self._following.changed
+        audience = self.upstreams.audience
+        audience.changed, audience.updated = self._following.changed, self.bus.updated
+        audience.watched, self.bus.watching = self.bus.watched_of, self.upstreams.stir
         with closing(self._parts.records.log), self._worker.working():
             async with (
                 self.upstreams.running() as portal,
                 self._following.running(portal),
                 self.parking.running(),
+                create_task_group() as tasks,
             ):
+                tasks.start_soon(self.bus.following)
                 yield
+                tasks.cancel_scope.cancel()
             await self._release()
 
     async def _release(self) -> None:

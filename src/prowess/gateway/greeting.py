@@ -17,6 +17,8 @@ HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 NEWEST_VERSION = "2026-07-28"
 """The revision whose every request names it; its clients begin with `server/discover`."""
 META = "io.modelcontextprotocol/"
+EXTENSIONS: Mapping[str, dict[str, Any]] = {"io.modelcontextprotocol/ui": {}}
+"""What is passed on beyond the protocol itself: pages of MCP Apps, which tools and resources name."""
 
 Message = Mapping[str, Any]
 
@@ -28,16 +30,16 @@ def package_version() -> str:
         return "0"
 
 
-def first_answer(message: Message) -> dict[str, Any] | None:
+def first_answer(message: Message, instructions: str = INSTRUCTIONS) -> dict[str, Any] | None:
     """The result of a well-formed first request; nothing where that is for the SDK to judge."""
     params = message.get("params")
     if message.get("jsonrpc") != "2.0" or not _is_id(message.get("id")) or not isinstance(params, Mapping):
         return None
     match message.get("method"):
         case "initialize":
-            return _initialized(params) if _is_handshake(params) else None
+            return _initialized(params, instructions) if _is_handshake(params) else None
         case "server/discover":
-            return _discovered() if _is_newest(params) else None
+            return _discovered(instructions) if _is_newest(params) else None
     return None
 
 
@@ -71,21 +73,21 @@ def _is_newest(params: Message) -> bool:
     )
 
 
-def _initialized(params: Message) -> dict[str, Any]:
+def _initialized(params: Message, instructions: str) -> dict[str, Any]:
     asked = params["protocolVersion"]
     return {
-        "capabilities": _capabilities(subscribes=False),
-        "instructions": INSTRUCTIONS,
+        "capabilities": _capabilities(),
+        "instructions": instructions,
         "protocolVersion": asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1],
         "serverInfo": {"name": NAME, "version": package_version()},
     }
 
 
-def _discovered() -> dict[str, Any]:
+def _discovered(instructions: str) -> dict[str, Any]:
     return {
         "cacheScope": "private",
-        "capabilities": _capabilities(subscribes=True),
-        "instructions": INSTRUCTIONS,
+        "capabilities": _capabilities() | {"extensions": dict(EXTENSIONS)},
+        "instructions": instructions,
         "resultType": "complete",
         "supportedVersions": [NEWEST_VERSION],
         "ttlMs": 0,
@@ -93,9 +95,11 @@ def _discovered() -> dict[str, Any]:
     }
 
 
-def _capabilities(subscribes: bool) -> dict[str, Any]:
+def _capabilities() -> dict[str, Any]:
     return {
+        "completions": {},
+        "logging": {},
         "prompts": {"listChanged": True},
-        "resources": {"listChanged": True, "subscribe": subscribes},
+        "resources": {"listChanged": True, "subscribe": True},
         "tools": {"listChanged": True},
     }

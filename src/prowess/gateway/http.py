@@ -6,7 +6,8 @@ become another.
 """
 
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import MutableMapping
+from dataclasses import dataclass
 from typing import Any
 
 import anyio
@@ -21,6 +22,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from prowess.calling.caller import Caller
+from prowess.gateway.access_tokens import WELL_KNOWN, AccessTokens
 from prowess.gateway.gateway import Gateway
 from prowess.gateway.server import build
 from prowess.listen import Bind, Rate, allowed_hosts, allowed_origins
@@ -33,7 +35,8 @@ SECONDS_TO_FINISH = 1
 SECONDS_BETWEEN_LOOKS = 1.0
 """How long it may take until the first token closes the door to those without one."""
 
-Holder = Callable[[str], Awaitable[str]]
+ANYWHERE = {"Access-Control-Allow-Origin": "*"}
+"""Clients in a browser look up where tokens are to be had, too."""
 
 
 def serve_http(gateway: Gateway, bind: Bind, agent: str) -> None:
@@ -61,7 +64,11 @@ def application(gateway: Gateway, bind: Bind, agent: str) -> ASGIApp:
         allowed_hosts=list(hosts), allowed_origins=list(allowed_origins(hosts))
     )
     inner = server.streamable_http_app(streamable_http_path=PATH, transport_security=security, host=bind.host)
-    return Door(inner, gateway, None if not bind.is_loopback else Caller(agent, authenticated=False))
+    authorization = gateway.config.authorization
+    tokens = AccessTokens(authorization) if authorization else None
+    # Who has an identity provider wants nobody in who has no token of it.
+    is_open = bind.is_loopback and tokens is None
+    return Door(inner, gateway, Caller(agent, authenticated=False) if is_open else None, tokens)
 
 
 def caller_of(context: ServerRequestContext[Any]) -> Caller:
@@ -71,13 +78,28 @@ def caller_of(context: ServerRequestContext[Any]) -> Caller:
     return caller
 
 
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a request is not let in, in the words of RFC 6750."""
+
+    status: int
+    why: str
+    error: str = ""
+
+
+NO_TOKEN = Refusal(401, "a valid token is needed")
+
+
 class Door:
     """Lets a request in as an agent, or says why not without saying who is inside."""
 
-    def __init__(self, inner: ASGIApp, gateway: Gateway, anybody: Caller | None) -> None:
+    def __init__(
+        self, inner: ASGIApp, gateway: Gateway, anybody: Caller | None, tokens: AccessTokens | None
+    ) -> None:
         self._inner = inner
         self._gateway = gateway
         self._anybody = anybody
+        self._tokens = tokens
         self._addresses = Rate(gateway.config.rate)
         self._agents = Rate(gateway.config.rate)
         self._in_use = False
@@ -93,9 +115,12 @@ class Door:
         if not self._addresses.admits(_address(scope)):
             await _refused(429, "too many requests; slow down")(scope, receive, send)
             return
+        if self._tokens and scope["path"] in (self._tokens.metadata_path, WELL_KNOWN):
+            await JSONResponse(self._tokens.metadata, headers=ANYWHERE)(scope, receive, send)
+            return
         caller = await self._caller(Headers(scope=scope).get("authorization", ""))
-        if caller is None:
-            await _refused(401, "a valid token is needed")(scope, receive, send)
+        if isinstance(caller, Refusal):
+            await self._sent_away(caller)(scope, receive, send)
             return
         if not self._agents.admits(caller.agent):
             await _refused(429, "too many requests of this agent; slow down")(scope, receive, send)
@@ -103,12 +128,35 @@ class Door:
         user = AuthenticatedUser(AccessToken(token="", client_id=caller.agent, scopes=[]))
         await self._inner({**scope, CALLER: caller, "user": user}, receive, send)
 
-    async def _caller(self, header: str) -> Caller | None:
+    async def _caller(self, header: str) -> Caller | Refusal:
         kind, _, token = header.partition(" ")
         if kind.lower() == "bearer" and token:
             agent = await to_thread.run_sync(self._gateway.engine.tokens.holder, token.strip())
-            return Caller(agent) if agent else None
-        return None if self._anybody is None or await self._tokens_in_use() else self._anybody
+            if agent:
+                return Caller(agent)
+            return await self._of_provider(token.strip()) if self._tokens else NO_TOKEN
+        if self._anybody is None or await self._tokens_in_use():
+            return NO_TOKEN
+        return self._anybody
+
+    async def _of_provider(self, token: str) -> Caller | Refusal:
+        assert self._tokens is not None
+        claims = await self._tokens.claims(token)
+        if claims is None:
+            return Refusal(401, "a valid token is needed", "invalid_token")
+        if not self._tokens.has_scopes(claims):
+            return Refusal(403, "the token lacks a scope", "insufficient_scope")
+        return self._tokens.caller(claims) or Refusal(403, "this token stands for no agent here")
+
+    def _sent_away(self, refusal: Refusal) -> JSONResponse:
+        """The answer that tells a client where tokens are to be had."""
+        said = {"error": refusal.error} if refusal.error else {}
+        if self._tokens is not None:
+            said |= {"scope": " ".join(self._tokens.scopes)} if self._tokens.scopes else {}
+            said |= {"resource_metadata": self._tokens.metadata_url}
+        wanted = ", ".join(f'{name}="{value}"' for name, value in said.items())
+        headers = {"WWW-Authenticate": f"Bearer {wanted}".strip()}
+        return JSONResponse({"error": refusal.why}, status_code=refusal.status, headers=headers)
 
     async def _tokens_in_use(self) -> bool:
         now = time.monotonic()
@@ -124,5 +172,4 @@ def _address(scope: MutableMapping[str, Any]) -> str:
 
 
 def _refused(status: int, why: str) -> JSONResponse:
-    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {"Retry-After": "5"}
-    return JSONResponse({"error": why}, status_code=status, headers=headers)
+    return JSONResponse({"error": why}, status_code=status, headers={"Retry-After": "5"})

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import anyio
 from anyio.abc import SocketStream
 from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider, OAuthFlowError
-from mcp.shared.auth import OAuthClientInformationFull
+from mcp.shared.auth import OAuthClientInformationFull, OAuthMetadata
 from pydantic import AnyUrl
 
 from prowess.errors import SourceError
@@ -53,10 +53,18 @@ async def log_in(source: McpSource, show: Show, wanted: LoginRequest) -> Listing
     listing = Listing()
     try:
         async with returning(wanted.port) as back:
-            provider = OAuthClientProvider(address.url, about_us(back.url), login, show, back.result)
+
+            async def shown(url: str) -> None:
+                if wanted.client_secret:  # by now it is known how the issuer takes secrets
+                    known = _registered(wanted, back.url, provider.context.oauth_metadata)
+                    provider.context.client_info = known
+                    await login.set_client_info(known)
+                await show(url)
+
+            provider = OAuthClientProvider(address.url, about_us(back.url), login, shown, back.result)
             login.follow(provider.context)
             if wanted.client_id:
-                await login.set_client_info(_registered(wanted, back.url))
+                await login.set_client_info(_registered(wanted, back.url, None))
             party = Party(auth=provider, login=source.name)
             with anyio.fail_after(wanted.seconds):
                 async with connect(address, conduct, party) as client:
@@ -71,12 +79,16 @@ async def log_in(source: McpSource, show: Show, wanted: LoginRequest) -> Listing
     return listing
 
 
-def _registered(wanted: LoginRequest, redirect: str) -> OAuthClientInformationFull:
+def _registered(
+    wanted: LoginRequest, redirect: str, issuer: OAuthMetadata | None
+) -> OAuthClientInformationFull:
+    taken = (issuer.token_endpoint_auth_methods_supported if issuer else None) or ["client_secret_basic"]
+    by_secret = "client_secret_basic" if "client_secret_basic" in taken else "client_secret_post"
     return OAuthClientInformationFull(
         client_id=wanted.client_id,
         client_secret=wanted.client_secret or None,
         redirect_uris=[AnyUrl(redirect)],
-        token_endpoint_auth_method="client_secret_post" if wanted.client_secret else "none",
+        token_endpoint_auth_method=by_secret if wanted.client_secret else "none",
     )
 
 

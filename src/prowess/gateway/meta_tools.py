@@ -21,7 +21,7 @@ from prowess.engine.turn_log import record_search
 from prowess.errors import NotFound, ProwessError, SourceError
 from prowess.gateway.descriptions import described, found, held_back, is_rejected, listed, never_read
 from prowess.gateway.gateway import Gateway
-from prowess.gateway.resources import MARKDOWN, prompt_names, resource_named, skill_file_at
+from prowess.gateway.resources import MARKDOWN, prompt_named, resource_named, skill_file_at
 from prowess.gateway.told_down import ToldDown
 from prowess.gateway.tools import META_NAMES
 from prowess.types import Capability
@@ -59,8 +59,16 @@ class MetaTools:
                 return await to_thread.run_sync(self._told, params.name, given, client.caller)
             except ProwessError as error:
                 return failed(str(error))
-        request = CallRequest(name=params.name, arguments=given, way="pinned")
-        return await self._gateway.calls.call(request, client)
+        name = await to_thread.run_sync(self._by_own_name, params.name, client.caller)
+        return await self._gateway.calls.call(CallRequest(name=name, arguments=given, way="pinned"), client)
+
+    def _by_own_name(self, name: str, caller: Caller) -> str:
+        """The id of what a server calls so: the pages of MCP Apps know its tools by no other name."""
+        visible = self._visible(caller)
+        if named(name, visible) is not None:
+            return name
+        meant = [c.id for c in visible.capabilities.values() if c.name == name and c.kind == "tool"]
+        return meant[0] if len(meant) == 1 else name
 
     # --- what is only told: in a worker thread ---------------------------------------------------
 
@@ -157,7 +165,7 @@ class MetaTools:
 
     async def prompt(self, name: str, arguments: Mapping[str, str], client: Client) -> dict[str, Any]:
         visible = await to_thread.run_sync(self._visible, client.caller)
-        capability = prompt_names(visible).get(name)
+        capability = prompt_named(visible, name)
         if capability is None:
             raise _no("prompt", name)
 

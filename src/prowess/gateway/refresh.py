@@ -16,16 +16,14 @@ import anyio
 from anyio import to_thread
 from anyio.abc import TaskGroup
 from anyio.from_thread import BlockingPortal
-from mcp.server.subscriptions import SubscriptionBus
-from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged, ServerEvent, ToolsListChanged
 
 from prowess.calling.mcp.upstreams import Upstreams
 from prowess.engine.engine import Engine
 from prowess.errors import ProwessError
 from prowess.gateway.config_reload import Reloading
+from prowess.gateway.listeners import Listeners
 from prowess.sources.files.watch import watch
 from prowess.sources.learned import NAME as LEARNT
-from prowess.types import Changes
 
 logger = logging.getLogger("prowess")
 
@@ -71,7 +69,7 @@ class SourceRefresher:
     """Syncs some sources whenever it is told to, one sync at a time."""
 
     def __init__(
-        self, engine: Engine, names: tuple[str, ...], bus: SubscriptionBus, pace: Pace | None = None
+        self, engine: Engine, names: tuple[str, ...], bus: Listeners, pace: Pace | None = None
     ) -> None:
         self.names = names
         self.synced = anyio.Event()
@@ -129,8 +127,7 @@ class SourceRefresher:
         sync = partial(self._engine.sync, *self.names, vectors=False)
         # Cancelled together with the servers it asks, so it does not outlive them for long.
         report = await to_thread.run_sync(sync, abandon_on_cancel=True)
-        for event in _events(report.changes):
-            await self._bus.publish(event)
+        await self._bus.look()
         if report.changes:
             # A search makes what it needs (vectors, an index), so that the first client does not wait.
             await to_thread.run_sync(self._engine.find, "what changed", abandon_on_cancel=True)
@@ -138,7 +135,7 @@ class SourceRefresher:
 
 class Following:
     def __init__(
-        self, engine: Engine, upstreams: Upstreams, bus: SubscriptionBus, poll: float,
+        self, engine: Engine, upstreams: Upstreams, bus: Listeners, poll: float,
         reloading: Reloading | None = None,
     ) -> None:  # fmt: skip
         self._engine = engine
@@ -286,16 +283,3 @@ def _tell(portal: BlockingPortal, news: Callable[[], Awaitable[None]]) -> None:
     """Bring news from a thread, unless nobody is there any more."""
     with suppress(RuntimeError):
         portal.start_task_soon(news)
-
-
-def _events(changes: Changes) -> list[ServerEvent]:
-    """What clients that listen are told after a sync."""
-    kinds = {id.partition(":")[0] for id in (*changes.added, *changes.changed, *changes.removed)}
-    events: list[ServerEvent] = []
-    if kinds & {"tool", "event"}:
-        events.append(ToolsListChanged())
-    if kinds & {"skill", "card", "resource"}:
-        events.append(ResourcesListChanged())
-    if kinds & {"skill", "card", "prompt"}:
-        events.append(PromptsListChanged())
-    return events

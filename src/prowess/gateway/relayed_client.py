@@ -1,7 +1,9 @@
 """The client of one call over MCP, asked in whichever way its revision has for it."""
 
+from contextlib import suppress
 from typing import Any
 
+import anyio
 from mcp.server import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
@@ -18,19 +20,26 @@ from mcp_types import (
     InputRequest,
     InputResponse,
     ListRootsResult,
+    LoggingLevel,
+    LoggingMessageNotification,
+    LoggingMessageNotificationParams,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from prowess.calling.mcp.elicitation_client import Brought, cannot, signed
+from prowess.calling.mcp.news import LEVELS
 from prowess.sources.mcp.connection import Reply
 
 
 class RelayedClient:
-    def __init__(self, context: ServerRequestContext[Any], brought: Brought, of: object) -> None:
+    def __init__(
+        self, context: ServerRequestContext[Any], brought: Brought, of: object, log_level: LoggingLevel | None
+    ) -> None:
         self.brought = brought
         self._context = context
         self.of = of
+        self._log_level = log_level
         self.by_return = context.protocol_version in MODERN_PROTOCOL_VERSIONS
 
     @property
@@ -63,6 +72,22 @@ class RelayedClient:
             return error.error
         except ValidationError:
             return ErrorData(code=INVALID_REQUEST, message="the client's answer does not follow the protocol")
+
+    async def log(self, message: LoggingMessageNotificationParams, server: str) -> None:
+        if not self._wants(message.level):
+            return
+        name = f"{server}/{message.logger}" if message.logger else server
+        params = LoggingMessageNotificationParams(level=message.level, data=message.data, logger=name)
+        with suppress(MCPError, anyio.BrokenResourceError, anyio.ClosedResourceError):  # it has left
+            await self._context.session.send_notification(
+                LoggingMessageNotification(params=params), related_request_id=self._context.request_id
+            )
+
+    def _wants(self, level: LoggingLevel) -> bool:
+        """A client of the newest revision hears only what it asked for; an older one, whatever is said."""
+        if self._log_level not in LEVELS:
+            return not self.by_return
+        return LEVELS.index(level) >= LEVELS.index(self._log_level)
 
     @property
     def _able(self) -> ClientCapabilities:

@@ -11,6 +11,7 @@ from prowess.calling.skill_files import file_of_skill, files_of, mime_type_of
 from prowess.calling.wording import TEXT_KINDS, clean
 from prowess.catalogue.view import View
 from prowess.engine.engine import Engine
+from prowess.gateway.definition import shown_with
 from prowess.gateway.descriptions import is_rejected
 from prowess.types import Capability
 
@@ -43,6 +44,7 @@ def resources(engine: Engine, visible: View) -> list[Resource]:
             title=clean(capability.display_name),
             description=clean(capability.description),
             mime_type=MARKDOWN if capability.kind in TEXT_KINDS else capability.metadata.get("mime_type"),
+            **shown_with(capability),
         )
         for uri, capability in _by_uri(engine.catalogue.view(), visible).items()
         if not is_rejected(engine, capability)
@@ -79,6 +81,7 @@ def templates(visible: View) -> list[ResourceTemplate]:
             title=clean(capability.display_name),
             description=clean(capability.description),
             mime_type=capability.metadata.get("mime_type"),
+            **shown_with(capability),
         )
         for capability in _templated(visible)
     ]
@@ -125,6 +128,7 @@ def prompts(engine: Engine, visible: View) -> list[Prompt]:
             title=clean(capability.display_name),
             description=clean(capability.description),
             arguments=_arguments(engine, capability),
+            **shown_with(capability),
         )
         for name, capability in prompt_names(visible).items()
         if not is_rejected(engine, capability)
@@ -138,6 +142,13 @@ def prompt_names(visible: View) -> Mapping[str, Capability]:
             name = _named(capability)
             found[name if name not in found else capability.id] = capability
     return {name: found[name] for name in sorted(found)}
+
+
+def prompt_named(visible: View, name: str) -> Capability | None:
+    """The prompt of this name in our list, or the only one that its server calls so."""
+    found = prompt_names(visible)
+    own = [capability for capability in found.values() if capability.name == name]
+    return found.get(name) or (own[0] if len(own) == 1 else None)
 
 
 def _arguments(engine: Engine, capability: Capability) -> list[PromptArgument]:

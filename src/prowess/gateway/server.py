@@ -13,11 +13,12 @@ from typing import Any, TypeVar
 from anyio import to_thread
 from mcp.server import NotificationOptions, Server, ServerRequestContext
 from mcp.server.caching import CacheableMethod, CacheHint
+from mcp.server.context import CallNext
 from mcp.server.models import InitializationOptions
-from mcp.server.subscriptions import ListenHandler
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
+    LOG_LEVEL_META_KEY,
     CallToolRequestParams,
     GetPromptRequestParams,
     InputResponseRequestParams,
@@ -29,6 +30,7 @@ from mcp_types import (
     ReadResourceRequestParams,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import BaseModel
 
 from prowess.calling.caller import Caller
 from prowess.calling.client import Client, ask_nobody
@@ -36,8 +38,11 @@ from prowess.calling.mcp.elicitation_client import Brought
 from prowess.calling.wording import clean
 from prowess.errors import ProwessError
 from prowess.gateway.approval import ask_person
+from prowess.gateway.beside_calls import BesideCalls
 from prowess.gateway.gateway import Gateway
-from prowess.gateway.greeting import INSTRUCTIONS, NAME, package_version
+from prowess.gateway.greeting import EXTENSIONS, INSTRUCTIONS, NAME, package_version
+from prowess.gateway.introduction import introduction
+from prowess.gateway.listeners import Listener
 from prowess.gateway.meta_tools import MetaTools
 from prowess.gateway.relayed_client import RelayedClient
 from prowess.gateway.resources import page, prompts, resources, templates
@@ -50,6 +55,7 @@ Returned = TypeVar("Returned")
 
 CHANGES = NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
 FRESH = CacheHint(ttl_ms=60_000, scope="private")
+FIRST = ("initialize", "server/discover")
 LISTS: tuple[CacheableMethod, ...] = (
     "tools/list",
     "prompts/list",
@@ -83,6 +89,8 @@ class _Face:
         self._may_answer = may_answer
         self._who = caller_of
         self._answering = MetaTools(gateway)
+        self._seal = gateway.seal
+        self._beside = BesideCalls(gateway, self._caller_of, self._met)
 
     def server(self) -> Server[Any]:
         server: Server[Any] = _Telling(
@@ -96,19 +104,36 @@ class _Face:
             on_list_resources=self._resources,
             on_list_resource_templates=self._templates,
             on_list_prompts=self._prompts,
-            on_subscriptions_listen=ListenHandler(self._gateway.bus),
+            on_subscriptions_listen=self._beside.listen,
         )
+        server.extensions = dict(EXTENSIONS)
+        server.middleware.append(self._introduced)
         # These pass on what servers answered as it came, which the typed registrations do not allow.
         server.add_request_handler("tools/call", CallToolRequestParams, self._call)
         server.add_request_handler("resources/read", ReadResourceRequestParams, self._read)
         server.add_request_handler("prompts/get", GetPromptRequestParams, self._prompt)
+        self._beside.register(server)
         return server
 
+    async def _introduced(self, ctx: Context, call_next: CallNext) -> Any:
+        """The first answer says which servers are behind, to each caller those that it may use."""
+        result = await call_next(ctx)
+        if ctx.method not in FIRST or ctx.request_id is None:
+            return result
+        told = await _in_thread(introduction, self._gateway.engine, self._caller_of(ctx))
+        if isinstance(result, BaseModel):
+            return result.model_copy(update={"instructions": told})
+        return {**result, "instructions": told} if isinstance(result, dict) else result
+
+    async def _met(self, context: Context) -> Listener | None:
+        """Who is told of changes to this client; one of the newest revision listens where it wants to."""
+        if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            return None
+        caller = self._caller_of(context)
+        return await self._gateway.bus.met(self._of(context, caller), caller, context.session)
+
     def _caller_of(self, context: Context) -> Caller:
-        caller = replace(self._who(context), over_mcp=True)
-        if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-            self._gateway.bus.met(self._of(context, caller), context.session)
-        return caller
+        return replace(self._who(context), over_mcp=True)
 
     def _of(self, context: Context, caller: Caller) -> object:
         """Which client this is: one of a pipe, or a session over HTTP."""
@@ -118,24 +143,28 @@ class _Face:
 
     async def _tools(self, context: Context, params: Page) -> ListToolsResult:
         await self._gateway.ready()
+        await self._met(context)
         caller = self._caller_of(context)
         config = self._gateway.config
         return ListToolsResult(tools=await _in_thread(tool_list, self._gateway.engine, caller, config.tools))
 
     async def _resources(self, context: Context, params: Page) -> ListResourcesResult:
         await self._gateway.ready()
+        await self._met(context)
         found = await _in_thread(lambda: resources(self._gateway.engine, self._visible(context)))
         shown, following = page(found, params.cursor if params else None)
         return ListResourcesResult(resources=shown, next_cursor=following)
 
     async def _templates(self, context: Context, params: Page) -> ListResourceTemplatesResult:
         await self._gateway.ready()
+        await self._met(context)
         found = await _in_thread(lambda: templates(self._visible(context)))
         shown, following = page(found, params.cursor if params else None)
         return ListResourceTemplatesResult(resource_templates=shown, next_cursor=following)
 
     async def _prompts(self, context: Context, params: Page) -> ListPromptsResult:
         await self._gateway.ready()
+        await self._met(context)
         found = await _in_thread(lambda: prompts(self._gateway.engine, self._visible(context)))
         shown, following = page(found, params.cursor if params else None)
         return ListPromptsResult(prompts=shown, next_cursor=following)
@@ -148,29 +177,46 @@ class _Face:
 
     async def _call(self, context: Context, params: CallToolRequestParams) -> dict[str, Any]:
         await self._gateway.ready()
-        return _whole(context, await self._answering.tool(params, self._client(context, params)))
+        client = await self._client(context, params)
+        return self._whole(context, await self._answering.tool(params, client))
 
     async def _read(self, context: Context, params: ReadResourceRequestParams) -> dict[str, Any]:
-        with _as_protocol_error():
-            return _whole(context, await self._answering.resource(params.uri, self._client(context, params)))
+        with _as_protocol_error({"uri": str(params.uri)}):
+            client = await self._client(context, params)
+            return self._whole(context, await self._answering.resource(params.uri, client))
 
     async def _prompt(self, context: Context, params: GetPromptRequestParams) -> dict[str, Any]:
         with _as_protocol_error():
-            client = self._client(context, params)
+            client = await self._client(context, params)
             answer = await self._answering.prompt(params.name, params.arguments or {}, client)
-            return _whole(context, answer)
+            return self._whole(context, answer)
 
-    def _client(self, context: Context, params: InputResponseRequestParams) -> Client:
+    def _whole(self, context: Context, answer: dict[str, Any]) -> dict[str, Any]:
+        """An answer with what the client's revision demands of it."""
+        if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            if state := answer.get("requestState"):
+                answer = {**answer, "requestState": self._seal.closed(state, self._who(context).agent)}
+            return {"resultType": "complete", **answer}
+        if isinstance(answer.get("structuredContent", {}), dict):
+            return answer
+        # Older revisions know only objects there; the text says the same.
+        return {key: value for key, value in answer.items() if key != "structuredContent"}
+
+    async def _client(self, context: Context, params: InputResponseRequestParams) -> Client:
         meta: Mapping[str, Any] = dict(context.meta or {})
         asks_for_progress = "progress_token" in meta or "progressToken" in meta
-        caller = self._caller_of(context)
-        brought = Brought(params.input_responses, params.request_state or "")
+        caller, listener = self._caller_of(context), await self._met(context)
+        if listener is not None and listener.log_level is not None:
+            meta = {LOG_LEVEL_META_KEY: listener.log_level, **meta}
+        brought = Brought(params.input_responses, self._seal.opened(params.request_state, caller.agent))
         return Client(
             caller=replace(caller, conversation=f"{id(self)}/{_session(context)}"),
             ask=partial(ask_person, context, brought) if self._may_answer else ask_nobody,
             progress=context.session.report_progress if asks_for_progress else None,
             meta=meta,
-            elicitation_client=RelayedClient(context, brought, self._of(context, caller)),
+            elicitation_client=RelayedClient(
+                context, brought, self._of(context, caller), meta.get(LOG_LEVEL_META_KEY)
+            ),
         )
 
 
@@ -180,23 +226,13 @@ def _session(context: Context) -> str:
     return str(headers.get("mcp-session-id", ""))
 
 
-def _whole(context: Context, answer: dict[str, Any]) -> dict[str, Any]:
-    """An answer with what the client's revision demands of it."""
-    if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
-        return {"resultType": "complete", **answer}
-    if isinstance(answer.get("structuredContent", {}), dict):
-        return answer
-    # Older revisions know only objects there; the text says the same.
-    return {key: value for key, value in answer.items() if key != "structuredContent"}
-
-
 @contextmanager
-def _as_protocol_error() -> Iterator[None]:
-    """Turn our errors into those of the protocol."""
+def _as_protocol_error(about: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Turn our errors into those of the protocol; `about` is what was asked for."""
     try:
         yield
     except ProwessError as error:
-        raise MCPError(INVALID_PARAMS, clean(str(error))) from None
+        raise MCPError(INVALID_PARAMS, clean(str(error)), about) from None
 
 
 async def _in_thread(work: Callable[..., Returned], *arguments: Any) -> Returned:

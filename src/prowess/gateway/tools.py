@@ -6,21 +6,23 @@ from typing import Any, Literal
 from mcp_types import Tool, ToolAnnotations
 
 from prowess.calling.caller import Caller
-from prowess.calling.wording import EFFECTS, READ, callable_here, clean, clean_schema
+from prowess.calling.wording import EFFECTS, READ, callable_here
 from prowess.engine.engine import Engine
+from prowess.gateway.definition import definition
 from prowess.gateway.descriptions import is_rejected
 from prowess.tool_names import tool_name
-from prowess.types import Capability, Verdict
+from prowess.types import Verdict
 
 Schema = dict[str, Any]
 Tools = Literal["pinned", "all"]
 CALLABLE = ("event", "tool")
 MAX_TOOLS = 100
 """A client, or the provider behind it, may refuse a longer list: then only what is pinned stands in it."""
-EMPTY_SCHEMA: Schema = {"type": "object", "properties": {}}
 
 TEXT: Schema = {"type": "string"}
 READING = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+ENTRY = {"anthropic/alwaysLoad": True}
+"""Some clients show a model only the names of tools until it asks; these three lead to all others."""
 
 
 def _object(required: tuple[str, ...] = (), **properties: Schema) -> Schema:
@@ -48,6 +50,7 @@ META = (
             limit={"type": "integer", "minimum": 1, "maximum": 20},
         ),
         annotations=READING,
+        _meta=ENTRY,
     ),
     Tool(
         name="describe_capability",
@@ -60,12 +63,14 @@ META = (
         description="Call a capability that changes nothing, or read a skill. One with effects is refused.",
         input_schema=_object(("id",), **CALL),
         annotations=ToolAnnotations(read_only_hint=True, open_world_hint=True),
+        _meta=ENTRY,
     ),
     Tool(
         name="call_with_effects",
         description="Call a capability that may change something, or cost something.",
         input_schema=_object(("id",), **CALL, **ONCE),
         annotations=ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=True),
+        _meta=ENTRY,
     ),
     Tool(
         name="list_capabilities",
@@ -112,7 +117,7 @@ def tool_list(engine: Engine, caller: Caller, tools: Tools = "pinned") -> list[T
     visible = engine.catalogue.visible(caller.agent, caller.authenticated, over_mcp=True).capabilities
     return [
         *META,
-        *(_tool(engine, name, visible[id]) for name, id in named_tools(engine, caller, tools).items()),
+        *(definition(engine, name, visible[id]) for name, id in named_tools(engine, caller, tools).items()),
     ]
 
 
@@ -125,21 +130,3 @@ def verdicts(engine: Engine, caller: Caller, tools: Tools = "pinned") -> Mapping
     meta: dict[str, Verdict] = {name: "ask" if ways.get(name) else "allow" for name in META_NAMES}
     named = named_tools(engine, caller, tools)
     return {**meta, **{name: "ask" if id in asked else "allow" for name, id in named.items()}}
-
-
-def _tool(engine: Engine, name: str, capability: Capability) -> Tool:
-    schema = clean_schema(engine.catalogue.detail(capability.id).input_schema or EMPTY_SCHEMA)
-    hints = capability.metadata.get("annotations")
-    said = dict(hints) if isinstance(hints, Mapping) else {}
-    return Tool(
-        name=name,
-        title=clean(capability.display_name),
-        description=clean(capability.description),
-        input_schema={**schema, "type": "object"},
-        annotations=ToolAnnotations(
-            read_only_hint=not capability.has_side_effects,
-            destructive_hint=said.get("destructive"),
-            idempotent_hint=said.get("idempotent"),
-            open_world_hint=said.get("open_world"),
-        ),
-    )

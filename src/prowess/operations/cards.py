@@ -1,6 +1,7 @@
 """Just-in-time cards: what was selected, how that went, and what people say about it."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Annotated
 
 import msgspec
@@ -26,6 +27,13 @@ from prowess.types import JsonObject
 class Recent(RequestParams, frozen=True, kw_only=True):
     cursor: str = ""
     limit: Limit = 20
+
+
+class ReportWindow(RequestParams, frozen=True, kw_only=True):
+    since: datetime | None = None
+    """Only what happened from then on."""
+    until: datetime | None = None
+    """Only what happened before then."""
 
 
 class ReviewCard(RequestParams, frozen=True, kw_only=True):
@@ -68,9 +76,9 @@ def list_selections(call: Call[Recent]) -> Page[JsonObject]:
 
 
 @operation("cards.report", "GET /cards/report", slow=True)
-def report_cards(call: Call[NoParams]) -> JsonObject:
+def report_cards(call: Call[ReportWindow]) -> JsonObject:
     """How often, how much, how long, how right."""
-    return call.engine.cards.report()
+    return call.engine.cards.report(call.params.since, call.params.until)
 
 
 @operation("cards.rollout", "GET /cards/rollout")

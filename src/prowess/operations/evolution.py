@@ -85,7 +85,7 @@ class ParamsAsked(RequestParams, frozen=True, kw_only=True):
     weights: WeightsAsked | msgspec.UnsetType = msgspec.UNSET
 
 
-class Answer(RequestParams, frozen=True, kw_only=True):
+class ProposalAnswer(RequestParams, frozen=True, kw_only=True):
     accept: bool
     """True switches the likeliest cause off and sees whether that helps; false leaves all as it is."""
 
@@ -295,7 +295,7 @@ def trigger(call: Call[Order]) -> Evaluated:
 
 @operation("evolution.answer", "POST /evolution/proposal", about_agent=True, role="operator", signed=True,
            errors=(EvolutionError,))  # fmt: skip
-def answer(call: Call[Answer]) -> Evaluated:
+def answer(call: Call[ProposalAnswer]) -> Evaluated:
     """Say whether what a regression proposes is to be done."""
     return _evaluated(call.engine.evolution.answer(call.path["agent"], call.params.accept, call.by))
 

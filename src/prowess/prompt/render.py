@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+from prowess.areas import area_of
 from prowess.tool_names import tool_name
 from prowess.types import DISCOVER, Capability, Detail, Hit, Json, JsonObject
 
@@ -73,7 +74,7 @@ def page(capability: Capability, detail: Detail, is_alone: bool = True) -> str:
     name = f" | Name: {tool_name(capability.id)}" if capability.kind in CALLABLE else ""
     lines = [
         f"# {title}",
-        f"Kind: {capability.kind} | Category: {capability.category}{name}",
+        f"Kind: {capability.kind} | Category: {area_of(capability)}{name}",
         "",
         capability.description,
     ]
@@ -174,7 +175,7 @@ def discovered(capability: Capability, hit: Hit, is_weak: bool = False) -> JsonO
         "name": shown_name(capability),
         "kind": capability.kind,
         "description": capability.description,
-        "category": capability.category,
+        "category": area_of(capability),
         "relevance": round(hit.score, 2),
         "available": capability.available,
         **({"fit": "weak"} if is_weak else {}),

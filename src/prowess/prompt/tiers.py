@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from prowess.areas import area_of
 from prowess.prompt.render import page, shown_name, summary
 from prowess.types import DISCOVER, Capability, Detail
 
@@ -35,11 +36,11 @@ class Tier:
 
 
 def tier0(capabilities: Mapping[str, Capability], budget: int, count: Count) -> Tier:
-    """The map: categories with some names, then with counts, then their names alone."""
+    """The map: categories or servers with some names, then with counts, then their names alone."""
     groups: dict[str, list[str]] = {}
     written: dict[str, str] = {}
     for capability in capabilities.values():
-        category = written.setdefault(capability.category.casefold(), capability.category)
+        category = written.setdefault(area_of(capability).casefold(), area_of(capability))
         groups.setdefault(category, []).append(shown_name(capability))
     if not groups:
         return Tier()

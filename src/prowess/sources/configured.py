@@ -7,6 +7,7 @@ Without any, the places where people already keep such things are read: capabili
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -161,6 +162,18 @@ def _cards(source: SourceConfig, settings: Settings, environment: Environment) -
     return CardFiles(
         name=source.name or "cards", paths=_folder(source, settings), faculties=_faculties(source)
     )
+
+
+def card_folders(settings: Settings, folder: str | None = None) -> tuple[CardFiles, ...]:
+    """What reads the cards in files that are configured; with a folder, what reads the cards in that one."""
+    chosen = settings.config.source or default_sources(settings.root)
+    configured = [one for one in chosen if one.type == "cards" and not one.url]
+    sources = [source for one in configured if isinstance(source := _cards(one, settings, {}), CardFiles)]
+    if folder is None:
+        return tuple(sources)
+    wanted = Path(folder).resolve()
+    named = [one for one in sources if [Path(path).resolve() for path in one.paths] == [wanted]]
+    return (replace(named[0] if named else CardFiles(name="cards", paths=()), paths=(folder,)),)
 
 
 def _stored_cards(source: SourceConfig, settings: Settings, environment: Environment) -> Source:

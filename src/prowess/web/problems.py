@@ -22,6 +22,7 @@ STATUS: dict[type[ProwessError], int] = {
     errors.MissingExtra: 501,
     errors.NotFound: 404,
     errors.Outdated: 409,
+    errors.FindingStands: 409,
     errors.Denied: 403,
     errors.ApprovalNeeded: 403,
     errors.EncoderUnavailable: 503,

@@ -3,7 +3,14 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from mcp_types import INVALID_REQUEST, ElicitRequest, ErrorData, InputRequest, InputResponses
+from mcp_types import (
+    INVALID_REQUEST,
+    ElicitRequest,
+    ErrorData,
+    InputRequest,
+    InputResponses,
+    LoggingMessageNotificationParams,
+)
 
 from prowess.sources.mcp.connection import Reply
 
@@ -59,6 +66,9 @@ class AskableClient(Protocol):
 
     async def answer(self, question: InputRequest, server: str) -> Reply:
         """Its answer, or why there is none."""
+
+    async def log(self, message: LoggingMessageNotificationParams, server: str) -> None:
+        """Hear what the server logs during the call."""
 
 
 def cannot(question: InputRequest) -> ErrorData:

@@ -13,7 +13,13 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import anyio
-from mcp_types import INVALID_REQUEST, ErrorData, InputRequest, ListRootsRequest
+from mcp_types import (
+    INVALID_REQUEST,
+    ErrorData,
+    InputRequest,
+    ListRootsRequest,
+    LoggingMessageNotificationParams,
+)
 
 from prowess.sources.mcp.connection import Reply, nobody
 
@@ -29,6 +35,9 @@ class ElicitationClient(Protocol):
         """Which client; two calls of one client have the same."""
 
     async def answer(self, question: InputRequest, server: str) -> Reply: ...
+
+    async def log(self, message: LoggingMessageNotificationParams, server: str) -> None:
+        """Hear what the server logs during the call."""
 
 
 class CallSlot:
@@ -123,6 +132,12 @@ class Questions:
         with call.waiting():
             return await call.elicitation_client.answer(question, self._server)
         return ErrorData(code=INVALID_REQUEST, message="nobody answered in time")
+
+    async def log(self, message: LoggingMessageNotificationParams) -> None:
+        """Pass on what the server logs to the client whose call it is about, and to nobody else."""
+        call = _asked_about.get() or self._only()
+        if call is not None:
+            await call.elicitation_client.log(message, self._server)
 
     def _only(self) -> _Call | None:
         """A call of the one client that is calling, if there is just one."""

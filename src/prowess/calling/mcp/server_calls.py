@@ -5,10 +5,14 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from mcp_types import (
+    LOG_LEVEL_META_KEY,
     CallToolRequest,
     CallToolRequestParams,
+    CompleteRequest,
+    CompleteRequestParams,
     GetPromptRequest,
     GetPromptRequestParams,
+    PromptReference,
     ReadResourceRequest,
     ReadResourceRequestParams,
     RequestParamsMeta,
@@ -68,6 +72,14 @@ class McpServerCalls:
 
         return await self._asked(capability, make, client)
 
+    async def complete(self, capability: Capability, asked: CompleteRequestParams) -> dict[str, Any]:
+        """What may stand for an argument of a prompt or of a resource's template, by its server."""
+        ref = asked.ref
+        if isinstance(ref, PromptReference):
+            ref = PromptReference(type="ref/prompt", name=capability.name)
+        params = CompleteRequestParams(ref=ref, argument=asked.argument, context=asked.context)
+        return passed(await self._upstream(capability).ask(CompleteRequest(params=params)))
+
     async def _asked(self, capability: Capability, make: Make, client: Client) -> dict[str, Any]:
         upstream = self._upstream(capability)
         return passed(await self.dialogue.hold(upstream, capability.id, make, client))
@@ -84,6 +96,7 @@ def _forwarded(meta: Meta) -> dict[str, Any] | None:
     kept = {
         key: value
         for key, value in (meta or {}).items()
-        if key not in ("progressToken", "progress_token") and not key.startswith("io.modelcontextprotocol/")
+        if key not in ("progressToken", "progress_token")
+        and (key == LOG_LEVEL_META_KEY or not key.startswith("io.modelcontextprotocol/"))
     }
     return kept or None

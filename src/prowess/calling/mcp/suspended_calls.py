@@ -14,7 +14,13 @@ from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
-from mcp_types import INVALID_REQUEST, ErrorData, InputRequest, InputResponses
+from mcp_types import (
+    INVALID_REQUEST,
+    ErrorData,
+    InputRequest,
+    InputResponses,
+    LoggingMessageNotificationParams,
+)
 
 from prowess.calling.client import Client
 from prowess.calling.mcp.elicitation_client import PARKED, cannot, signed
@@ -71,6 +77,11 @@ class SuspendedCall:
             self.open.pop(key, None)
         assert waiting.reply is not None
         return waiting.reply
+
+    async def log(self, message: LoggingMessageNotificationParams, server: str) -> None:
+        # What is logged while the client is away to fetch an answer is heard by nobody.
+        if self.client.elicitation_client is not None and not self.open:
+            await self.client.elicitation_client.log(message, server)
 
     async def report(self, progress: float, total: float | None, message: str | None) -> None:
         if self.client.progress is not None:

@@ -7,27 +7,23 @@ does (ends, hangs, floods, talks nonsense) costs its own callers a bounded time 
 import math
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import anyio
 from mcp import Client, MCPError
-from mcp.client.session import IncomingMessage
-from mcp.client.subscriptions import SubscriptionLost
 from mcp.shared.dispatcher import ProgressFnT
 from mcp_types import (
     CONNECTION_CLOSED,
+    LOG_LEVEL_META_KEY,
     PARSE_ERROR,
     URL_ELICITATION_REQUIRED,
-    PromptListChangedNotification,
     Request,
-    ResourceListChangedNotification,
-    ToolListChangedNotification,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter, ValidationError
 
+from prowess.calling.mcp.news import Audience, News
 from prowess.calling.mcp.progress import Report, Reports
 from prowess.calling.mcp.questions import CallSlot, ElicitationClient, Questions
 from prowess.config import CallsConfig
@@ -42,8 +38,6 @@ from prowess.sources.mcp.repair import UNREADABLE
 from prowess.sources.mcp.source import McpSource
 from prowess.sources.mcp.upstream import connect
 
-LIST_CHANGES = (ToolListChangedNotification, PromptListChangedNotification, ResourceListChangedNotification)
-
 LONGEST_WAIT = 60.0
 """Seconds between two attempts to start a server that does not start."""
 MOST_SILENCES = 3
@@ -55,8 +49,6 @@ UNAUTHORIZED = 401
 SDK_UNREADABLE = ("Failed to parse", UNREADABLE)
 
 RAW = TypeAdapter(dict[str, Any])
-
-Changed = Callable[[str], None]
 
 
 @dataclass(slots=True)
@@ -82,13 +74,13 @@ class ConnectionAttempt:
 
 
 class Upstream:
-    def __init__(self, source: McpSource, config: CallsConfig, changed: Changed) -> None:
+    def __init__(self, source: McpSource, config: CallsConfig, audience: Audience) -> None:
         self.source = source
         self._places = anyio.Semaphore(config.concurrency)
         self._timeout = config.timeout
         self._longest = max(config.timeout, config.max_timeout)
-        self._changed = changed
         self._questions = Questions(source.name)
+        self.news = News(source.name, audience, self._questions)
         self._attempt = ConnectionAttempt()
         self._failures = 0
         self._silences = 0
@@ -125,6 +117,7 @@ class Upstream:
             await place.take()
             try:
                 attempt = await self._connected()
+                await self._set_log_level(attempt, request)
                 with self._questions.during(elicitation_client, place):
                     result: dict[str, Any] = await self._guarded(
                         attempt,
@@ -137,10 +130,15 @@ class Upstream:
             self._silences = self._crashes = 0
             if self._unlisted:  # it was taken to be down, and works
                 self._unlisted = False
-                self._changed(self.source.name)
+                self.news.audience.changed(self.source.name)
             return result
         took = anyio.current_time() - began
         raise self._silent(self._longest if took >= self._longest else self._timeout)
+
+    async def _set_log_level(self, attempt: ConnectionAttempt, request: Request[Any, Any]) -> None:
+        meta = getattr(request.params, "meta", None) or {}
+        if attempt.client is not None and (level := meta.get(LOG_LEVEL_META_KEY)):
+            await self.news.log_from(attempt.client, level)
 
     async def survey(self) -> tuple[Listing, Conduct]:
         """Everything the server offers now, over the connection that stands."""
@@ -181,7 +179,7 @@ class Upstream:
             while attempt.calls and attempt.stands:
                 await anyio.sleep(SECONDS_BETWEEN)
             attempt.over.set()
-            self._changed(self.source.name)
+            self.news.audience.changed(self.source.name)
         if attempt.settled.is_set() and not attempt.stands:
             attempt.over.set()
             while self._attempt is attempt:
@@ -249,7 +247,7 @@ class Upstream:
         try:
             party = party_of(self.source.name, address, self.source.environment)
             address = attempt.address = address.resolve(self.source.environment)
-            attempt.party = replace(party, answer=self._questions.answer, heard=self._heard)
+            attempt.party = replace(party, answer=self._questions.answer, heard=self.news.heard)
             with anyio.CancelScope(deadline=anyio.current_time() + self.source.timeout) as start:
                 async with (
                     connect(address, attempt.conduct, attempt.party) as client,
@@ -257,8 +255,7 @@ class Upstream:
                 ):
                     start.deadline = math.inf
                     attempt.client = client
-                    if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
-                        tasks.start_soon(self._listen, client, attempt)
+                    tasks.start_soon(self._follow, client, attempt)
                     attempt.settled.set()
                     await attempt.over.wait()
                     tasks.cancel_scope.cancel()
@@ -267,26 +264,9 @@ class Upstream:
         late = f"the server did not answer within {self.source.timeout:g} s"
         return self._error(late, "") if attempt.client is None else None
 
-    async def _heard(self, message: IncomingMessage) -> None:
-        """Servers of the older revisions tell everybody that a list has changed."""
-        if isinstance(message, LIST_CHANGES):
-            self._changed(self.source.name)
-
-    async def _listen(self, client: Client, attempt: ConnectionAttempt) -> None:
-        """Hear of changed lists from a server of the newest revision, again after it stopped telling."""
-        wait = 1.0
-        with suppress(MCPError, TimeoutError):  # a server need not offer it; polling finds changes too
-            while not attempt.conduct.ended:
-                with suppress(SubscriptionLost):
-                    async with client.listen(
-                        tools_list_changed=True, prompts_list_changed=True, resources_list_changed=True
-                    ) as events:
-                        async for _ in events:
-                            self._changed(self.source.name)
-                await anyio.sleep(wait)
-                wait = min(LONGEST_WAIT, 2 * wait)
-                # Nobody told what happened in between.
-                self._changed(self.source.name)
+    async def _follow(self, client: Client, attempt: ConnectionAttempt) -> None:
+        await self.news.follow(client, lambda: attempt.conduct.ended)
+        if attempt.conduct.ended:
             attempt.over.set()
 
 

@@ -11,6 +11,7 @@ import anyio
 from anyio.abc import TaskGroup
 from anyio.from_thread import BlockingPortal
 
+from prowess.calling.mcp.news import Audience
 from prowess.calling.mcp.upstream import Upstream
 from prowess.config import CallsConfig
 from prowess.errors import SourceError
@@ -49,7 +50,7 @@ class Upstreams:
         self._closing = Event()
         self._stopping = anyio.Event()
         self._ended = anyio.Event()
-        self.changed: Callable[[str], None] = lambda name: None
+        self.audience = Audience()
         self._config = config
         self._servers: dict[str, Upstream] = {}
         self._scopes: dict[str, anyio.CancelScope] = {}
@@ -67,7 +68,7 @@ class Upstreams:
                 scope.cancel()
         for name, source in wanted.items():
             if name not in self._servers:
-                server = self._servers[name] = Upstream(source, self._config, self._heard)
+                server = self._servers[name] = Upstream(source, self._config, self.audience)
                 if self._tasks is not None:
                     self._tasks.start_soon(self._keep, server)
         self.sources = tuple(map(self._warmed, chosen))
@@ -78,6 +79,11 @@ class Upstreams:
 
     def get(self, name: str) -> Upstream | None:
         return self._servers.get(name)
+
+    def stir(self) -> None:
+        """Other resources are to be heard of."""
+        for server in self._servers.values():
+            server.news.stir()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[BlockingPortal]:
@@ -112,9 +118,6 @@ class Upstreams:
         with anyio.CancelScope() as scope:
             self._scopes[server.source.name] = scope
             await server.keep()
-
-    def _heard(self, name: str) -> None:
-        self.changed(name)
 
     def _warmed(self, source: Source) -> Source:
         if not isinstance(source, McpSource):

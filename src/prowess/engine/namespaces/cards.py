@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from prowess.cards.weights import WITH_MEANING, WORDS_ALONE, CardWeights
 from prowess.engine.cards import CardService
 from prowess.errors import ProwessError
 from prowess.journal import JournalPosition
+from prowess.journal.entries import CardsFailed, CardsSelected
 from prowess.types import DEFAULT_AGENT, JournalEntry, JsonObject
 
 FEWEST_LABELS = 10
@@ -57,15 +59,21 @@ class Cards:
         """
         service = self._service
         given = service.dependencies
-        return read_reference(given.root, service.config.reference, path, given.guard)
+        return read_reference(given.root, service.config.reference, path, service.guard)
 
-    def report(self) -> dict[str, Any]:
-        """How often, how much, how long, how right: in all, by card and by variant."""
+    def report(self, since: datetime | None = None, until: datetime | None = None) -> dict[str, Any]:
+        """How often, how much, how long, how right: in all, by card and by variant.
+
+        since: only what happened from then on; without it, from the beginning.
+        until: only what happened before then; without it, until now.
+        """
         service = self._service
         history = service.history
         rate = history.rate(service.config.auto_disable_window_hours)
-        found = card_report(history.selections(), history.outcomes(), history.reviews())
-        failures = len(history.journal.latest(1000, type="cards.failed"))
+        selections = history.between(CardsSelected.type, since, until)
+        # What came of a selection is told later, so it counts whenever it was told.
+        found = card_report(selections, history.between("outcome", since), history.reviews())
+        failures = len(history.between(CardsFailed.type, since, until))
         return {**found, "failures": failures, "stopped": service.is_stopped(rate)}
 
     def recent(self, limit: int = 20, before: JournalPosition | None = None) -> tuple[JsonObject, ...]:

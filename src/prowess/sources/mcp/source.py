@@ -16,6 +16,7 @@ from prowess.sources.effort import fault_of_effort
 from prowess.sources.files.normalise import parameter_names
 from prowess.sources.mcp.address import Address
 from prowess.sources.mcp.isolation import Isolation
+from prowess.sources.mcp.presentation import presentation
 from prowess.sources.names import (
     LONGEST_DESCRIPTION,
     LONGEST_NAME,
@@ -201,7 +202,7 @@ class _Offer:
                 _Named("tool", tool.name, title or "", tool.description or ""),
                 parameters=parameter_names(tool.input_schema),
                 has_side_effects=hints.get("read_only") is not True,
-                metadata={"annotations": hints} if hints else {},
+                metadata={**({"annotations": hints} if hints else {}), **presentation(tool)},
             )
             yield Draft(capability, Detail(input_schema=tool.input_schema, output_schema=tool.output_schema))
 
@@ -211,6 +212,7 @@ class _Offer:
             capability = self._capability(
                 _Named("prompt", prompt.name, prompt.title or "", prompt.description or ""),
                 parameters=parameter_names(schema),
+                metadata=presentation(prompt),
             )
             yield Draft(capability, Detail(input_schema=schema))
 
@@ -307,4 +309,5 @@ def _prompt_schema(prompt: "Prompt") -> JsonObject:
 def _resource_metadata(resource: "Resource | ResourceTemplate") -> dict[str, object]:
     uri = getattr(resource, "uri", None)
     kind = {"mime_type": resource.mime_type} if resource.mime_type else {}
-    return {"uri": uri, **kind} if uri else {"uri_template": getattr(resource, "uri_template", ""), **kind}
+    place = {"uri": uri} if uri else {"uri_template": getattr(resource, "uri_template", "")}
+    return {**place, **kind, **presentation(resource)}

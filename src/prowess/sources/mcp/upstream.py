@@ -23,6 +23,7 @@ import httpx2
 from anyio.abc import ByteReceiveStream, Process
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp import Client, MCPError
+from mcp.client.extension import advertise
 from mcp.client.session import ClientRequestContext
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
     # The SDK exports the protocol of a transport but not the type of what it yields.
     from mcp.client._transport import TransportStreams
 
+APPS = "io.modelcontextprotocol/ui"
+APP_PAGE = "text/html;profile=mcp-app"
 LARGEST_MESSAGE = 64 * 1024 * 1024
 LARGE_PIECE = 512 * 1024
 NOISE_AT_ONCE = 500
@@ -111,6 +114,8 @@ async def _client(address: Address, conduct: Conduct, party: Party, mode: str) -
         sampling_callback=sample,
         list_roots_callback=list_roots,
         message_handler=party.heard,
+        # Some servers show their pages only to clients that say so; whether ours can, it sees by itself.
+        extensions=[advertise(APPS, {"mimeTypes": [APP_PAGE]})],
     )
     async with client:
         yield client

@@ -104,7 +104,7 @@ def agent(request: Request) -> Response:
 
 def answer(local: Local, fields: Fields) -> str:
     name, accepted = fields.get("agent", ""), fields.get("accept", "") == "yes"
-    local.call(ops.answer, ops.Answer(accept=accepted), agent=name)
+    local.call(ops.answer, ops.ProposalAnswer(accept=accepted), agent=name)
     return address("/evolution/agent", agent=name, done="accepted" if accepted else "declined", what=name)
 
 

@@ -33,7 +33,7 @@ DONE = {
 def listed(request: Request) -> Response:
     local, place = backend(request), before(request)
     turns = tuple(reversed(local.engine.cards.recent(SIZE, place)))
-    report = local.call(ops.report_cards, NO_PARAMS)
+    report = local.call(ops.report_cards, ops.ReportWindow())
     return page.render(
         request,
         "injections.html",

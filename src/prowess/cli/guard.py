@@ -187,15 +187,19 @@ def _outcome(judgement: Judgement, neutralised: Neutralised) -> str:
 
 
 def taken_out(text: str, neutralised: Neutralised) -> tuple[str, ...]:
-    """What of a text would not reach a prompt as it was written, hidden characters by name."""
+    """What of a text would not reach a prompt as it was written, hidden characters by name.
+
+    Where something is only put into brackets, it is the line.
+    """
     if not neutralised.changed:
         return ()
     before, after = PIECES.findall(text[:MOST_COMPARED]), PIECES.findall(neutralised.text[:MOST_COMPARED])
-    return tuple(
-        visible("".join(before[a:b]) or f"before {''.join(before[a : a + 2])!r}")
+    found = [
+        "".join(before[a:b]) or ("".join(before[:a]).rpartition("\n")[2] + "".join(before[a:])).split("\n")[0]
         for tag, a, b, _, _ in SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
         if tag != "equal"
-    )[:MOST_TAKEN_OUT]
+    ]
+    return tuple(dict.fromkeys(visible(one) for one in found))[:MOST_TAKEN_OUT]
 
 
 def _report(judged: list[tuple[CheckedText, Judgement]]) -> None:

@@ -21,16 +21,9 @@ import numpy.typing as npt
 from tokenizers import Tokenizer
 
 from prowess.guard.networks import ENCODER, LETTERS, SHIPPED, asked, folded, opened_tokenizer, stretches
+from prowess.guard.parsed_text import MOST_HIDDEN, ParsedText, read, signals_of
 from prowess.guard.quotations import QuotedSpans, without_frontmatter
-from prowess.guard.sanitise import (
-    DOCUMENTS,
-    HIDDEN_READ,
-    MOST_HIDDEN,
-    ParsedText,
-    _signals,
-    neutralise,
-    read,
-)
+from prowess.guard.sanitise import DOCUMENTS, HIDDEN_READ, neutralise
 from prowess.guard.signals import heaviest
 from train.catalogues import read_catalogue
 from train.guard_disguises import disguised
@@ -118,7 +111,7 @@ def evidence(seen: ParsedText) -> dict[str, Any]:
     open_weight, carrying = heaviest(signal for signal in seen.signals if not signal.shown)
     any_weight, _ = heaviest(seen.signals)
     inside = [
-        (one.weight, heaviest(_signals(one.said[:MOST_HIDDEN], QuotedSpans()))[0]) for one in seen.hidden
+        (one.weight, heaviest(signals_of(one.said[:MOST_HIDDEN], QuotedSpans()))[0]) for one in seen.hidden
     ]
     speaking = [(odd, weight) for odd, weight in inside if weight and not (odd == 0 and weight <= any_weight)]
     return {

@@ -134,7 +134,7 @@ def test_cards_check_reads_the_folders_that_are_configured(here: Path) -> None:
     assert run("guard", "accept", ID, "--by", "ada").exit_code == 0
     checked = run("cards", "check")
     assert checked.exit_code == 0 and "accepted by ada, until it changes" in checked.stdout
-    assert run("guard", "check", ID).stderr.startswith("5 texts: 0 to reject")
+    assert run("guard", "check", ID).stderr.startswith("5 texts: 0 held")
     (here / "m.jsonl").write_text(json.dumps({"role": "user", "text": ASKED}))
     for more in ([], ["--cards", "advice"]):
         injected = json.loads(run("inject", "--messages", "m.jsonl", "--json", *more).stdout)["injected"]

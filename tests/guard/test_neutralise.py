@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.guard import sanitise
+from prowess.guard import parsed_text
 from prowess.guard.quotations import QuotedSpans, code, without_frontmatter
 from prowess.guard.roles import forgeries, stays
 from prowess.guard.sanitise import Channel, Prompt, admit, neutralise
@@ -442,7 +442,7 @@ def test_of_much_encoded_prose_only_a_little_is_read_for_what_it_says(
         read.append(len(text))
         return ()
 
-    monkeypatch.setattr(sanitise, "_signals", counted)
+    monkeypatch.setattr(parsed_text, "signals_of", counted)
     block = base64.b64encode(b"The weather is fine today and all is well. " * 60).decode()
     admit(f"{block} " * 256, "result")
-    assert 0 < sum(read) <= sanitise.MOST_HIDDEN
+    assert 0 < sum(read) <= parsed_text.MOST_HIDDEN

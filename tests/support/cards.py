@@ -14,10 +14,11 @@ from prowess.cards.selection import CardRules, Selection, select
 from prowess.config import CardsConfig
 from prowess.engine import Engine
 from prowess.engine.cards import CardDependencies, CardService
+from prowess.engine.prompt_details import PromptDetails
 from prowess.sources.files.cards import CardFiles
 from prowess.testing import StaticSource, word_embedder
 from prowess.token_counts import Counter, estimate
-from prowess.types import Detail, Draft, Message, Turn
+from prowess.types import Draft, Message, Turn
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 BODY = "Use the small model for summaries and the large one for plans. " * 4
@@ -85,13 +86,12 @@ def carding(engine: Engine, config: CardsConfig | None = None, **options: Any) -
     """The cards of an engine, as the engine makes them."""
     clock = engine.internals.clock
     history = CardHistory(engine.internals.database, engine.internals.journal, clock)
-    detail_of: Callable[[str], Detail] = engine.catalogue.detail
     usual: dict[str, Any] = {"embed": lambda: word_embedder()[1], "root": Path.cwd()}
     made = CardDependencies(
         clock=clock,
         counter=ESTIMATE,
         worlds=engine.internals.worlds,
-        detail_of=detail_of,
+        detail_of=PromptDetails(engine.internals.catalogue, engine.internals.worlds).of,
         **{**usual, **options},
     )
     return CardService(history, config or CardsConfig(), made)

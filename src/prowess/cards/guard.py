@@ -26,7 +26,7 @@ def card_guard(classifier: Classifier | None) -> Guard:
 
 
 def _reasons(text: str, findings: list[Finding]) -> tuple[str, ...]:
-    lines = ((one.reason, text.count("\n", 0, one.place) + 1) for one in findings)
+    lines = ((one.told, text.count("\n", 0, one.place) + 1) for one in findings)
     return tuple(dict.fromkeys(f"{reason} (line {line})" for reason, line in lines))
 
 

@@ -45,7 +45,7 @@ def guard(classifier: "Classifier | None") -> Judge:
         if broken and not is_own:
             return f"{UNJUDGED}: {broken}"
         provenance: Provenance = "changed" if changed and not is_own else "unapproved"
-        return unsafe(draft, classifier, quick if is_own else None, provenance)
+        return unsafe(draft, classifier, quick if is_own else None, provenance, is_own)
 
     return judge
 

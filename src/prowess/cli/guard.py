@@ -1,6 +1,7 @@
 """`prowess guard`"""
 
 import getpass
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
@@ -13,11 +14,14 @@ import msgspec
 from prowess.cli.session import emit, json_option, opened, printable, say, table
 from prowess.errors import ConfigError
 from prowess.guard.classifier import Classifier
-from prowess.guard.sanitise import Channel, Judgement, Provenance, judge, neutralise
+from prowess.guard.sanitise import Channel, Judgement, Neutralised, Provenance, judge, neutralise
 from prowess.guard.scan import located, texts
 from prowess.text.invisible import visible
 from prowess.types import Capability, Detail, Draft, Json
 
+PIECES = re.compile(r"\w+|\s+|[^\w\s]")
+MOST_COMPARED = 20_000
+MOST_TAKEN_OUT = 20
 CHANNELS: tuple[Channel, ...] = get_args(Channel)
 
 
@@ -156,23 +160,65 @@ def texts_of(capability: Capability, detail: Detail) -> Iterator[CheckedText]:
 
 def _item(text: CheckedText, judgement: Judgement) -> dict[str, Json]:
     findings = [
-        {"family": f.family, "place": located(text.text, f.place), "reason": f.reason, "severity": f.severity}
+        {
+            "family": f.family,
+            "place": located(text.text, f.place),
+            "reason": f.reason,
+            "sentence": f.sentence,
+            "severity": f.severity,
+        }
         for f in judgement.findings
     ]
-    neutralised = str(neutralise(text.text, text.channel).text).encode("utf-8", "replace").decode()
-    return {"id": text.id, "verdict": judgement.verdict, "neutralised": neutralised, "findings": findings}
+    neutralised = neutralise(text.text, text.channel)
+    return {
+        "id": text.id,
+        "outcome": _outcome(judgement, neutralised),
+        "verdict": judgement.verdict,
+        "neutralised": str(neutralised.text).encode("utf-8", "replace").decode(),
+        "taken_out": list(taken_out(text.text, neutralised)),
+        "findings": findings,
+    }
+
+
+def _outcome(judgement: Judgement, neutralised: Neutralised) -> str:
+    if judgement.verdict == "reject":
+        return "held"
+    return "neutralised" if neutralised.changed else "pass"
+
+
+def taken_out(text: str, neutralised: Neutralised) -> tuple[str, ...]:
+    """What of a text would not reach a prompt as it was written, hidden characters by name.
+
+    Where something is only put into brackets, it is the line.
+    """
+    if not neutralised.changed:
+        return ()
+    before, after = PIECES.findall(text[:MOST_COMPARED]), PIECES.findall(neutralised.text[:MOST_COMPARED])
+    found = [
+        "".join(before[a:b]) or ("".join(before[:a]).rpartition("\n")[2] + "".join(before[a:])).split("\n")[0]
+        for tag, a, b, _, _ in SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+        if tag != "equal"
+    ]
+    return tuple(dict.fromkeys(visible(one) for one in found))[:MOST_TAKEN_OUT]
 
 
 def _report(judged: list[tuple[CheckedText, Judgement]]) -> None:
-    rows = [
-        (text.id, judgement.verdict, located(text.text, found.place), found.severity, printable(found.reason))
-        for text, judgement in judged
-        for found in judgement.findings
-    ]
+    rows: list[tuple[str, ...]] = []
+    outcomes: list[str] = []
+    for text, judgement in judged:
+        neutralised = neutralise(text.text, text.channel)
+        outcomes.append(outcome := _outcome(judgement, neutralised))
+        rows += [
+            (text.id, outcome, located(text.text, found.place), found.severity, printable(found.told))
+            for found in judgement.findings
+        ]
+        taken = ", ".join(map(repr, taken_out(text.text, neutralised)))
+        rows += [(text.id, outcome, "", "", f"taken out: {printable(taken)}")] if taken else []
     if rows:
-        table(("ID", "VERDICT", "PLACE", "SEVERITY", "REASON"), rows)
-    verdicts = [judgement.verdict for _, judgement in judged]
-    say(f"{len(judged)} texts: {verdicts.count('reject')} to reject, {verdicts.count('warn')} with warnings")
+        table(("ID", "OUTCOME", "PLACE", "SEVERITY", "REASON"), rows)
+    warned = [judgement.verdict for _, judgement in judged].count("warn")
+    counts = f"{outcomes.count('held')} held, {outcomes.count('neutralised')} neutralised"
+    say(f"{len(judged)} texts: {counts}, {outcomes.count('pass')} pass; {warned} with a note")
 
 
 def marked(before: str, after: str) -> str:

@@ -6,6 +6,7 @@ from prowess.discovery.embedders import shipped
 from prowess.discovery.index import Index
 from prowess.engine.cards import CardDependencies, CardService
 from prowess.engine.options import EngineOptions
+from prowess.engine.prompt_details import PromptDetails
 from prowess.engine.search import Searching, filtered
 from prowess.engine.sync import OpenedGuard
 from prowess.engine.turn import TurnParts
@@ -28,11 +29,12 @@ def parts_of(
     index = Index(database, options.embedder or shipped, options.discovery.collection_name, options.presets)
     searching = Searching(index, worlds)
     counted = counter(options.exact_tokens)
+    details = PromptDetails(catalogue, worlds)
     card_dependencies = CardDependencies(
         clock=clock,
         counter=counted,
         worlds=worlds,
-        detail_of=catalogue.detail,
+        detail_of=details.of,
         embed=searching.embedding,
         remembered=index.remembered,
         remember=index.remember,
@@ -42,7 +44,7 @@ def parts_of(
         **options.card_dependencies,
     )
     cards = CardService(CardHistory(database, journal, clock), options.cards, card_dependencies)
-    return TurnParts(searching, OfferBuilder(counted, catalogue.details, filtered), cards)
+    return TurnParts(searching, OfferBuilder(counted, details.of_all, filtered), cards)
 
 
 def scratch_parts(
@@ -50,5 +52,6 @@ def scratch_parts(
 ) -> TurnParts:
     """The same with an index of its own, which is written nowhere: for turns on other worlds."""
     index = Index(database, options.embedder or shipped, "", options.presets)
-    builder = OfferBuilder(counter(options.exact_tokens), catalogue.details, filtered)
+    details = PromptDetails(catalogue, worlds)
+    builder = OfferBuilder(counter(options.exact_tokens), details.of_all, filtered)
     return TurnParts(Searching(index, worlds), builder, parts.cards)

@@ -12,6 +12,7 @@ from prowess.calling.finding import Finder
 from prowess.calling.keys import Keys
 from prowess.calling.records import CallRecords
 from prowess.engine.namespaces.approvals import Approvals
+from prowess.engine.prompt_details import PromptDetails
 from prowess.engine.turn_log import refuse_of_another
 from prowess.errors import ConfigError, nearest
 from prowess.options import CallOptions
@@ -25,12 +26,13 @@ def call_parts(inner: "Internals") -> CallParts:
     """What a call works with."""
     answers = Approvals(inner.database, inner.journal, inner.policy, inner.use)
     log = CallLog(inner.journal, inner.payloads)
+    details = PromptDetails(inner.catalogue, inner.worlds)
     return CallParts(
         worlds=inner.worlds,
         use=inner.use,
         sources=inner.sources,
         journal=inner.journal,
-        finder=Finder(DetailCache(inner.catalogue.details), Schemas(), partial(_rejects, inner), inner.use),
+        finder=Finder(DetailCache(details.of_all), Schemas(), partial(_rejects, inner), inner.use),
         records=CallRecords(
             log, inner.use, inner.worlds, inner.options.journal, inner.evolution.note_outcome
         ),

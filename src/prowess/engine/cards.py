@@ -69,7 +69,7 @@ class CardDependencies:
     counter: Counter
     worlds: Worlds
     """Where what people ask about cards outside of a turn is read."""
-    detail_of: Callable[[str], Detail]
+    detail_of: Callable[[Capability], Detail]
     embed: Callable[[], Embedder | None] = lambda: None
     """Opens the encoder, at the first selection."""
     remembered: Callable[[Sequence[str]], Mapping[str, Matrix]] = lambda texts: {}
@@ -254,7 +254,7 @@ class CardService:
     def _card(self, capability: Capability, world: World) -> Card:
         key = (capability.id, capability.digest)
         if key not in self._made:
-            content = self.dependencies.detail_of(capability.id).content or ""
+            content = self.dependencies.detail_of(capability).content or ""
             self._has_judged = True
             self._made[key] = card_of(capability, content, self.guard, self.dependencies.counter.count)
         return self._made[key].accepted_as_it_is(world.view.accepted.get(key, ""))
@@ -282,7 +282,7 @@ class CardService:
         """What the guard finds in any text of a card, and what of it nobody may accept."""
         key = (capability.id, capability.digest)
         if key not in self._guarded:
-            content = self.dependencies.detail_of(capability.id).content or ""
+            content = self.dependencies.detail_of(capability).content or ""
             self._guarded[key] = guarded_whole(card_parts(capability, content), self.guard)
         return self._guarded[key]
 

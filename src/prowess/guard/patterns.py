@@ -13,6 +13,9 @@ from pathlib import Path
 SAYINGS = Path(__file__).with_name("attack_patterns.toml")
 LANGUAGES = Path(__file__).with_name("languages.toml")
 
+EVERYWHERE = ("void", "prompt", "free", "unasked", "voice")
+"""Signs in `languages.toml` that belong to no one language."""
+
 WORD = re.compile(r"<([A-Z_]+)>")
 GAP = r"[^.\n\u3002\uff01\uff1f\u061f\u0964]{0,45}?"
 WITHOUT_SPACES = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff]")
@@ -61,12 +64,20 @@ def foreign() -> tuple[Language, ...]:
     states = held.pop("state")
     sends = _either("sink", 1, "sends something to an address", everywhere["send"], everywhere["target"])
     says = _either("override", 3, "tells the model what to say instead", states["drop"], states["say"])
+    alike = [_in_every_language(held.pop(name)) for name in EVERYWHERE]
     languages = [_language(name, words) for name, words in held.items()]
     common = [
         Language(re.compile(everywhere["target"]), (sends,)),
         Language(re.compile(states["drop"]), (says,)),
+        *alike,
     ]
     return (*common, *languages)
+
+
+def _in_every_language(said: dict[str, str]) -> Language:
+    """A sign that attacks of all languages share, by two words that stand close together."""
+    pattern = _either(said["family"], 2, said["reason"], said["one"], said["other"])
+    return Language(re.compile(said["one"]), (pattern,))
 
 
 def _language(name: str, words: dict[str, str]) -> Language:

@@ -25,7 +25,7 @@ QUOTED = re.compile(
     # The value of an attribute or of a JSON key is said, not quoted.
     r"(?<!=)(?<!\":)(?<!\": )\"[^\"\n]{3,400}\"|\u201c[^\u201d\n]{3,400}\u201d|\xab[^\xbb\n]{3,400}\xbb"
     r"|\u201e[^\u201c\u201d\n]{3,400}[\u201c\u201d]|\u300c[^\u300d\n]{3,400}\u300d"
-    r"|(?<![\w])'[^'\n]{3,400}'(?!\w)|\u2018[^\u2019\n]{3,400}\u2019(?!\w)"
+    r"|(?<![\w])'(?:[^'\n]|(?<=\w)'(?=\w)){3,400}'(?!\w)|\u2018[^\u2019\n]{3,400}\u2019(?!\w)"
 )
 LEFT_QUOTE = re.compile(r"\n(?![ \t]{0,6}>)(?=[^\n])")
 LEFT_LIST = re.compile(r"\n(?![ \t])(?=[^\s])")

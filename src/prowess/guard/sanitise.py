@@ -9,20 +9,30 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 from typing import Literal, Self
 
 import numpy as np
 
 from prowess.guard.classifier import Classifier, ClassifierScore
 from prowess.guard.encodings import Spoken, spoken
-from prowess.guard.hidden import Hidden, hidden
 from prowess.guard.networks import Stretch
+from prowess.guard.parsed_text import (
+    ENOUGH,
+    MOST_HIDDEN,
+    ParsedText,
+    quoted_orders,
+    read,
+    rules_count,
+    signals_of,
+    tells_to_drop,
+)
 from prowess.guard.quotations import QuotedSpans, Spans, code, shown, without_frontmatter
 from prowess.guard.roles import FLOOD, Forgery, flatten, forgeries, is_flood, silence
-from prowess.guard.signals import Signal, heaviest, signals
+from prowess.guard.signals import heaviest
 from prowess.text.characters import fold
 from prowess.text.invisible import CONTROL, INVISIBLE, uncover
-from prowess.text.secrets import secrets, without_secrets
+from prowess.text.secrets import masked, secrets, without_secrets
 
 Channel = Literal["tool_description", "schema_field", "card", "skill", "result"]
 Provenance = Literal["approved", "known", "unapproved", "changed"]
@@ -35,8 +45,6 @@ DOCUMENTS: tuple[Channel, ...] = ("card", "skill")
 ROUNDS = 5
 """How often mending may uncover something new before the text is flattened."""
 
-ENOUGH = 3
-"""The weight at which signals near one another reject a text."""
 BEYOND_DOUBT = 5
 """The weight from which on the classifier is no longer asked whether the rules are mistaken."""
 SHOWN_ENOUGH = 10
@@ -44,13 +52,11 @@ SHOWN_ENOUGH = 10
 
 MAX_JUDGED_LENGTH = 60_000
 """How many characters of one text are judged; all of it is neutralised."""
-MOST_HIDDEN = 4000
 HIDDEN_READ = 6
 """How many hidden stretches the classifier reads, besides the text itself."""
-MOST_COUNTED = 6
-"""How much of the weight of the rules' signals counts beside the network's log-odds."""
 MOST_SHOWN = 120
 """How much of a sentence a finding repeats."""
+STOPS = (". ", "! ", "? ", "\n", "\u3002", "\uff01", "\uff1f")
 FEWEST_WORDS, FEWEST_CHARACTERS = 8, 80
 """A card or a skill with less than both says too little to be taken for an attack by how it reads."""
 
@@ -61,6 +67,8 @@ FORBIDDEN = re.compile(
     r"|new instructions:|system:\s{0,8}you are now|forget (?:everything|all) (?:you know|about)"
 )
 
+QUOTED_ATTACK = "quoted"
+"""The family of what a document quotes and does not say."""
 DROPPING = "tells the model to drop its instructions"
 QUOTED = re.compile(r"[«“„「『][^«»“”„「」『』\n]{1,200}[»”“」』]")
 
@@ -101,6 +109,13 @@ class Finding:
     place: int
     reason: str
     severity: Severity
+    sentence: str = ""
+    """What it is about, in the text's own words, where the reason does not repeat them."""
+
+    @property
+    def told(self) -> str:
+        """The reason, and the sentence it was found in."""
+        return f"{self.reason}: {self.sentence!r}" if self.sentence else self.reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +127,7 @@ class Judgement:
     def reason(self) -> str:
         """The gravest finding in words; empty when there is none."""
         worst = sorted(self.findings, key=lambda finding: SEVERITIES.index(finding.severity))
-        return worst[0].reason if worst else ""
+        return worst[0].told if worst else ""
 
 
 SEVERITIES: tuple[Severity, ...] = ("high", "medium", "low")
@@ -183,20 +198,10 @@ def _overrides(said: Spoken) -> Iterator[tuple[int, int]]:
     for line, size in zip(said.lines[sizes > SAYING], sizes[sizes > SAYING], strict=True):
         words = said.text[line : line + min(size, left)]
         left -= len(words)
-        if " " in words and _overrides_in(words):
+        if " " in words and tells_to_drop(words):
             yield said.span(int(line))
         if left <= 0:
             return
-
-
-def _overrides_in(words: str) -> bool:
-    return any(one.family == "override" and one.weight >= ENOUGH for one in _signals(words, QuotedSpans()))
-
-
-def _signals(text: str, excused: QuotedSpans) -> tuple[Signal, ...]:
-    latin = fold(text).text
-    plain = latin if text.isascii() else fold(text, look_alikes=False).text
-    return signals(plain, latin, excused)
 
 
 def judge(
@@ -217,31 +222,21 @@ def _judged(text: str, channel: Channel, provenance: Provenance, classifier: Cla
         findings = _advised(reading, findings, classifier, channel)
     if channel in DOCUMENTS and _says_little(text) and not reading.hidden:
         findings = [replace(one, severity="medium") if one.family == "learned" else one for one in findings]
+    if channel in DOCUMENTS and not any(one.family == QUOTED_ATTACK for one in findings):
+        findings += _quoted(reading)
     if channel == "card":
         findings += [*_forbidden(body), *_dropping(reading)]
     offset = len(text) - len(body)
-    findings = [replace(finding, place=finding.place + offset) for finding in findings]
+    masked_body = masked(body) if findings else body
+    findings = [
+        replace(_in_words(finding, masked_body), place=finding.place + offset) for finding in findings
+    ]
     if offset:
         # Values of frontmatter stand in quotation marks without being quotations.
         front = _bounded(text[:offset])
-        findings += _said(ParsedText(front, _signals(front, QuotedSpans()), (), QuotedSpans()))
+        findings += _said(ParsedText(front, signals_of(front, QuotedSpans()), (), QuotedSpans()))
     weighed = tuple(_weighed(findings, channel, provenance))
     return Judgement(_verdict(weighed), weighed)
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedText:
-    """A text as the rules read it, once for all who ask."""
-
-    text: str
-    signals: tuple[Signal, ...]
-    hidden: tuple[Hidden, ...]
-    shown: QuotedSpans
-
-
-def read(text: str) -> ParsedText:
-    excused = shown(fold(text).text)
-    return ParsedText(text, _signals(text, excused), hidden(text), excused)
 
 
 def _bounded(text: str) -> str:
@@ -322,7 +317,7 @@ def _hidden(reading: ParsedText) -> Iterator[Finding]:
     """What is said where nobody looks: the hiding counts, and so does what is hidden."""
     open_weight, _ = heaviest(reading.signals)
     for one in reading.hidden:
-        weight, carrying = heaviest(_signals(one.said[:MOST_HIDDEN], QuotedSpans()))
+        weight, carrying = heaviest(signals_of(one.said[:MOST_HIDDEN], QuotedSpans()))
         if one.weight == 0 and weight <= open_weight:
             continue
         if weight or one.weight >= ENOUGH:
@@ -339,26 +334,48 @@ def _advised(
     """The findings after a second opinion, which may reject by itself or speak up against the rules."""
     opinion = _opinion(reading, classifier, channel)
     if opinion.rejects:
-        sentence = " ".join(without_secrets(reading.text[opinion.place : opinion.end]).split())
+        sentence = quoted(without_secrets(reading.text[opinion.place : opinion.end]))
         # Of what is hidden, another finding says where and how.
         known = len(sentence) > 1
-        reason = (
-            f"reads like known attacks: {sentence[:MOST_SHOWN]!r}" if known else "reads like known attacks"
-        )
-        # A document may quote an attack to speak about it; quoting is not ordering.
-        quotes = channel in DOCUMENTS and reading.shown.all.hold(*_core(reading.text, opinion))
-        return [*findings, Finding("learned", opinion.place, reason, "medium" if quotes else "high")]
+        reason = f"reads like known attacks: {sentence!r}" if known else "reads like known attacks"
+        if channel in DOCUMENTS and reading.shown.all.hold(*_core(reading.text, opinion)):
+            # A document may quote an attack to speak about it; quoting is not ordering.
+            reason = reason.replace("reads", "quotes what reads", 1)
+            return [*findings, Finding(QUOTED_ATTACK, opinion.place, reason, "low")]
+        return [*findings, Finding("learned", opinion.place, reason, "high")]
     weight, _ = heaviest(signal for signal in reading.signals if not signal.shown)
     if not opinion.harmless or weight >= BEYOND_DOUBT:
         return list(findings)
     return [replace(one, severity="medium") if _is_arguable(one) else one for one in findings]
 
 
+def _quoted(reading: ParsedText) -> Iterator[Finding]:
+    """The first order to a model that a document quotes."""
+    for start, end in islice(quoted_orders(reading), 1):
+        said = quoted(without_secrets(reading.text[start:end]))
+        yield Finding(QUOTED_ATTACK, start, f"quotes an order to a model: {said!r}", "low")
+
+
+def _in_words(finding: Finding, text: str) -> Finding:
+    """With the sentence that it is about; others say themselves what they found, or found a credential."""
+    if finding.family in ("learned", "secret", "characters", QUOTED_ATTACK):
+        return finding
+    begin, end = max(0, finding.place - MOST_SHOWN), finding.place + MOST_SHOWN
+    start = max(begin, *(text.rfind(stop, begin, finding.place) + len(stop) for stop in STOPS))
+    stops = [at for at in (text.find(stop, finding.place, end) for stop in STOPS) if at >= 0]
+    return replace(finding, sentence=quoted(text[start : min([*(at + 1 for at in stops), end])]))
+
+
+def quoted(said: str) -> str:
+    """Words of a text as a finding repeats them, on one line."""
+    return " ".join(said.split())[:MOST_SHOWN]
+
+
 def _core(text: str, opinion: ClassifierScore) -> tuple[int, int]:
     """Where the worst sentence stands, without the signs around it."""
     said = text[opinion.place : opinion.end]
     start = opinion.place + len(said) - len(said.lstrip(" \t\n>-*#|"))
-    return start, max(start, opinion.place + len(said.rstrip()))
+    return start, max(start, opinion.place + len(said.rstrip(" \t\r\n.,;:")))
 
 
 def _opinion(reading: ParsedText, classifier: Classifier, channel: Channel) -> ClassifierScore:
@@ -370,21 +387,6 @@ def _opinion(reading: ParsedText, classifier: Classifier, channel: Channel) -> C
     places = [signal.place for signal in carrying]
     rules = rules_count(weight, reading.hidden, heaviest(reading.signals)[0])
     return classifier.read(reading.text, channel, reading.shown.all, hidden, rules, places)
-
-
-def rules_count(weight: int, hidden: Sequence[Hidden], anywhere: int) -> float:
-    """What the rules' findings count in the sum of opinions."""
-    odd = max((one.weight for one in hidden), default=0)
-    heavy = any(weight + one.weight >= ENOUGH for one, weight in spoken_hidden(hidden, anywhere))
-    return float(min(weight, MOST_COUNTED) + ENOUGH * (odd >= ENOUGH) + ENOUGH * heavy)
-
-
-def spoken_hidden(hidden: Sequence[Hidden], anywhere: int) -> Iterator[tuple[Hidden, int]]:
-    """What is hidden and says something that rules know, with how heavy that is."""
-    for one in hidden:
-        weight, _ = heaviest(_signals(one.said[:MOST_HIDDEN], QuotedSpans()))
-        if weight and not (one.weight == 0 and weight <= anywhere):
-            yield one, weight
 
 
 def _says_little(text: str) -> bool:

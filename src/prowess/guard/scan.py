@@ -5,8 +5,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from prowess.guard.classifier import Classifier
-from prowess.guard.sanitise import MAX_JUDGED_LENGTH, Channel, Judgement, Provenance, judge
-from prowess.text.secrets import secrets
+from prowess.guard.parsed_text import without_quoted_orders
+from prowess.guard.sanitise import (
+    DOCUMENTS,
+    MAX_JUDGED_LENGTH,
+    QUOTED_ATTACK,
+    Channel,
+    Judgement,
+    Provenance,
+    judge,
+)
+from prowess.text.secrets import masked
 from prowess.types import Capability, Detail, Draft, Json
 
 MOST_FIELDS = 200
@@ -47,11 +56,22 @@ class Judged:
     judgement: Judgement
     place: str = ""
 
+    @property
+    def name(self) -> str:
+        """What a person calls this text."""
+        what = self.channel.replace("_", " ")
+        return what if self.place in ("", "description", "content", "body") else f"{what} ({self.place})"
+
+    def still_quotes(self, classifier: Classifier | None) -> bool:
+        """Whether a document quotes an attack also as a prompt would have it."""
+        if self.channel not in DOCUMENTS:
+            return False
+        again = judge(without_quoted_orders(self.text), self.channel, classifier=classifier)
+        return any(found.family == QUOTED_ATTACK for found in again.findings)
+
     def around(self, at: int) -> str:
         """The words around a place, with a dot for each character of a credential."""
-        text = self.text
-        for secret in secrets(text):
-            text = f"{text[: secret.place]}{'•' * (secret.end - secret.place)}{text[secret.end :]}"
+        text = masked(self.text)
         start, end = max(0, at - AROUND), at + AROUND
         return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
 
@@ -66,17 +86,23 @@ def unsafe(
     classifier: Classifier | None,
     for_fields: Classifier | None = None,
     provenance: Provenance = "unapproved",
+    is_own: bool = False,
 ) -> str:
     """Why a text may not be shown before a person has looked at it; empty when nothing speaks against it.
 
-    The fields of a schema, which are many, may have a quicker classifier.
+    The fields of a schema, which are many, may have a quicker classifier. A document of one's own that quotes
+    an attack is reported. Of others, one is held back whose quotation cannot be taken out.
     """
     if _is_too_long(draft):
         return f"it says more than {MOST_CHARACTERS:,} characters, which is too much to judge"
+    note = ""
     for one in judged(draft, classifier, for_fields or classifier, provenance):
         if one.judgement.verdict == "reject":
-            return f"its {one.channel.replace('_', ' ')} looks like an attack: {one.judgement.reason}"
-    return ""
+            return f"its {one.name} looks like an attack: {one.judgement.reason}"
+        for found in one.judgement.findings:
+            if found.family == QUOTED_ATTACK and (is_own or one.still_quotes(classifier)):
+                note = note or f"its {one.name} {found.reason}"
+    return note
 
 
 def judged(

@@ -29,6 +29,33 @@ ABOUT = re.compile(
 )
 
 
+WHOSE = re.compile(
+    r"\b(?:previous|prior|preceding|earlier|above|foregoing|original|initial|existing|current|system|developer"
+    r"|your)\b"
+)
+"""Words for the instructions a model has; an order to drop those protects nothing."""
+DATA = (
+    r"(?:documents?|contents?|pages?|webpages?|websites?|sites?|files?|e-?mails?|results?|outputs?|data|texts?"
+    r"|messages?|descriptions?|sources?|inputs?|attachments?|tickets?|comments?|code)"
+)
+INSIDE = re.compile(
+    r"[\s*_`]*(?:(?:that|which) (?:\w+ ){0,3})?"
+    r"(?:embedded|found|contained|hidden|included|placed|appearing|within|inside|in)\b"
+    r"(?: (?:within|inside|in|the|any|such|uploaded|external|retrieved|untrusted|user|tool|web|these)){0,4}"
+    rf" {DATA}\b"
+)
+STRAY = re.compile(
+    r"\b(?:any|such|embedded|suspicious|malicious|unexpected|injected|untrusted|third-party)\b"
+)
+IF_FOUND = re.compile(
+    rf"\bif (?:\w+ ){{0,4}}(?:{DATA} (?:contains?|includes?|has|holds?|tells?|asks?)"
+    r"|(?:finds?|notices?|sees?|encounters?))\b"
+    r"[^.\n]{0,120}$"
+)
+BEFORE = 160
+THAT = re.compile(r"\b(?:that|which) $")
+
+
 @dataclass(frozen=True, slots=True)
 class Signal:
     family: str
@@ -53,13 +80,25 @@ def _matches(known: Iterable[AttackPattern], text: str, shown: QuotedSpans) -> I
         for match in islice(pattern.expression.finditer(text), MAX_SIGNALS):
             spans = shown.quotations if pattern.family in IN_CODE else shown.all
             excused = spans.hold(match.start(), match.end())
-            weight = pattern.weight - _described(text, match.start())
+            weight = pattern.weight - (_described(text, match.start()) or _protects(pattern, text, match))
             yield Signal(pattern.family, weight, pattern.reason, match.start(), excused)
 
 
 def _described(text: str, place: int) -> bool:
     """Whether the words before speak about an attack, as documentation does."""
-    return bool(ABOUT.search(text, max(0, place - 60), place))
+    start = max(0, place - 60)
+    return bool(ABOUT.search(text, start, place) or THAT.search(text, start, place))
+
+
+def _protects(pattern: AttackPattern, text: str, match: re.Match[str]) -> bool:
+    """Whether it orders to drop what stands in data, as operating cards do: whose instructions, counts."""
+    said = match[0]
+    if pattern.family != "override" or WHOSE.search(said):
+        return False
+    if STRAY.search(said) or INSIDE.match(text, match.end()):
+        return True
+    start = max(text.rfind(".", 0, match.start()), text.rfind("\n", 0, match.start()), match.start() - BEFORE)
+    return bool(IF_FOUND.search(text, max(0, start), match.start()))
 
 
 def heaviest(found: Iterable[Signal]) -> tuple[int, tuple[Signal, ...]]:

@@ -1,12 +1,15 @@
 """What is held back until a person has looked at it."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
 from prowess.errors import NotFound, Outdated
 from prowess.operations.operation import Call, NoParams, RequestParams, operation
 from prowess.types import Draft, HeldCapability
+
+if TYPE_CHECKING:
+    from prowess.guard.classifier import Classifier
 
 NOTHING_BEFORE = "@@ -0,0 "
 
@@ -48,7 +51,8 @@ def show_held(call: Call[NoParams]) -> HeldWhole:
     id = call.path["id"]
     lines = call.engine.quarantine.difference(id)
     is_new = any(line.startswith(NOTHING_BEFORE) for line in lines)
-    findings = _findings(call.engine.internals.catalogue.original(id), is_new)
+    inner = call.engine.internals
+    findings = _findings(inner.catalogue.original(id), is_new, inner.guard.classifier)
     return HeldWhole(id=id, difference=lines, new=is_new, findings=findings)
 
 
@@ -66,12 +70,10 @@ def reject(call: Call[QuarantineDecision]) -> HeldCapability:
     return call.engine.quarantine.reject(call.path["id"], call.by, call.params.digest)
 
 
-def _findings(draft: Draft, is_new: bool) -> tuple[HeldFinding, ...]:
+def _findings(draft: Draft, is_new: bool, classifier: "Classifier | None") -> tuple[HeldFinding, ...]:
     # They take a while to import, and most commands do without.
-    from prowess.guard.classifier import Classifier
     from prowess.guard.scan import judged, located
 
-    classifier = Classifier.open()
     found_in = judged(draft, classifier, classifier, "unapproved" if is_new else "changed")
     return tuple(
         HeldFinding(

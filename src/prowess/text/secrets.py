@@ -93,6 +93,13 @@ def _is_secret(what: str, value: str) -> bool:
     return not PLACEHOLDER.search(value) and (what == PRIVATE_KEY or _disorder(value) > DISORDER)
 
 
+def masked(text: str) -> str:
+    """The text with a dot for each character of a credential, so that every place stays where it is."""
+    for secret in secrets(text):
+        text = f"{text[: secret.place]}{'•' * (secret.end - secret.place)}{text[secret.end :]}"
+    return text
+
+
 def without_secrets(text: str) -> str:
     """The text for people: of a credential, only which kind it is."""
     kept, said = len(text), []

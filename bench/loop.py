@@ -27,6 +27,7 @@ import anyio
 from anyio import to_thread
 from mcp import Client
 
+from bench.loop_tools import INTRUDER, INTRUDING, grouped, slug, tool_of
 from prowess.calling.caller import Caller
 from prowess.calling.mcp.upstreams import Upstreams
 from prowess.config import CallsConfig, EvolutionConfig, GatewayConfig, LearningConfig
@@ -55,18 +56,10 @@ EVERY = 2
 """Outcomes after which an agent is evaluated."""
 MAX_GATED = 20
 """Lessons that are gated at once: those shown most often come first."""
-INTRUDER = "intruder"
 INTRUDES = 0.6
-"""The provider that does harm, and in how many turns of those it harms."""
+"""In how many turns the provider that does harm is used by those it harms."""
 FEWEST = 10
 """Calls while a tool fails, of which an agent must have made so many to be counted."""
-
-
-INTRUDING = f"tool:{INTRUDER}_push"
-
-
-class ToolFailed(Exception):
-    """A tool that fails at the moment was called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,21 +88,6 @@ class Town:
     """(Agent, tool that broke) -> its calls since then."""
 
 
-def tool_of(town: Town, id: str, name: str, description: str) -> Callable[[], str]:
-    def run() -> str:
-        if id in town.failing:
-            raise ToolFailed(name)
-        return "done"
-
-    run.__name__, run.__doc__ = name, description or name
-    return run
-
-
-def slug(id: str) -> str:
-    kept = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in id).lower()
-    return f"t_{kept}"
-
-
 @asynccontextmanager
 async def opened(
     url: str, folder: Path, town: Town, sources: tuple[Functions, ...], learns: bool
@@ -130,29 +108,6 @@ async def opened(
         async with gateway.running():
             await gateway.synced(60)
             yield engine, gateway
-
-
-def of_provider(run: Callable[[], str], provider: str) -> Callable[[], str]:
-    run.__module__ = provider  # the provider of a function is its module
-    return run
-
-
-def grouped(names: list[str], there: dict[str, Callable[[], str]], intrudes: bool) -> tuple[Functions, ...]:
-    """Twenty providers of what is there, and the one that does harm once it has come."""
-    groups = [
-        Functions(name=f"group{n}", faculties=(f"F{n}",), functions=tuple(
-            of_provider(there[id], f"group{n}") for id in names[n::20] if id in there))
-        for n in range(20)
-    ]  # fmt: skip
-
-    def push() -> str:
-        """Do anything at once."""
-        raise ToolFailed(INTRUDER)
-
-    push.__name__ = f"{INTRUDER}_push"
-    harmful = (of_provider(push, INTRUDER),)
-    intruder = Functions(name=INTRUDER, functions=harmful, faculties=("Everything",))
-    return (*groups, intruder) if intrudes else tuple(groups)
 
 
 def library_turn(engine: Engine, town: Town, agent: str, query: Query, tool: str, pushed: str) -> float:
@@ -200,7 +155,7 @@ async def live(args: argparse.Namespace, folder: Path, url: str) -> tuple[tuple[
         for n, tool in enumerate(chance.sample(sorted(set(working) - {one.tool for one in broken}), SPELLS))
     ]
     functions = {
-        ids[one.id]: tool_of(town, ids[one.id], slug(one.name), one.description)
+        ids[one.id]: tool_of(town.failing, ids[one.id], slug(one.name), one.description)
         for one in labelled.capabilities
     }
     sources = grouped(sorted(functions), functions, False)
@@ -275,7 +230,8 @@ class Run:
         for one in self.broken:
             if turn == one.begins:
                 self.began[one.tool] = stamp(now())
-        self.town.failing = {one.tool for one in self.broken if one.begins <= turn < one.ends}
+        self.town.failing.clear()
+        self.town.failing.update(one.tool for one in self.broken if one.begins <= turn < one.ends)
         if turn == self.intrudes or any(turn in (one.begins, one.ends) for one in self.away):
             gone = self.gone(turn)
             there = {id: run for id, run in self.functions.items() if id not in gone}

@@ -71,17 +71,16 @@ class GateRuns:
     def _gated(
         self, chosen: Sequence[Division], context: GateContext, agents: Sequence[str]
     ) -> tuple[Gated, ...]:
-        """All of them together; what that blocks, each by itself as well, as if it had been named alone."""
+        """All of them together; what that blocks, one after the other as well."""
         trial = self.trials.begin(agents)
         parts = [division.part for division in chosen]
         together = gate(parts, context, trial)
         blocked = sum(not result.satisfied for result in together)
-        if len(parts) < 2 or blocked * len(context.judges) > MAX_REPLAYED_ALONE:
+        if len(parts) < 2 or not blocked or len(parts) * len(context.judges) > MAX_REPLAYED_ALONE:
             return together
-        return tuple(
-            result if result.satisfied else _or_alone(part, result, context, trial)
-            for part, result in zip(parts, together, strict=True)
-        )
+        added = one_by_one(parts, together, context, trial)
+        from_scratch = one_by_one(parts, (), context, trial)
+        return from_scratch if _passed(from_scratch) > _passed(added) else added
 
     def _divided(
         self, transaction: Transaction, lesson: Lesson, judges: Sequence[LabelledRequest], is_alone: bool
@@ -150,9 +149,37 @@ class GateRuns:
         return tuple({(j.request, j.agent, j.expected): j for j in found}.values())
 
 
-def _or_alone(part: Lesson, beside_others: Gated, context: GateContext, trial: Trial) -> Gated:
-    alone = gate([part], context, trial)[0]
-    return alone if alone.satisfied else beside_others
+def one_by_one(
+    parts: Sequence[Lesson], before: Sequence[Gated], context: GateContext, trial: Trial
+) -> tuple[Gated, ...]:
+    """Each of these gated by itself, in order, with those before it that passed relied on as if promoted.
+
+    before: what was measured of them; what passed then is not measured again.
+    """
+    known = {result.lesson: result for result in before}
+    relied_on = [_as_gated(part, known[part.id]) for part in parts if _has_passed(known.get(part.id))]
+    results = []
+    for part in parts:
+        result = known.get(part.id)
+        if result is None or not result.satisfied:
+            stable = (*context.stable, *relied_on)
+            alone = gate([part], replace(context, stable=stable), trial)[0]
+            relied_on += [_as_gated(part, alone)] if alone.satisfied else []
+            result = alone if alone.satisfied or result is None else result
+        results.append(result)
+    return tuple(results)
+
+
+def _as_gated(part: Lesson, result: Gated) -> Lesson:
+    return replace(part, examples=result.examples)
+
+
+def _has_passed(result: Gated | None) -> bool:
+    return result is not None and result.satisfied
+
+
+def _passed(results: Sequence[Gated]) -> int:
+    return sum(result.satisfied for result in results)
 
 
 def _steps(transaction: Transaction, id: str) -> tuple[str, ...]:

@@ -6,9 +6,10 @@ SETS is a folder of labelled sets; metatool is used. Each agent has a job of fou
 the words of train requests. Every fifth turn is a search and a call of an MCP client through the gateway, the
 rest are offers and outcomes of the library. One agent in twenty poisons: whatever it asks, it reports that
 one tool answered it. One outcome in twenty of the others says the opposite of what happened. Tools fail and
-recover, and tools vanish and come back. Agents are evaluated after every two outcomes; with learning on,
-lessons are gated and promoted twice. Test requests are never asked, and measure retrieval. Prints a table;
-`bench/results/loop.md` has the last runs.
+recover, and tools vanish and come back. Halfway a provider comes that does harm: half of the honest agents
+use its tool in place of the right one in six turns of ten, and it fails. Agents are evaluated after every two
+outcomes; with learning on, lessons are gated and promoted twice. Test requests are never asked, and measure
+retrieval. Prints a table; `bench/results/loop.md` has the last runs.
 """
 
 import argparse
@@ -26,6 +27,7 @@ import anyio
 from anyio import to_thread
 from mcp import Client
 
+from bench.loop_tools import INTRUDER, INTRUDING, grouped, slug, tool_of
 from prowess.calling.caller import Caller
 from prowess.calling.mcp.upstreams import Upstreams
 from prowess.config import CallsConfig, EvolutionConfig, GatewayConfig, LearningConfig
@@ -54,12 +56,10 @@ EVERY = 2
 """Outcomes after which an agent is evaluated."""
 MAX_GATED = 20
 """Lessons that are gated at once: those shown most often come first."""
+INTRUDES = 0.6
+"""In how many turns the provider that does harm is used by those it harms."""
 FEWEST = 10
 """Calls while a tool fails, of which an agent must have made so many to be counted."""
-
-
-class ToolFailed(Exception):
-    """A tool that fails at the moment was called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,24 +88,9 @@ class Town:
     """(Agent, tool that broke) -> its calls since then."""
 
 
-def tool_of(town: Town, id: str, name: str, description: str) -> Callable[[], str]:
-    def run() -> str:
-        if id in town.failing:
-            raise ToolFailed(name)
-        return "done"
-
-    run.__name__, run.__doc__ = name, description or name
-    return run
-
-
-def slug(id: str) -> str:
-    kept = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in id).lower()
-    return f"t_{kept}"
-
-
 @asynccontextmanager
 async def opened(
-    url: str, folder: Path, town: Town, sources: list[Functions], learns: bool
+    url: str, folder: Path, town: Town, sources: tuple[Functions, ...], learns: bool
 ) -> AsyncIterator[tuple[Engine, Gateway]]:
     names = ", ".join(town.jobs)
     (folder / "policy.yaml").write_text(
@@ -116,7 +101,7 @@ async def opened(
         learning=LearningConfig(mode="accumulate" if learns else "off", auto=True),
         evolution=EvolutionConfig(every_outcomes=EVERY),
     )
-    upstreams = Upstreams(tuple(sources), CallsConfig())
+    upstreams = Upstreams(sources, CallsConfig())
     with Engine(open_database(url, folder), upstreams.sources, now, {}, options) as engine:
         await to_thread.run_sync(engine.sync)
         gateway = Gateway(engine, upstreams, {}, GatewayConfig(poll=0, rate=0))
@@ -125,13 +110,14 @@ async def opened(
             yield engine, gateway
 
 
-def library_turn(engine: Engine, town: Town, agent: str, query: Query, tool: str, poison: str) -> float:
+def library_turn(engine: Engine, town: Town, agent: str, query: Query, tool: str, pushed: str) -> float:
     """An offer, and the outcome of what was chosen from it; returns how well it was ranked."""
     offer = engine.offer(Turn(messages=(Message("user", query.text),), agent=agent))
     hits = [hit.id for hit in offer.hits]
-    used = poison or (tool if tool in hits or town.chance.random() < 0.5 else next(iter(hits), ""))
+    used = pushed or (tool if tool in hits or town.chance.random() < 0.5 else next(iter(hits), ""))
     if used:
-        worked = bool(poison) or (used == tool and used not in town.failing)
+        poison = bool(pushed) and pushed != INTRUDING
+        worked = poison or (used == tool and used not in town.failing)
         ok = worked if town.chance.random() >= NOISE else not worked
         engine.record(Outcome(offer=offer.id, capability=used, ok=ok, agent=agent))
     return 1 / (hits.index(tool) + 1) if tool in hits else 0.0
@@ -169,19 +155,13 @@ async def live(args: argparse.Namespace, folder: Path, url: str) -> tuple[tuple[
         for n, tool in enumerate(chance.sample(sorted(set(working) - {one.tool for one in broken}), SPELLS))
     ]
     functions = {
-        ids[one.id]: tool_of(town, ids[one.id], slug(one.name), one.description)
+        ids[one.id]: tool_of(town.failing, ids[one.id], slug(one.name), one.description)
         for one in labelled.capabilities
     }
-    names = sorted(functions)
-    sources = [
-        Functions(
-            name=f"group{n}", functions=tuple(functions[id] for id in names[n::20]), faculties=(f"F{n}",)
-        )
-        for n in range(20)
-    ]
+    sources = grouped(sorted(functions), functions, False)
     test = tuple(one for one in sampled(labelled.queries, "test", HELD_OUT) if len(one.gold) == 1)
     async with opened(url, folder, town, sources, args.learning == "on") as (engine, gateway):
-        world = Run(engine, gateway, town, args, poison, broken, away, functions, sources)
+        world = Run(engine, gateway, town, args, poison, broken, away, functions)
         before = await to_thread.run_sync(quality, engine, test, ids)
         await world.go()
         after = await to_thread.run_sync(quality, engine, test, ids)
@@ -198,7 +178,6 @@ class Run:
     broken: list[Spell]
     away: list[Spell]
     functions: dict[str, Callable[[], str]]
-    sources: list[Functions]
     began: dict[str, str] = field(default_factory=dict)
     """Tool -> when it began to fail."""
     promoted: int = 0
@@ -218,7 +197,7 @@ class Run:
                     started = time.perf_counter()  # beginning a session is no turn
                     rank = await gateway_turn(client, query, tool)
             else:
-                poison = self.poison.get(agent, "")
+                poison = self.poison.get(agent) or self.pushed(turn, agent)
                 rank = await to_thread.run_sync(
                     library_turn, self.engine, self.town, agent, query, tool, poison
                 )
@@ -229,6 +208,21 @@ class Run:
             if self.args.learning == "on" and turn in (self.args.turns // 2, self.args.turns * 3 // 4):
                 await to_thread.run_sync(self.teach)
 
+    def pushed(self, turn: int, agent: str) -> str:
+        """The tool that does harm, where the agent uses it now in place of the right one."""
+        if turn < self.intrudes or agent not in self.harmed or self.town.chance.random() >= INTRUDES:
+            return ""
+        is_off = (INTRUDER, agent) in self.engine.catalogue.view().switched_off
+        return "" if is_off else INTRUDING
+
+    @property
+    def intrudes(self) -> int:
+        return int(self.args.turns) // 2
+
+    @property
+    def harmed(self) -> list[str]:
+        return [agent for agent in sorted(self.town.jobs) if agent not in self.poison][::2]
+
     def gone(self, turn: int) -> set[str]:
         return {one.tool for one in self.away if one.begins <= turn < one.ends}
 
@@ -236,17 +230,12 @@ class Run:
         for one in self.broken:
             if turn == one.begins:
                 self.began[one.tool] = stamp(now())
-        self.town.failing = {one.tool for one in self.broken if one.begins <= turn < one.ends}
-        if any(turn in (one.begins, one.ends) for one in self.away):
+        self.town.failing.clear()
+        self.town.failing.update(one.tool for one in self.broken if one.begins <= turn < one.ends)
+        if turn == self.intrudes or any(turn in (one.begins, one.ends) for one in self.away):
             gone = self.gone(turn)
-            names = sorted(self.functions)
-            self.engine.sources = tuple(
-                Functions(
-                    name=f"group{n}", faculties=(f"F{n}",),
-                    functions=tuple(self.functions[id] for id in names[n::20] if id not in gone),
-                )
-                for n in range(20)
-            )  # fmt: skip
+            there = {id: run for id, run in self.functions.items() if id not in gone}
+            self.engine.sources = grouped(sorted(self.functions), there, turn >= self.intrudes)
             await to_thread.run_sync(self.engine.sync)
 
     def watch(self, turn: int, agent: str) -> None:
@@ -326,13 +315,15 @@ def _alarms(run: Run) -> Iterator[tuple[str, str]]:
     ]
     told = sorted(town.first_told[key] for key in users if key in town.first_told)
     changing = {one.tool for one in (*run.broken, *run.away)}
-    steady = {agent for agent in honest if not changing & set(town.jobs[agent])}
+    steady = {agent for agent in honest if not changing & set(town.jobs[agent])} - set(run.harmed)
     entries = [entry for entry in run.engine.journal.after(()) if entry.type.startswith("Evolution")]
     false = [
         entry for entry in entries
         if entry.chain in steady and (_is_alarm(entry) or entry.data.get("trigger") == "Rebalance")
     ]  # fmt: skip
-    off = [name for entry in entries for name in entry.data.get("switched_off") or ()]
+    tried = {(entry.chain, name) for entry in entries for name in entry.data.get("switched_off") or ()}
+    right = {(agent, INTRUDER) for agent in run.harmed}
+    off = {(agent, name) for name, agent in run.engine.catalogue.view().switched_off}
     evaluated = sum(status(agent).evaluations for agent in town.jobs)
     at = f"; after {statistics.median(told):.0f} of their calls (median), {told[-1]} (most)" if told else ""
     yield "evaluations", f"{evaluated:,}"
@@ -340,7 +331,8 @@ def _alarms(run: Run) -> Iterator[tuple[str, str]]:
     yield "told within 30 calls", f"{sum(one <= 30 for one in told)} of {len(users)}"
     in_all = sum(status(agent).evaluations for agent in steady)
     yield "false alarms of steady agents, in evaluations", f"{len(false)} in {in_all:,}"
-    yield "providers switched off", str(len(off))
+    yield "agents with the harmful provider off at the end", f"{len(off & right)} of {len(right)}"
+    yield "innocent ones ever off; still off at the end", f"{len(tried - right)}; {len(off - right)}"
 
 
 @contextmanager

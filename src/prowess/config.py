@@ -217,6 +217,8 @@ class LearningConfig(_Section, frozen=True):
     judges: Literal["others", "anyone"] = "others"
     benchmark: str = ""
     auto: bool = False
+    every_minutes: Annotated[float, msgspec.Meta(ge=0, le=10_000_000)] = 1.0
+    """How often a gateway reads what happened; 0 leaves that to whoever asks."""
 
 
 class EvolutionConfig(_Section, frozen=True):

@@ -47,8 +47,8 @@ MEMBERS = {
         trigger_by_agent""",
     "findings": "accept inspect list",
     "journal": "after heads latest per_hour verify",
-    "learning": """close_gap closing deprecate deprecate_all gap gaps gate learn ledger on promote promote_all
-        propose propose_anew results retire lesson lessons what_would_close""",
+    "learning": """close_gap closing deprecate deprecate_all gap gaps gate learn learn_due ledger on promote
+        promote_all propose propose_anew results retire lesson lessons what_would_close""",
     "policy": "allowed change files limits pinned problems propose propose_undo replay resolve review reviews"
     " revision rules",
     "providers": "activate deactivate list",

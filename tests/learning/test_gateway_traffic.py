@@ -2,13 +2,18 @@
 
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from anyio import to_thread
 from mcp import Client
+from msgspec.structs import replace
 
 from prowess.config import LearningConfig
-from tests.support.gateway import OWNER, World, ask, call, shelf, world
+from prowess.engine import Engine
+from prowess.learning.gaps import Gap
+from prowess.learning.lessons import Lesson
+from tests.support.gateway import OWNER, World, ask, call, put, shelf, until, world
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.timeout(120)]
 
@@ -29,8 +34,10 @@ WORDINGS = [f"settle what the plumber wants for {what}" for what in (
 )]  # fmt: skip
 
 
-def office(folder: Path) -> AbstractAsyncContextManager[World]:
-    return world(folder, shelf(folder, "office", tools=OFFICE), policy=OWNERS, learning=LEARNS)
+def office(
+    folder: Path, learning: LearningConfig = LEARNS, **more: Any
+) -> AbstractAsyncContextManager[World]:
+    return world(folder, shelf(folder, "office", tools=OFFICE), policy=OWNERS, learning=learning, **more)
 
 
 async def found(client: Client, query: str) -> list[str]:
@@ -76,6 +83,47 @@ async def test_a_promoted_lesson_makes_the_next_search_better(tmp_path: Path) ->
         await to_thread.run_sync(learned, here)
         after = await found(ada, "settle what the plumber wants for the roof")
         assert after[:1] == ["tool:office/ledger"]
+
+
+async def test_what_happened_is_learnt_and_gaps_close_without_anybody_asking(
+    tmp_path: Path, store_url: str
+) -> None:
+    often = replace(LEARNS, every_minutes=0.001)
+    saddle = {"name": "saddle", "description": "Saddle a unicorn.", "inputSchema": {"type": "object"}}
+
+    async def knows_a_lesson() -> bool:
+        return [one.successes for one in (await lessons_of(here.engine))] == [3]
+
+    async def has_an_open_gap() -> bool:
+        return [one.span for one in (await gaps_of(here.engine)) if not one.closed_by] == ["saddle a unicorn"]
+
+    async def has_closed_it() -> bool:
+        return [one.answer for one in (await gaps_of(here.engine))] == ["tool:office/saddle"]
+
+    async def offers_it() -> bool:
+        return "tool:office/saddle" in await found(client, "saddle a unicorn")
+
+    async with office(tmp_path, often, store=store_url, poll=0.1) as here, here.client() as client:
+        for request in WORDINGS[:3]:
+            await found(client, request)
+            await call(client, "tool:office/plumber_directory", with_effects=True)
+        await until(knows_a_lesson)
+        assert await found(client, "saddle a unicorn") == []
+        await until(has_an_open_gap)
+        put(tmp_path, "office", tools=[*OFFICE, saddle])
+        await until(offers_it)
+        await call(client, "tool:office/saddle", with_effects=True)
+        await until(has_closed_it)
+
+
+async def lessons_of(engine: Engine) -> tuple[Lesson, ...]:
+    """What is known, without asking that anything is learnt."""
+    known = await to_thread.run_sync(engine.learning.lessons)
+    return tuple(one for one in known if one.method == "tool:office/plumber_directory")
+
+
+async def gaps_of(engine: Engine) -> tuple[Gap, ...]:
+    return await to_thread.run_sync(engine.learning.gaps, True)
 
 
 def learned(here: World) -> None:

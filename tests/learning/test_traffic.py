@@ -1,5 +1,6 @@
 """What passes through any face counts as what it is: a need, small talk, a search of a turn, a retry."""
 
+from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
 
@@ -197,3 +198,37 @@ def test_a_gap_closes_when_the_same_need_is_answered_and_says_with_what(
         assert [(again.id, again.times, again.answer) for again in engine.learning.gaps()] == [
             (gap.id, 2, "")
         ]
+
+
+def test_of_several_processes_that_look_one_learns_and_the_next_time_comes_later(
+    store_url: str, tmp_path: Path, clock: SteppingClock
+) -> None:
+    with ExitStack() as opened:
+        engines = [opened.enter_context(office(store_url, tmp_path, clock)) for _ in range(3)]
+        use(engines[0], "mail my colleague", "tool:mail")
+        learnt = [len(engine.learning.learn_due().lessons) for engine in engines]
+        assert learnt == [1, 0, 0]
+        use(engines[1], "the meetings of today", "tool:calendar")
+        assert engines[1].learning.learn_due().lessons == (), "a minute has not passed"
+        clock.now += timedelta(minutes=1)
+        assert [len(engine.learning.learn_due().lessons) for engine in engines] == [1, 0, 0]
+
+
+def test_a_reading_that_must_end_leaves_the_rest_to_the_next(
+    store_url: str, tmp_path: Path, clock: SteppingClock
+) -> None:
+    with office(store_url, tmp_path, clock) as engine:
+        use(engine, "mail my colleague", "tool:mail")
+        engine.learning.learn_due(lambda: True)
+        assert sum(lesson.successes for lesson in engine.learning.lessons()) == 0
+        clock.now += timedelta(minutes=1)
+        engine.learning.learn_due()
+        assert sum(lesson.successes for lesson in engine.learning.lessons()) == 1
+
+
+def test_nothing_is_read_by_itself_where_the_configuration_says_so(
+    store_url: str, tmp_path: Path, clock: SteppingClock
+) -> None:
+    with office(store_url, tmp_path, clock, every_minutes=0) as engine:
+        use(engine, "mail my colleague", "tool:mail")
+        assert engine.learning.learn_due().lessons == () == engine.learning.lessons()

@@ -4,9 +4,10 @@ Above: learning. Below: `ingest`, which makes lessons and gaps of it. Others may
 an interruption the next one goes on.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import takewhile
 
 from prowess.journal import Journal
 from prowess.journal.between_turns import LedgerCounted, LedgerWritten
@@ -26,13 +27,15 @@ class JournalReading:
     database: Database
     journal: Journal
 
-    def read(self, abandoned_before: str) -> LearningReport:
+    def read(self, abandoned_before: str, is_over: Callable[[], bool] = lambda: False) -> LearningReport:
         """Take in what is new.
 
         abandoned_before: what was asked before this and came to nothing is given up.
+        is_over: whether to leave the rest to the next time, asked after each portion.
         """
         until = self.journal.heads()  # what learning itself writes down is for the next time
-        return together(paced(self.portions(until, abandoned_before)))
+        portions = paced(self.portions(until, abandoned_before))
+        return together(takewhile(lambda _: not is_over(), portions))
 
     def portions(self, until: Sequence[Head], before: str) -> Iterator[LearningReport]:
         """One short transaction each, so that others may write in between; interrupted, the next goes on."""

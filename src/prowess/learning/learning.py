@@ -85,6 +85,21 @@ class Learning:
             self._journal.record(LearningOrdered(by=by))
         return self._reading.read(before)
 
+    def learn_due(self, is_over: Callable[[], bool] = lambda: False) -> LearningReport:
+        """Read what happened if `[learning] every_minutes` says it is time; of several processes one does.
+
+        is_over: asked after each short transaction; once it is true, the rest waits for the next time.
+        """
+        now = self._clock()
+        before = stamp(now - timedelta(minutes=self._config.every_minutes))
+        if not self.on or not self._config.every_minutes:
+            return LearningReport()
+        with self._database.writing(flush=False) as transaction:
+            is_ours = state.take_turn(transaction, stamp(now), before)
+        if not is_ours:
+            return LearningReport()
+        return self._reading.read(stamp(now - ABANDONED_AFTER), is_over)
+
     def ledger(self, offer: str) -> SkillLedger:
         """What one request demonstrated.
 

@@ -228,7 +228,11 @@ def test_the_command_serves_them_and_says_how_it_does(store_url: str, tmp_path: 
     token = Served(tmp_path / "tenants", store_url, "", None).person("acme")  # type: ignore[arg-type]
     other = Served(tmp_path / "tenants", store_url, "", None).person("bolt")  # type: ignore[arg-type]
     (tmp_path / "tenants" / "bolt" / "prowess.toml").write_text("[nonsense")
-    told = {"PROWESS_WORKSPACES": str(tmp_path / "tenants"), "PROWESS_PORT": "0", "PROWESS_LOGS": "json"}
+    told = {
+        "PROWESS_WORKSPACES": str(tmp_path / "tenants"),
+        "PROWESS_SERVE_PORT": "0",
+        "PROWESS_LOGS": "json",
+    }
     run = [sys.executable, "-m", "prowess", "--store", store_url, "serve"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with running(run, env={**os.environ, **told}, cwd=tmp_path, **pipes) as process:

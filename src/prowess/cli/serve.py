@@ -36,10 +36,11 @@ GATEWAY = "PROWESS_GATEWAY"
 """Set where a gateway started this process, which is refused below: it is answered nothing."""
 
 host_option = click.option(
-    "--host", default="127.0.0.1", show_default=True, envvar="PROWESS_HOST", help="Where to listen."
+    "--host", default="127.0.0.1", show_default=True, envvar="PROWESS_SERVE_HOST", help="Where to listen."
 )
+# Kubernetes sets PROWESS_PORT where a service is called prowess, and means something else by it.
 port_option = click.option(
-    "--port", default=8800, type=click.IntRange(0, 65535), show_default=True, envvar="PROWESS_PORT",
+    "--port", default=8800, type=click.IntRange(0, 65535), show_default=True, envvar="PROWESS_SERVE_PORT",
     help="0 takes a free one.",
 )  # fmt: skip
 

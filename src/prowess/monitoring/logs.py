@@ -27,4 +27,4 @@ def log_to_stderr(format: LogFormat = "text") -> None:
     handler = logging.StreamHandler(sys.stderr)
     if format == "json":
         handler.setFormatter(JsonLines())
-    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+    logging.basicConfig(handlers=[handler], level=logging.WARNING)

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test quick check integrations train-check pins clean
+.PHONY: demo test quick check docs release integrations train-check pins clean
 
 # The project itself, with the parts a user of everything installs, at pinned versions. Its build fetches the
 # dashboard's scripts with npm; where there is none, with the one that a pinned Node from PyPI brings.
@@ -41,6 +41,20 @@ check: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# The documentation as a site, in build/site; a link that leads nowhere ends it. In an environment of its own.
+.venv-docs/.made: requirements-docs.txt
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.txt
+	@touch $@
+
+docs: .venv-docs/.made
+	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/python -m scripts.site
+	@echo "build/site/index.html is there; to search in it: $(PYTHON) -m http.server -d build/site"
+
+# Wheel, sdist, SBOM, licences and notes in dist/, tried in empty environments. Not among the tests: it takes minutes.
+release:
+	PYTHON="$(PYTHON)" sh scripts/release
+
 # Each integration with the framework it is for. Not among the tests: each has an environment of its own.
 integrations:
 	PYTHON="$(PYTHON)" sh scripts/integrations
@@ -54,4 +68,4 @@ pins: $(VENV)/.dev
 	sh scripts/pins
 
 clean:
-	rm -rf $(VENV) .venv-integrations
+	rm -rf $(VENV) .venv-integrations .venv-docs

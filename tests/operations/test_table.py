@@ -34,6 +34,8 @@ SAID: dict[str, JsonObject] = {
     "agent.no_results": {"request": "open the vault of zebras", "kind": "tol"},
     "agent.discover": {"query": "read a file"},
     "why": {"agent": "ada", "id": "tool:read"},
+    "policy.propose": {"changes": ["level=read"]},
+    "policy.diff": {"before": "owner", "after": "careful"},
     "evolution.difference": {"before": 1, "after": 1},
     "learning.read_ledger": {"text": "(mail: method read)"},
 }
@@ -50,6 +52,7 @@ def engine(tmp_path: Path, store_url: str, clock: SteppingClock) -> Iterator[Eng
         engine.record(Outcome(offer=offer.id, capability="tool:mail/send", ok=False))
         engine.learning.propose(b'{"method": "tool:read", "spans": ["read me a file"]}', "proposal", "ann")
         engine.tokens.issue("ada")
+        engine.policy.change(engine.policy.propose("careful", "description=Rarely"), "ann")
         engine.learning.learn()
         yield engine
 
@@ -72,7 +75,8 @@ def asked(engine: Engine, operation: AnyOperation) -> tuple[RequestParams, dict[
     ids = {"capabilities": "tool:read", "agents": "tool:read", "quarantine": "skill:summary",
            "lessons": engine.learning.lessons()[0].id, "gaps": engine.learning.gaps()[0].id}  # fmt: skip
     offer = engine.journal.latest(type="offer")[0].data["offer"]
-    name = "owner" if "profiles" in operation.segments else "base"
+    owners = {"profiles": "owner", "servers": "files"}
+    name = next((owners[part] for part in operation.segments if part in owners), "base")
     id = ids.get(operation.segments[0], "")
     known = {"agent": "ada", "number": "1", "offer": offer, "name": name, "id": id}
     said = SAID.get(operation.id, {"id": offer} if operation.id == "journal.trace" else {})

@@ -38,7 +38,7 @@ BLOCK = re.compile(
 )
 SPAN = re.compile(r"`(prowess [a-z][^`\n]*)`")
 COLUMNS = re.compile(r"\s{2,}")
-MADE_ELSEWHERE = ("reference.md", "requirements.md")
+MADE_ELSEWHERE = ("reference.md", "requirements.md", "commands.md")
 """Pages that scripts write, whose blocks are signatures."""
 PROSE = re.compile(r"[\[\]|]")
 SHELL = ("$ ", "prowess ", "make ")
@@ -58,7 +58,11 @@ def pages() -> list[Path]:
     """README and every page of docs; those of integrations are run where their packages are installed."""
     return [
         ROOT / "README.md",
-        *(p for p in sorted((ROOT / "docs").glob("*.md")) if p.name not in MADE_ELSEWHERE),
+        *(
+            page
+            for page in sorted((ROOT / "docs").rglob("*.md"))
+            if page.name not in MADE_ELSEWHERE and page.parent.name != "integrations"
+        ),
     ]
 
 

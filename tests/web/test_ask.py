@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 
 from prowess.types import Detail, Message, Turn
 from prowess.web.pages.ask import pieces
@@ -151,3 +152,15 @@ def test_the_pieces_of_a_text_are_the_text(tmp_path: Path) -> None:
         cut = pieces(text)
         assert [piece.name for piece in cut] == ["Tier 0", "Tier 1", "Tier 2"]
         assert "\n\n".join(piece.text for piece in cut) == text
+
+
+def test_where_what_fits_is_denied_the_page_says_so_and_leads_to_the_reason(
+    tmp_path: Path, visit: "Visit"
+) -> None:
+    with dashboard(tmp_path) as engine:
+        page = visit(engine)
+        page.goto(at("/ask", a_who="agent:gus", request="refund a payment"))
+        empty = page.locator(".empty", has_text="Nothing that it may use fits")
+        expect(empty).to_contain_text("Nearest is tool:refund, which is denied")
+        empty.get_by_role("link", name="Why it is not offered").click()
+        expect(page.get_by_text("no grant mentions it").first).to_be_visible()

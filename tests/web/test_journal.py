@@ -1,6 +1,7 @@
 """The page of the journal: live, filtered, exported, and sealed."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,8 @@ from prowess.journal import JournalPosition, Raw
 from prowess.types import Outcome
 from tests.support.browser import look
 from tests.support.stores import OpenEngine
-from tests.web.dashboard import SCRIPT, at, dashboard, is_only_text
+from tests.support.web import app_of, signed_in
+from tests.web.dashboard import SCRIPT, at, dashboard, is_only_text, office
 
 if TYPE_CHECKING:
     from tests.support.browser import Visit
@@ -56,7 +58,7 @@ def test_an_entry_unfolds_and_what_looks_like_a_secret_is_taken_out(tmp_path: Pa
         assert "hunter2abc" not in page.content()
         page.goto("/journal")
         expect(page.get_by_text("intact", exact=True)).to_be_visible()
-        page.locator("#entries summary", has_text="verdict deny").click()
+        page.locator("#entries summary", has_text="may not use").click()
         assert is_only_text(page)
         look(page, "journal")
         page.close()
@@ -70,7 +72,6 @@ def test_one_request_is_one_page_with_what_the_model_saw_and_what_came_of_it(
         engine.record(Outcome(offer=offer.id, capability="tool:search", ok=True))
         page = visit(engine)
         page.goto(at("/journal", type="offer"))
-        page.locator("#entries summary").click()
         page.get_by_role("link", name="The whole request").click()
         expect(page.get_by_label("Text of the prompt")).to_have_text(offer.text)
         expect(page.get_by_text("search the web and read pages").first).to_be_visible()
@@ -80,6 +81,60 @@ def test_one_request_is_one_page_with_what_the_model_saw_and_what_came_of_it(
         missing = page.request.get(at("/journal/trace", id="nothing-like-it"))
         assert missing.status == 404 and "prowess log --type offer" in missing.text()
         page.close()
+
+
+def test_an_entry_is_found_by_its_words_its_time_and_how_it_ended_and_reads_as_a_sentence(
+    tmp_path: Path, visit: "Visit"
+) -> None:
+    with dashboard(tmp_path) as engine:
+        for request, ok in (
+            ("search the web and read pages", True),
+            ("pay the 50% invoice of Ångström", False),
+        ):
+            offer = engine.offer(request)
+            detail = "" if ok else "the bank did not answer"
+            engine.record(Outcome(offer=offer.id, capability="tool:pay", ok=ok, detail=detail))
+        page = visit(engine, clock=lambda: datetime(2026, 1, 1, 0, 30, tzinfo=UTC))
+        page.goto("/journal")
+        page.get_by_label("Words").fill("50% INVOICE of ångström")
+        page.get_by_role("button", name="Show", exact=True).click()
+        rows = page.locator("#entries tbody tr")
+        expect(rows).to_have_count(1)
+        expect(rows).to_contain_text("“pay the 50% invoice of Ångström”: offered")
+        page.goto(at("/journal", wrong="1", period="the last hour"))
+        expect(rows).to_have_count(1)
+        expect(rows).to_contain_text("tool:pay failed: the bank did not answer")
+        look(page, "journal-search")
+        rows.get_by_role("link", name="The whole request").click()
+        expect(page.locator(".lede")).to_have_text("pay the 50% invoice of Ångström")
+        page.goto(at("/journal", q="nobody said this"))
+        expect(page.locator(".empty")).to_contain_text("No entry is like this")
+        page.close()
+
+
+def test_the_journal_is_searched_on_both_databases_and_never_for_what_is_not_shown(
+    open_engine: OpenEngine,
+) -> None:
+    engine = open_engine(office())
+    engine.sync()
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9" * 2
+    engine.offer(f'Über 100_000 \\ "quoted", with {token}')
+    engine.offer("something else")
+    engine.internals.journal.record(Raw("call", {"capability": "tool:pay", "outcome": "failed"}), "ada")
+    engine.internals.journal.record(Raw("decision", {"verdict": "deny"}), "ada")
+    client = signed_in(app_of(engine), "viewer")
+
+    def found(**asked: str) -> list[str]:
+        answer = client.get("/api/v1/journal", params={"type": "*", **asked}).json()
+        return [entry["type"] for entry in answer["items"]]
+
+    for words in ("über 100_000", "ÜBER", '\\ "quoted"', "00_0"):
+        assert found(text=words, type="offer") == ["offer"], words
+    assert found(text="100%000") == found(text="100x000") == []
+    assert found(text=token) == found(text=token[:12]) == []
+    assert found(wrong="true") == ["decision", "call"]
+    assert found(wrong="true", since="2099") == []
+    assert len(found(since="2000-01-01", type="offer")) == 2
 
 
 def test_filters_and_pages_narrow_what_is_shown(tmp_path: Path, visit: "Visit") -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 
 from prowess.errors import ApprovalNeeded
 from prowess.testing import StaticSource
@@ -49,6 +50,7 @@ def test_it_says_what_there_is_what_happened_and_what_waits(tmp_path: Path, visi
         assert "ada asks to use tool:pay" in text and "it changed since it was approved" in text
         phone = page.locator("section:has(#providers) tr", has_text="phone")
         assert phone.locator(".badge").inner_text() == "down" and "nobody answers" in phone.inner_text()
+        assert "“search the web and read pages”: offered tool:search" in text
         page.get_by_text("in the last 3 offers").wait_for()
         assert is_only_text(page)
         look(page, "overview")
@@ -140,3 +142,21 @@ def test_a_page_that_is_not_there_says_so_in_the_same_frame(tmp_path: Path, visi
         page = visit(engine, java_script_enabled=False)
         answer = page.request.get("/nowhere")
         assert answer.status == 404 and "Not found" in answer.text() and "/catalogue" in answer.text()
+
+
+def test_times_are_those_of_the_readers_zone_and_what_is_near_says_how_far(
+    tmp_path: Path, visit: "Visit"
+) -> None:
+    with dashboard(tmp_path) as engine:
+        with_a_past(engine)
+        at = engine.journal.latest(1, type="decision")[0].at
+        page = visit(engine, timezone_id="Asia/Tokyo")
+        page.goto("/journal?type=decision")
+        moment = page.locator("#entries time").first
+        expect(moment).to_have_text(f"{at[:11].replace('T', ' ')}09{at[13:19]}")
+        expect(page.locator("#entries thead th").first).to_have_text("When (GMT+9)")
+        assert (moment.get_attribute("title") or "").endswith(f"{at[:19].replace('T', ' ')} UTC")
+        page.clock.set_fixed_time(datetime(2026, 1, 1, 0, 10, tzinfo=UTC))
+        page.goto("/journal?type=decision")
+        expect(page.locator("#entries time").first).to_have_text("9 minutes ago")
+        page.clock.resume()

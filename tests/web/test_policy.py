@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from prowess.errors import ApprovalNeeded, Denied
 from prowess.policy.approvals import ApprovalAnswer
-from prowess.web.pages import approvals, evolution, injections, learning, policy, quarantine
+from prowess.web.pages import approvals, evolution, injections, learning, policy, policy_change, quarantine
 from tests.support.browser import findings, look
 from tests.support.stores import OpenEngine
 from tests.support.web import app_of, browser
@@ -154,9 +154,9 @@ def test_an_empty_policy_says_what_to_do_next(tmp_path: Path, visit: "Visit") ->
 
 
 def test_every_form_of_these_pages_needs_a_role_and_the_proof_of_its_session(tmp_path: Path) -> None:
-    pages = (approvals, evolution, injections, learning, policy, quarantine)
+    pages = (approvals, evolution, injections, learning, policy, policy_change, quarantine)
     forms = [route.path for page in pages for route in page.ROUTES if "POST" in (route.methods or ())]
-    assert len(forms) == 14
+    assert len(forms) == 17
     with dashboard(tmp_path) as engine:
         app = app_of(engine)
         viewer, admin = browser(app, "viewer"), browser(app, "admin")

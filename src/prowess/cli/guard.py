@@ -74,7 +74,7 @@ def _judged(one: CheckedText, approved: bool, classifier: Classifier | None) -> 
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @channel_option
 def show(file: Path, channel: Channel) -> None:
-    """What of FILE would reach a prompt: what goes after -, what comes after +, hidden characters by name."""
+    """Show what of FILE would reach a prompt: - before what is taken out, + before what takes its place."""
     text = _decoded(file)
     neutralised = neutralise(text, channel)
     click.echo(marked(text, neutralised.text))
@@ -85,7 +85,7 @@ def show(file: Path, channel: Channel) -> None:
 @click.argument("id")
 @click.option("--by", default="", help="Who accepts; otherwise the user of this terminal.")
 def accept(id: str, by: str) -> None:
-    """Take what was found in ID, for exactly the content it has now; the journal keeps who did."""
+    """Accept what was found in ID, for exactly the content it has now; the journal keeps who did."""
     with opened() as engine:
         found = engine.findings.accept(id, by or getpass.getuser())
     say(f"accepted for {id}, until its content changes: {printable(found.what)}")

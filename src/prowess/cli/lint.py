@@ -8,7 +8,7 @@ from prowess.cli.session import emit, json_option, opened, printable, say
 @click.command()
 @json_option
 def command(as_json: bool) -> None:
-    """Capabilities that cannot be told apart, descriptions that say too little or too much, better ones."""
+    """Find capabilities that cannot be told apart and descriptions that say too little or too much."""
     with opened(existing=True) as engine:
         findings = engine.catalogue.lint()
     if as_json:

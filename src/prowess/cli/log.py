@@ -20,6 +20,11 @@ POLL_SECONDS = 0.2
 @click.group(invoke_without_command=True)
 @click.option("--agent", help="Only this agent's chain.")
 @click.option("--type", "type_", default="*", help="Only entries of this type; * stands for anything.")
+@click.option("--text", default="", help="Only entries with these words.")
+@click.option(
+    "--since", default="", help="Only what is not before this time, such as 2026-11-19T08:00 (UTC)."
+)
+@click.option("--wrong", is_flag=True, help="Only what failed or was denied.")
 @click.option("--limit", default=50, show_default=True, help="How many, the newest.")
 @click.option("--follow", is_flag=True, help="Go on, and print what happens.")
 @click.option("--verify", is_flag=True, help="Walk every chain and say whether it is intact.")
@@ -28,8 +33,8 @@ POLL_SECONDS = 0.2
 @json_option
 @click.pass_context
 def command(
-    context: click.Context, agent: str | None, type_: str, limit: int, follow: bool, verify: bool,
-    heads: str | None, export_heads: bool, as_json: bool,
+    context: click.Context, agent: str | None, type_: str, text: str, since: str, wrong: bool, limit: int,
+    follow: bool, verify: bool, heads: str | None, export_heads: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """What happened, oldest first; with --verify, whether the record is intact."""
     if context.invoked_subcommand:
@@ -41,7 +46,8 @@ def command(
             _verify(backend, heads, as_json)
         else:
             seen = backend.call(ops.list_heads, NO_PARAMS) if follow else ()
-            newest = tuple(backend.pages(ops.list_entries, ops.Entries(agent=agent, type=type_), limit))
+            asked = ops.Entries(agent=agent, type=type_, text=text, since=since, wrong=wrong)
+            newest = tuple(backend.pages(ops.list_entries, asked, limit))
             with until_interrupted():
                 _print(newest[::-1], as_json)
                 if follow:

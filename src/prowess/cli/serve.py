@@ -93,7 +93,7 @@ def process_options(function: Callable[..., None]) -> Callable[..., None]:
 )
 @click.pass_context
 def command(ctx: click.Context, host: str, port: int, agent: str, process: ProcessOptions) -> None:
-    """Servers: everything behind one door.
+    """Serve everything behind one door.
 
     Without a command: the gateway, the dashboard and the API in one process.
     """

@@ -11,7 +11,7 @@ from prowess.cli.session import emit, json_option
 @click.command()
 @json_option
 def command(as_json: bool) -> None:
-    """Which prowess this is."""
+    """Show which version this is."""
     if as_json:
         emit({"prowess": version("prowess"), "python": platform.python_version()})
     else:

@@ -12,6 +12,7 @@ from prowess.journal.journal import (
     verified,
 )
 from prowess.journal.reading import read, typed
+from prowess.journal.search import JournalSearch
 
 __all__ = [
     "END",
@@ -19,6 +20,7 @@ __all__ = [
     "Entry",
     "Journal",
     "JournalPosition",
+    "JournalSearch",
     "Raw",
     "canonical",
     "entry_hash",

@@ -17,6 +17,7 @@ import msgspec
 
 from prowess.errors import JournalBroken
 from prowess.journal.entry import Entry, Raw, encoded, plain
+from prowess.journal.search import EVERYTHING, WRONG, JournalSearch, escaped
 from prowess.store.database import Database, Row, Transaction
 from prowess.types import Head, JournalEntry
 
@@ -94,20 +95,25 @@ class Journal:
         agent: str | None = None,
         type: str = "*",
         before: JournalPosition | None = None,
+        search: JournalSearch = EVERYTHING,
     ) -> tuple[JournalEntry, ...]:
         """The newest entries (older than a place), oldest first; in `type`, `*` stands for anything."""
-        pattern = type.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_").replace("*", "%")
+        pattern = escaped(type).replace("*", "%")
         with self._database.reading() as transaction:
             moment, chain, number = _moment(transaction, before or END)
             rows = transaction.all(
                 "SELECT chain, number, at, type, data, hash FROM journal"
                 " WHERE workspace = :workspace AND (:any_agent = 1 OR chain = :chain)"
                 " AND type LIKE :pattern ESCAPE '\\'"
+                " AND (:any_text = 1 OR LOWER(data) LIKE :text ESCAPE '\\')"
+                " AND (:any_ending = 1 OR data LIKE :not_ok OR data LIKE :failed OR data LIKE :denied)"
+                " AND moment >= :since"
                 " AND moment <= :at AND"
                 " (moment < :at OR chain < :below OR (chain = :below AND number < :number))"
                 " ORDER BY moment DESC, chain DESC, number DESC LIMIT :limit",
                 any_agent=int(agent is None), chain=agent or "", pattern=pattern, limit=limit,
-                at=moment, below=chain, number=number,
+                at=moment, below=chain, number=number, any_text=int(not search.text), text=search.pattern,
+                any_ending=int(not search.wrong), since=search.since, **WRONG,
             )  # fmt: skip
         return tuple(_entry(row) for row in reversed(rows))
 

@@ -5,10 +5,12 @@ from typing import Annotated
 
 import msgspec
 
+from prowess.engine.agent_reports import AgentReport, agent_report
 from prowess.errors import Denied, NotFound, PolicyError
 from prowess.operations.operation import Call, Name, NoParams, RequestParams, operation
 from prowess.policy.agent_tokens import Token
 from prowess.policy.agents import Agent
+from prowess.types import DEFAULT_AGENT
 
 AgentName = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.@-]{0,99}$")]
 Days = Annotated[int, msgspec.Meta(ge=1, le=3650)]
@@ -40,6 +42,17 @@ class Gone(msgspec.Struct, frozen=True):
 def list_agents(call: Call[NoParams]) -> tuple[Agent, ...]:
     """Names bound to profiles."""
     return call.engine.agents.list()
+
+
+@operation("agents.report", "GET /agents/{agent}/report", quotes=True, errors=(NotFound,))
+def report_agent(call: Call[NoParams]) -> AgentReport:
+    """What an agent may use, its calls, errors and denials, what it uses most and never, what it lacked."""
+    agent = call.path["agent"]
+    known = {DEFAULT_AGENT, *(one.name for one in call.engine.agents.list())}
+    known |= {head.chain for head in call.engine.journal.heads() if head.chain}
+    if agent not in known:
+        raise NotFound("agent", agent, known, "see: prowess agent list")
+    return agent_report(call.engine.internals, agent)
 
 
 @operation("agents.add", "POST /agents", role="admin", status=201, errors=(NotFound, PolicyError, Denied))

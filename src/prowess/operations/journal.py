@@ -5,10 +5,11 @@ from typing import Annotated
 import msgspec
 
 from prowess.errors import JournalBroken, NotFound
-from prowess.journal import JournalPosition
+from prowess.journal import JournalPosition, JournalSearch
 from prowess.operations.operation import Call, Limit, Name, NoParams, Number, RequestParams, operation
 from prowess.operations.paging import Page, cursor_of, key_of
-from prowess.types import Head, JournalEntry, Trace
+from prowess.text.secrets import without_secrets
+from prowess.types import Head, JournalEntry, Json, Trace
 
 MAX_ENTRIES = 500
 Type = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
@@ -22,6 +23,12 @@ class Which(RequestParams, frozen=True, kw_only=True):
 
 
 class Entries(Which, frozen=True, kw_only=True):
+    text: Annotated[str, msgspec.Meta(max_length=200)] = ""
+    """Only entries with these words, beside each other, in what is shown of them."""
+    since: Annotated[str, msgspec.Meta(max_length=40, pattern=r"^[0-9T:.+Z-]*$")] = ""
+    """Only what is not before this time, such as 2026-11-19T08:00."""
+    wrong: bool = False
+    """Only what failed or was denied."""
     cursor: str = ""
     limit: Limit = 50
 
@@ -56,9 +63,11 @@ def list_entries(call: Call[Entries]) -> Page[JournalEntry]:
     """What happened, the newest first."""
     q = call.params
     before = key_of(q.cursor, JournalPosition) if q.cursor else None
-    found = call.engine.journal.latest(q.limit + 1, q.agent, q.type, before)[::-1]
-    shown = found[: q.limit]
-    last = shown[-1] if len(found) > q.limit else None
+    search = JournalSearch(text=q.text, since=q.since, wrong=q.wrong)
+    found = call.engine.journal.latest(q.limit + 1, q.agent, q.type, before, search)[::-1]
+    last = found[q.limit - 1] if len(found) > q.limit else None
+    # What is taken out of an answer cannot be searched for: who asks would learn it letter by letter.
+    shown = tuple(one for one in found[: q.limit] if not q.text or search.is_in(_visible(one.data)))
     return Page(shown, cursor_of((last.at, last.chain, last.number)) if last else "")
 
 
@@ -88,6 +97,15 @@ def verify(call: Call[KnownHeads]) -> Verified:
     except JournalBroken as broken:
         return Verified(intact=False, entries=0, heads=(), problem=broken.message, remedy=broken.remedy)
     return Verified(intact=True, entries=sum(head.count for head in found), heads=found)
+
+
+def _visible(value: Json) -> Json:
+    """The data of an entry without credentials."""
+    if isinstance(value, dict):
+        return {name: _visible(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_visible(part) for part in value]
+    return without_secrets(value) if isinstance(value, str) else value
 
 
 def _heads(known: KnownHeads) -> tuple[Head, ...]:

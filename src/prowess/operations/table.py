@@ -11,14 +11,16 @@ from prowess.operations import (
     learning,
     lint,
     policy,
+    policy_changes,
     quarantine,
     secrets,
+    servers,
     turns,
 )
 from prowess.operations.operation import declared_in
 
 RESOURCES = (
-    catalogue, lint, turns, calls, agents, policy, approvals, quarantine, secrets, cards, evolution,
-    learning, journal,
+    catalogue, servers, lint, turns, calls, agents, policy, policy_changes, approvals, quarantine, secrets,
+    cards, evolution, learning, journal,
 )  # fmt: skip
 OPERATIONS = tuple(operation for resource in RESOURCES for operation in declared_in(resource))

@@ -23,6 +23,7 @@ from prowess.web.idempotency import Answers
 from prowess.web.openapi import document
 from prowess.web.operations import everything
 from prowess.web.pages import (
+    agent,
     approvals,
     ask,
     capability,
@@ -34,7 +35,10 @@ from prowess.web.pages import (
     learning,
     overview,
     policy,
+    policy_change,
     quarantine,
+    servers,
+    try_tool,
 )
 from prowess.web.problems import answer_to, handle
 from prowess.web.protection import HEADERS, LOCAL, Protection, RequestLimits
@@ -43,11 +47,15 @@ from prowess.web.users import Users
 
 PAGES = (
     overview,
+    agent,
     catalogue,
     capability,
     ask,
     graph,
     policy,
+    policy_change,
+    servers,
+    try_tool,
     injections,
     evolution,
     learning,

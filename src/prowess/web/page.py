@@ -33,7 +33,16 @@ class Section(NamedTuple):
 
 
 NAVIGATION = (
-    Section("See", (("/", "Overview"), ("/catalogue", "Catalogue"), ("/ask", "Ask"), ("/graph", "Graph"))),
+    Section(
+        "See",
+        (
+            ("/", "Overview"),
+            ("/servers", "Servers"),
+            ("/catalogue", "Catalogue"),
+            ("/ask", "Ask"),
+            ("/graph", "Graph"),
+        ),
+    ),
     Section(
         "Decide",
         (
@@ -71,10 +80,15 @@ def render(request: Request, template: str, status: int = 200, **values: object)
 
 
 def _waiting(request: Request) -> dict[str, int]:
-    """How much waits for a person, by the page where it is answered."""
+    """How much waits for a person, by the page where it is answered; of servers, how many are down."""
     engine: Engine = request.app.state.engine
     held = sum(one.state == "waiting" for one in engine.quarantine.list())
-    return {"/approvals": len(engine.internals.policy.approvals()), "/quarantine": held}
+    down = sum(bool(one.down) and not one.off for one in engine.providers.list())
+    return {
+        "/approvals": len(engine.internals.policy.approvals()),
+        "/quarantine": held,
+        "/servers": down,
+    }
 
 
 def wants_part(request: Request) -> bool:
@@ -98,6 +112,7 @@ def _environment() -> jinja2.Environment:
         "when": when,
         "moment": moment,
         "pretty": pretty,
+        "took": took,
         "plain": plain,
     }
     environment.filters |= filters
@@ -156,6 +171,15 @@ def when(stamp: str) -> str:
 def moment(seconds: float) -> str:
     """The same from seconds, to the minute: what charts count in."""
     return when(datetime.fromtimestamp(seconds, UTC).isoformat())[:16]
+
+
+def took(milliseconds: float | None) -> str:
+    """A time as people read it."""
+    if milliseconds is None:
+        return "\u2013"
+    if milliseconds >= 1000:
+        return f"{milliseconds / 1000:.1f} s"
+    return f"{milliseconds:.0f} ms" if milliseconds >= 1 else "<1 ms"
 
 
 def pretty(value: object) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from prowess.journal import Journal, JournalPosition
+from prowess.journal.search import EVERYTHING, JournalSearch
 from prowess.types import Head, JournalEntry
 
 
@@ -20,6 +21,7 @@ class JournalHistory:
         agent: str | None = None,
         type: str = "*",
         before: JournalPosition | None = None,
+        search: JournalSearch = EVERYTHING,
     ) -> tuple[JournalEntry, ...]:
         """The newest entries, oldest first.
 
@@ -27,8 +29,9 @@ class JournalHistory:
         agent: only the chain of this agent; "" for that of no agent, None for all.
         type: only entries of this type, such as "offer" or "provider.*", where `*` stands for anything.
         before: only what is older than this place: (time, chain, number) of an entry.
+        search: only what has these words, is not older than a time, or went wrong.
         """
-        return self._journal.latest(limit, agent, type, before)
+        return self._journal.latest(limit, agent, type, before, search)
 
     def after(self, seen: Iterable[Head], most: int | None = None) -> tuple[JournalEntry, ...]:
         """What came after these heads, in order of time.

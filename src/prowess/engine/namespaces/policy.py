@@ -10,6 +10,7 @@ from prowess.journal import Journal
 from prowess.journal.entries import GrantReviewed, PolicyChanged
 from prowess.journal.payloads import Payloads
 from prowess.journal.reading import read
+from prowess.policy.diff import ProfileDifference, diff
 from prowess.policy.grants import Limits
 from prowess.policy.policy import Policy
 from prowess.policy.proposals import PolicyProposal, PolicySource, cut, read_text, text_digest, write
@@ -143,15 +144,33 @@ class PolicyLookup:
         past = past_decisions(self._journal, self._payloads, most)
         return replay(self._moment().under(rules), past)
 
+    def diff(self, before: str, after: str) -> ProfileDifference:
+        """What an agent gains and loses that has one profile and then another.
+
+        before: the name of a profile, such as "reader".
+        after: that of another.
+        """
+        moment = self._moment()
+        for name in (before, after):
+            if name not in moment.rules.profiles:
+                raise NotFound("profile", name, moment.rules.profiles, "see: prowess policy check")
+        sides = (moment.rules, before), (moment.rules, after)
+        reviewed = moment.standing.reviewed
+        return diff(*sides, moment.names, reviewed=(reviewed, reviewed))
+
+    def changes(self) -> tuple[tuple[str, PolicyChanged], ...]:
+        """When each change was made and what it was, the newest first."""
+        stored = self._journal.latest(MAX_CHANGES_READ, type=PolicyChanged.type)[::-1]
+        found = ((one.at, read(one)) for one in stored)
+        return tuple((at, entry) for at, entry in found if isinstance(entry, PolicyChanged))
+
     def _latest(self) -> PolicyChanged:
         """The latest change that was not taken back."""
-        undone: set[str] = set()
-        for stored in reversed(self._journal.latest(MAX_CHANGES_READ, type=PolicyChanged.type)):
-            entry = read(stored)
-            if isinstance(entry, PolicyChanged) and not entry.undoes and entry.id not in undone:
+        found = [entry for _, entry in self.changes()]
+        undone = {entry.undoes for entry in found}
+        for entry in found:
+            if not entry.undoes and entry.id not in undone:
                 return entry
-            if isinstance(entry, PolicyChanged):
-                undone.add(entry.undoes)
         raise NotFound("change", "to take back", see="see: prowess log --type policy.changed")
 
     def _moment(self) -> PolicySnapshot:

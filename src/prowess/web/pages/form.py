@@ -1,6 +1,7 @@
 """A form that a person sends from a page: who may, what it does, and the way back to the page."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from urllib.parse import urlencode, urlsplit
 
 from anyio import to_thread
@@ -9,6 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from prowess.errors import ProwessError, Refused
+from prowess.journal.entries import WebAsked
 from prowess.operations.backend import Local
 from prowess.operations.operation import AnyOperation
 from prowess.web import identity, page
@@ -16,8 +18,19 @@ from prowess.web.problems import problem_of
 
 Fields = Mapping[str, str]
 LONGEST_NOTE = 500
-Act = Callable[[Local, Fields], str]
-"""Does what the form says in the name of a person, and returns the address to show next."""
+
+
+@dataclass(frozen=True, slots=True)
+class NextPage:
+    """What a form answers that is kept nowhere: a template and its values."""
+
+    template: str
+    title: str
+    values: Mapping[str, object]
+
+
+Act = Callable[[Local, Fields], str | NextPage]
+"""Does what the form says in the name of a person; returns the address to show next, or the page itself."""
 
 
 def form(path: str, act: Act, operation: AnyOperation) -> Route:
@@ -29,13 +42,28 @@ def form(path: str, act: Act, operation: AnyOperation) -> Route:
             fields = {name: value for name, value in said.items() if isinstance(value, str)}
         if any("\0" in value for value in fields.values()):
             raise Refused(422, "the form holds a NUL, which no database keeps", "leave it out")
+        local = Local(request.app.state.engine, person)
         try:
-            next_page = await to_thread.run_sync(act, Local(request.app.state.engine, person), fields)
+            next_page = await to_thread.run_sync(_done, act, operation, local, fields)
         except ProwessError as error:
             return await to_thread.run_sync(_refused, request, error)
+        if isinstance(next_page, NextPage):
+            return await to_thread.run_sync(_shown, request, next_page)
         return RedirectResponse(next_page, 303)
 
     return Route(path, sent, methods=["POST"])
+
+
+def _done(act: Act, operation: AnyOperation, local: Local, fields: Fields) -> str | NextPage:
+    if not operation.signed:
+        of = {name: fields[name] for name in operation.names if name in fields}
+        asked = WebAsked(by=local.person.name, role=local.person.role, operation=operation.id, of=of)
+        local.engine.internals.journal.record(asked)
+    return act(local, fields)
+
+
+def _shown(request: Request, next_page: NextPage) -> Response:
+    return page.render(request, next_page.template, 200, title=next_page.title, **next_page.values)
 
 
 def backend(request: Request) -> Local:

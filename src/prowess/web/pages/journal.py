@@ -1,6 +1,7 @@
 """The page `journal`: what happened, as it happens, filtered, exported, and whether the record is intact."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 from urllib.parse import urlencode
 
 from starlette.requests import Request
@@ -9,18 +10,27 @@ from starlette.routing import Route
 
 from prowess.engine.namespaces.journal import JournalHistory
 from prowess.errors import JournalBroken
-from prowess.journal import JournalPosition, read
-from prowess.operations.journal import Traced, list_heads
+from prowess.journal import JournalPosition, read, stamp
+from prowess.operations.journal import Entries, Traced, list_entries, list_heads
 from prowess.operations.journal import trace as show_trace
 from prowess.operations.operation import NO_PARAMS
+from prowess.operations.paging import cursor_of, key_of
 from prowess.text.redaction import redacted
 from prowess.types import Head, JournalEntry, Json
 from prowess.web import identity, page
+from prowess.web.journal_words import in_words
 from prowess.web.pages.form import backend
 from prowess.web.pages.pagination import before, newest, older
 from prowess.web.redact import plain
 
 SIZE = 50
+MAX_WORDS = 200
+PERIODS = {
+    "the last hour": timedelta(hours=1),
+    "the last day": timedelta(days=1),
+    "the last 7 days": timedelta(days=7),
+    "the last 30 days": timedelta(days=30),
+}
 ANYBODY = "*"
 EASILY_VERIFIED = 20_000
 """A journal of so many entries is walked whenever somebody looks; a longer one when they ask."""
@@ -80,23 +90,35 @@ def listed(request: Request) -> Response:
     type = request.query_params.get("type", "").strip()
     agent = None if asked == ANYBODY else asked
     place = before(request)
-    entries = tuple(reversed(engine.journal.latest(SIZE, agent, type or "*", place)))
+    words, period = request.query_params.get("q", "").strip()[:MAX_WORDS], _period(request)
+    wrong = "wrong" in request.query_params
+    since = stamp(request.app.state.clock() - PERIODS[period]) if period else ""
+    asked_for = Entries(
+        agent=agent, type=type or "*", text=words, since=since, wrong=wrong, limit=SIZE,
+        cursor=cursor_of(tuple(place)) if place else "",
+    )  # fmt: skip
+    found = local.call(list_entries, asked_for)
+    entries = found.items
     heads = local.call(list_heads, NO_PARAMS)
     filters = urlencode({"type": type or "*"} | ({} if agent is None else {"agent": agent}))
     return page.render(
         request,
         "journal_part.html" if page.wants_part(request) else "journal.html",
         title="Journal",
-        lines=[_line(entry) for entry in entries],
-        filtered=bool(type) or agent is not None,
+        lines=[journal_line(entry) for entry in entries],
+        filtered=bool(type or words or wrong or period) or agent is not None,
+        words=words,
+        wrong=wrong,
+        period=period,
+        periods=tuple(PERIODS),
         chains=[head.chain for head in heads if head.chain][:MOST_CHAINS],
         asked=asked,
         type=type,
         families=FAMILIES,
-        live="" if place else f"/api/v1/journal/stream?{filters}",
+        live="" if place or words or wrong or period else f"/api/v1/journal/stream?{filters}",
         export=f"/api/v1/journal/export?{filters}",
         newest=newest(request) if place else "",
-        older=older(request, _place(entries[-1])) if len(entries) == SIZE else "",
+        older=older(request, key_of(found.next, JournalPosition)) if found.next else "",
         total=sum(head.count for head in heads),
         easily=sum(head.count for head in heads) <= EASILY_VERIFIED,
         found=verification(engine.journal) if "verify" in request.query_params else None,
@@ -114,7 +136,7 @@ def traced(request: Request) -> Response:
         trace=trace,
         asked=plain(redacted(next((text for text in asked if text), ""))),
         kept=[(digest, plain(text)) for digest, text in trace.payloads.items()],
-        lines=[_line(entry) for entry in trace.entries],
+        lines=[journal_line(entry) for entry in trace.entries],
         newest="",
         older="",
     )
@@ -134,13 +156,15 @@ def verification(journal: JournalHistory) -> Verification:
         return Verification(heads=journal.heads(), broken=broken)
 
 
-def _place(entry: JournalEntry) -> JournalPosition:
-    return JournalPosition(entry.at, entry.chain, entry.number)
+def _period(request: Request) -> str:
+    said = request.query_params.get("period", "")
+    return said if said in PERIODS else ""
 
 
-def _line(entry: JournalEntry) -> JournalLine:
+def journal_line(entry: JournalEntry) -> JournalLine:
+    """An entry as a row: in words, with what looks like a secret taken out."""
     data = _safe(entry.data)
-    return JournalLine(entry, _brief(data), data, read(entry).trace)
+    return JournalLine(entry, in_words(entry.type, data) or _brief(data), data, read(entry).trace)
 
 
 def _safe(data: Json, key: str = "") -> Json:

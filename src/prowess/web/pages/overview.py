@@ -10,16 +10,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from prowess.catalogue.view import View
 from prowess.engine.engine import Engine
+from prowess.engine.server_reports import server_reports
 from prowess.operations.agents import list_agents
 from prowess.operations.approvals import Every, list_approvals
 from prowess.operations.catalogue import doctor
 from prowess.operations.operation import NO_PARAMS
 from prowess.operations.quarantine import list_held
-from prowess.types import Provider
 from prowess.web import identity, page
 from prowess.web.pages.form import backend
+from prowess.web.pages.journal import journal_line
+from prowess.web.pages.servers import TONES
 
 HOUR = timedelta(hours=1)
 SERIES = {"Offers": "offer", "Calls": "outcome"}
@@ -40,24 +41,6 @@ WINDOWS = {
     "week": ChartWindow("7 days", timedelta(days=7), 6 * HOUR),
     "month": ChartWindow("30 days", timedelta(days=30), 24 * HOUR),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class ProviderLine:
-    provider: Provider
-    total: int
-    unavailable: int
-    off: str
-    """Why it is switched off for everybody; empty when it is on."""
-
-    @property
-    def state(self) -> tuple[str, str]:
-        """A word and the tone of its badge."""
-        if self.off:
-            return "off", ""
-        if self.provider.down:
-            return "down", "bad"
-        return ("partly", "warn") if self.unavailable else ("on", "good")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +74,15 @@ def overview(request: Request) -> Response:
         kinds=Counter(c.kind for c in view.capabilities.values()).most_common(),
         total=len(view.capabilities),
         available=sum(c.available for c in view.active("").values()),
-        providers=_providers(view),
+        servers=server_reports(engine.internals, 0),
+        tones=TONES,
         window=window,
         windows=WINDOWS,
         held=held,
         stopped=engine.evolution.all_stopped(),
         approvals=local.call(list_approvals, Every()),
         agents=local.call(list_agents, NO_PARAMS),
-        latest=list(reversed(engine.journal.latest(LATEST))),
+        latest=[journal_line(entry) for entry in reversed(engine.journal.latest(LATEST))],
         **_activity(engine, window, request.app.state.clock()),
     )
 
@@ -117,25 +101,6 @@ def saving(request: Request) -> Response:
     template = "saving_part.html" if page.wants_part(request) else "saving.html"
     found = _saving(engine, _costs(request))
     return page.render(request, template, title="Tokens saved", under="/", saving=found)
-
-
-def _providers(view: View) -> list[ProviderLine]:
-    total, unavailable = Counter[str](), Counter[str]()
-    for capability in view.capabilities.values():
-        total[capability.provider] += 1
-        unavailable[capability.provider] += not capability.available
-    names = {**{name: Provider(name=name, source="") for name in total if name}, **view.providers}
-    lines = [
-        ProviderLine(
-            one,
-            total[name],
-            unavailable[name],
-            (view.why_off(name, "") or "switched off") if view.off(name, "") else "",
-        )
-        for name, one in names.items()
-    ]
-    order = {"down": 0, "partly": 1, "on": 2, "off": 3}
-    return sorted(lines, key=lambda line: (order[line.state[0]], -line.total, line.provider.name))
 
 
 def _activity(engine: Engine, window: ChartWindow, now: datetime) -> dict[str, Any]:

@@ -147,6 +147,8 @@ def grant(request: Request) -> Response:
         held=_held(moment, name),
         review=reviews.get(grant_digest(definition)),
         waits=awaits_review(definition, moment.standing.reviewed),
+        known=moment.capabilities,
+        quarantined=engine.catalogue.view().quarantined,
     )
 
 

@@ -1,0 +1,191 @@
+"""What a person wants to know of each server: whether it works, what keeps it from it, and how it is used.
+
+Above: the operations on servers, the overview. Below: the catalogue, its health, the secrets, the journal.
+"A server" is any provider: an MCP server, an API, a module, a folder.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+
+from prowess.catalogue.health import Observation, observations
+from prowess.catalogue.view import View
+from prowess.engine.needed_secrets import secret_statuses
+from prowess.engine.use_figures import RecordedUse, UseFigures, figures, recorded_uses
+from prowess.sources.mcp.source import McpSource
+from prowess.sources.source import Source
+from prowess.types import Capability, Problem, Provider
+
+if TYPE_CHECKING:
+    from prowess.engine.internals import Internals
+
+MAX_USES = 5_000
+"""So many of the latest calls are counted."""
+
+T = TypeVar("T")
+ServerState: TypeAlias = Literal["on", "partly", "down", "off", "not read"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerReport:
+    name: str
+    source: str
+    """The source in prowess.toml that brings it."""
+    kind: str
+    description: str
+    state: ServerState
+    why: str
+    """What keeps it, or some of it, from being used."""
+    capabilities: int
+    unavailable: int
+    held: int
+    """How many wait in quarantine."""
+    missing_secrets: tuple[str, ...]
+    reaches: str
+    """What it may reach, where that is known."""
+    readable: bool
+    """Whether its source is configured here, so that a sync reads it."""
+    use: UseFigures
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolReport:
+    """One thing that a server brings."""
+
+    capability: Capability
+    held: bool
+    use: UseFigures
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerDetail:
+    report: ServerReport
+    tools: tuple[ToolReport, ...]
+    """The most used first."""
+    problems: tuple[Problem, ...]
+    seen: tuple[Observation, ...]
+    """What each process saw that read its source, the latest first."""
+    recent: tuple[RecordedUse, ...]
+
+
+def server_reports(inner: "Internals", most: int = MAX_USES) -> tuple[ServerReport, ...]:
+    """Every server, those with something wrong first.
+
+    most: so many of the latest calls are counted; 0 for none.
+    """
+    view = inner.world().view
+    uses = recorded_uses(inner.journal, most) if most else ()
+    return _reports(inner, view, uses)
+
+
+def server_detail(inner: "Internals", name: str) -> ServerDetail | None:
+    """One server with its tools, or nothing where there is none of that name."""
+    view = inner.world().view
+    uses = recorded_uses(inner.journal, MAX_USES)
+    report = next((one for one in _reports(inner, view, uses) if one.name == name), None)
+    if report is None:
+        return None
+    own = {c.id: c for c in view.capabilities.values() if _provider(c) == name}
+    by_tool = _grouped((one.capability, one) for one in uses if one.capability in own)
+    tools = [
+        ToolReport(capability=c, held=c.id in view.quarantined, use=figures(by_tool.get(c.id, ())))
+        for c in own.values()
+    ]
+    with inner.database.reading() as transaction:
+        seen = [one for one in observations(transaction) if one.source == report.source]
+    return ServerDetail(
+        report=report,
+        tools=tuple(sorted(tools, key=lambda one: (-one.use.calls, one.capability.id))),
+        problems=tuple(p for p in inner.catalogue.problems(view) if p.source == report.source),
+        seen=tuple(sorted(seen, key=lambda one: one.at, reverse=True)),
+        recent=tuple(one for one in uses if one.capability in own)[:20],
+    )
+
+
+def _reports(inner: "Internals", view: View, uses: Sequence[RecordedUse]) -> tuple[ServerReport, ...]:
+    sources = {source.name: source for source in inner.sources.current}
+    own = _owned(view, sources)
+    server_of = {c.id: name for name, found in own.items() for c in found}
+    used = _grouped((server_of[one.capability], one) for one in uses if one.capability in server_of)
+    secrets = secret_statuses(view.capabilities.values(), tuple(sources.values()), inner.environment)
+    missing = [one.name for one in secrets if one.is_missing]
+    found = []
+    for name, brought in own.items():
+        provider = view.providers.get(name) or Provider(
+            name=name, source=brought[0].source if brought else name
+        )
+        source = sources.get(provider.source)
+        needed = {secret for capability in brought for secret in capability.required_secrets}
+        needed |= set(source.address.variables) if isinstance(source, McpSource) else set()
+        lacking = tuple(secret for secret in missing if secret in needed)
+        found.append(_report(view, provider, brought, source, lacking, figures(used.get(name, ()))))
+    order = ("down", "partly", "not read", "on", "off")
+    return tuple(sorted(found, key=lambda one: (order.index(one.state), -one.capabilities, one.name)))
+
+
+def _owned(view: View, sources: Iterable[str]) -> Mapping[str, list[Capability]]:
+    """Server -> what it brings; a source that brought nothing so far stands for itself."""
+    own: dict[str, list[Capability]] = {name: [] for name in view.providers}
+    for capability in view.capabilities.values():
+        own.setdefault(_provider(capability), []).append(capability)
+    served = {one.source for one in view.providers.values()}
+    served |= {capability.source for found in own.values() for capability in found}
+    return own | {source: [] for source in sources if source not in served}
+
+
+def _report(
+    view: View,
+    provider: Provider,
+    brought: Sequence[Capability],
+    source: Source | None,
+    lacking: tuple[str, ...],
+    use: UseFigures,
+) -> ServerReport:
+    name, unavailable = provider.name, [c for c in brought if not c.available]
+    off = (view.why_off(name, "") or "switched off") if view.off(name, "") else ""
+    is_known = name in view.providers or bool(brought)
+    return ServerReport(
+        name=name,
+        source=provider.source,
+        kind=source.kind if source else "",
+        description=provider.description,
+        state=_state(off, provider.down, is_known, bool(unavailable or lacking)),
+        why=off or provider.down or _why(lacking, unavailable),
+        capabilities=len(brought),
+        unavailable=len(unavailable),
+        held=sum(c.id in view.quarantined for c in brought),
+        missing_secrets=lacking,
+        reaches=source.reach if isinstance(source, McpSource) else "",
+        readable=source is not None,
+        use=use,
+    )
+
+
+def _provider(capability: Capability) -> str:
+    return capability.provider or capability.source
+
+
+def _state(off: str, down: str, known: bool, partly: bool) -> ServerState:
+    if off:
+        return "off"
+    if down:
+        return "down"
+    if not known:
+        return "not read"
+    return "partly" if partly else "on"
+
+
+def _why(lacking: Sequence[str], unavailable: Sequence[Capability]) -> str:
+    """The reason of most of what cannot be used."""
+    if lacking:
+        return f"{', '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} not set"
+    reasons = Counter(reason for capability in unavailable for reason in capability.unavailable)
+    return reasons.most_common(1)[0][0] if reasons else ""
+
+
+def _grouped(pairs: Iterable[tuple[str, T]]) -> Mapping[str, list[T]]:
+    found: dict[str, list[T]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found

@@ -1,0 +1,78 @@
+"""The pages `servers` and `server`: whether each works, what it brings, how it is used, and its switch."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from prowess.operations.backend import Local
+from prowess.operations.catalogue import Switch, SyncRequest, switch_provider, sync
+from prowess.operations.operation import NO_PARAMS
+from prowess.operations.servers import list_servers, show_server
+from prowess.web import page
+from prowess.web.pages.form import Fields, address, backend, form, note, said
+from prowess.web.pages.pagination import paged
+
+TONES = {"on": "good", "partly": "warn", "down": "bad", "off": "", "not read": "warn"}
+ENDINGS = {"ok": "good", "failed": "bad", "denied": "warn", "refused": "warn"}
+DONE = {
+    "on": "{} is on again.",
+    "off": "{} is off: what it brings is in no answer until somebody switches it on.",
+    "synced": "Read again: {}.",
+}
+
+
+def listed(request: Request) -> Response:
+    found = backend(request).call(list_servers, NO_PARAMS)
+    counts = {state: sum(one.state == state for one in found) for state in TONES}
+    return page.render(
+        request,
+        "servers.html",
+        title="Servers",
+        rows=paged(request, found),
+        counts={state: count for state, count in counts.items() if count},
+        tones=TONES,
+        notice=said(request, DONE),
+    )
+
+
+def shown(request: Request) -> Response:
+    found = backend(request).call(show_server, NO_PARAMS, name=request.query_params.get("name", ""))
+    return page.render(
+        request,
+        "server.html",
+        title=found.report.name,
+        under="/servers",
+        server=found.report,
+        detail=found,
+        tools=paged(request, found.tools),
+        tones=TONES,
+        endings=ENDINGS,
+        notice=said(request, DONE),
+    )
+
+
+def switch(local: Local, fields: Fields) -> str:
+    name, on = fields.get("name", ""), fields.get("on") == "yes"
+    local.call(show_server, NO_PARAMS, name=name)  # one that is not there cannot be switched
+    local.call(switch_provider, Switch(on=on, reason=note(fields)), name=name)
+    return address("/server", name=name, done="on" if on else "off", what=name)
+
+
+def read_again(local: Local, fields: Fields) -> str:
+    """Read one source, or all of them."""
+    name = fields.get("name", "")
+    source = local.call(show_server, NO_PARAMS, name=name).report.source if name else ""
+    report = local.call(sync, SyncRequest(sources=(source,) if source else ()))
+    changes = report.changes
+    came = f"{len(changes.added)} new, {len(changes.changed)} changed, {len(changes.removed)} gone"
+    wrong = f", {len(report.problems)} problems" if report.problems else ""
+    path = "/server" if name else "/servers"
+    return address(path, name=name, done="synced", what=came + wrong)
+
+
+ROUTES = (
+    Route("/servers", listed),
+    Route("/server", shown),
+    form("/servers/switch", switch, switch_provider),
+    form("/servers/sync", read_again, sync),
+)

@@ -107,7 +107,7 @@ EXTRAS = {
     ),
     "otel": ("otel/",),
     "secrets": ("secrets/os_keyring.py", "secrets/env_file.py"),
-    "web": ("web/", "cli/serve.py"),
+    "web": ("web/", "tenants/", "cli/serve.py"),
     "postgres": ("store/postgres.py",),
     "tokens": ("token_counts.py",),
 }

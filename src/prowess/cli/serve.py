@@ -5,10 +5,11 @@ where it is used.
 """
 
 import getpass
-import logging
 import os
 import sys
-from functools import partial
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,27 +23,76 @@ if TYPE_CHECKING:
     import socket
 
     from starlette.applications import Starlette
+    from starlette.types import ASGIApp
 
     from prowess.engine.engine import Engine
     from prowess.listen import Bind
+    from prowess.monitoring.logs import LogFormat
+    from prowess.monitoring.monitored import Monitored
+    from prowess.store.database import Database
+    from prowess.tenants.open_tenants import OpenTenants
 
 GATEWAY = "PROWESS_GATEWAY"
 """Set where a gateway started this process, which is refused below: it is answered nothing."""
 
-host_option = click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
-port_option = click.option(
-    "--port", default=8800, type=click.IntRange(0, 65535), show_default=True, help="0 takes a free one."
+host_option = click.option(
+    "--host", default="127.0.0.1", show_default=True, envvar="PROWESS_SERVE_HOST", help="Where to listen."
 )
+# Kubernetes sets PROWESS_PORT where a service is called prowess, and means something else by it.
+port_option = click.option(
+    "--port", default=8800, type=click.IntRange(0, 65535), show_default=True, envvar="PROWESS_SERVE_PORT",
+    help="0 takes a free one.",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessOptions:
+    """How a process serves, whichever faces it has."""
+
+    workspaces: Path | None
+    keep_open: int
+    monitoring_from: tuple[str, ...]
+    logs: "LogFormat"
+
+
+def process_options(function: Callable[..., None]) -> Callable[..., None]:
+    """The options that every server takes, given to it as one."""
+
+    @click.option(
+        "--workspaces", type=click.Path(path_type=Path), metavar="FOLDER", envvar="PROWESS_WORKSPACES",
+        help="Serve every workspace: FOLDER/NAME/prowess.toml configures NAME.",
+    )  # fmt: skip
+    @click.option(
+        "--keep-open", default=100, show_default=True, type=click.IntRange(1), envvar="PROWESS_KEEP_OPEN",
+        help="With --workspaces: how many stay open; those not used for the longest are closed.",
+    )  # fmt: skip
+    @click.option(
+        "--monitoring-from", multiple=True, metavar="NETWORK", envvar="PROWESS_MONITORING_FROM",
+        help="Who may read /healthz, /readyz and /metrics beside this machine, such as 10.0.0.0/8.",
+    )  # fmt: skip
+    @click.option(
+        "--logs", type=click.Choice(("text", "json")), default="text", show_default=True,
+        envvar="PROWESS_LOGS", help="What is logged to standard error: lines, or JSON objects.",
+    )  # fmt: skip
+    @wraps(function)
+    def packed(
+        workspaces: Path | None, keep_open: int, monitoring_from: tuple[str, ...], logs: "LogFormat",
+        **others: object,
+    ) -> None:  # fmt: skip
+        function(process=ProcessOptions(workspaces, keep_open, monitoring_from, logs), **others)
+
+    return packed
 
 
 @click.group(invoke_without_command=True)
 @host_option
 @port_option
+@process_options
 @click.option(
     "--agent", default=DEFAULT_AGENT, show_default=True, help="Who an MCP client without a token is."
 )
 @click.pass_context
-def command(ctx: click.Context, host: str, port: int, agent: str) -> None:
+def command(ctx: click.Context, host: str, port: int, agent: str, process: ProcessOptions) -> None:
     """Serve everything behind one door.
 
     Without a command: the gateway, the dashboard and the API in one process.
@@ -52,26 +102,41 @@ def command(ctx: click.Context, host: str, port: int, agent: str) -> None:
         from prowess.listen import Bind
 
         with ending_in_time():
-            _serve_all(Bind(host, port), agent)
+            _log(process)
+            if process.workspaces:
+                _serve_workspaces(process, Bind(host, port))
+            else:
+                _serve_all(Bind(host, port), agent, process)
 
 
 @command.command()
 @click.option("--http", "bind", metavar="HOST:PORT", help="Serve over HTTP instead of standard input.")
 @click.option("--agent", default=DEFAULT_AGENT, show_default=True, help="Who the client is.")
-def mcp(bind: str | None, agent: str) -> None:
+@process_options
+def mcp(bind: str | None, agent: str, process: ProcessOptions) -> None:
     """One MCP server in front of all the others; `prowess connect CLIENT` has a client start it."""
+    if process.workspaces:
+        from prowess.cli.ending import ending_in_time
+        from prowess.listen import parse_bind
+
+        if not bind:
+            raise click.UsageError("--workspaces needs --http HOST:PORT: a token says whose a request is")
+        _log(process)
+        with ending_in_time():
+            _serve_workspaces(process, parse_bind(bind), web=False)
+        return
     first = None
     if not bind and servable() and not os.environ.get(GATEWAY):
         chosen = click.get_current_context().find_root().obj or {}
         first = FirstAnswers(claimed(), partial(_introduction, chosen.get("config"), agent)).start()
     # Clients show a server's standard error to the person who looks for what is wrong.
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
+    _log(process)
     # Each call passes between the event loop and a worker thread; neither should wait long for the other.
     sys.setswitchinterval(0.001)
     from prowess.cli.ending import ending_in_time
 
     with ending_in_time():
-        _serve(bind, agent, first)
+        _serve(bind, agent, first, process)
     # Everything is closed; waiting for idle threads would only keep the client waiting.
     sys.stderr.flush()
     os._exit(0)
@@ -89,7 +154,8 @@ def _introduction(named: str | None, agent: str) -> str:
 @command.command()
 @host_option
 @port_option
-def web(host: str, port: int) -> None:
+@process_options
+def web(host: str, port: int, process: ProcessOptions) -> None:
     """The dashboard and the API."""
     from prowess.cli.ending import ending_in_time
     from prowess.cli.session import opened
@@ -102,9 +168,14 @@ def web(host: str, port: int) -> None:
     except ImportError as error:
         raise MissingExtra("the dashboard", "web") from error
     bind = Bind(host, port)
+    _log(process)
+    if process.workspaces:
+        with ending_in_time():
+            _serve_workspaces(process, bind, mcp=False)
+        return
     with ending_in_time(), opened() as engine:
         app, door = _web(engine, bind)
-        anyio.run(serving, app, door)
+        anyio.run(serving, _monitored(app, engine.internals.database, process), door)
 
 
 def _web(engine: "Engine", bind: "Bind") -> "tuple[Starlette, socket.socket]":
@@ -128,7 +199,7 @@ def _web(engine: "Engine", bind: "Bind") -> "tuple[Starlette, socket.socket]":
     return app, door
 
 
-def _serve_all(bind: "Bind", agent: str) -> None:
+def _serve_all(bind: "Bind", agent: str, process: ProcessOptions) -> None:
     from prowess.cli.session import config_file, say
 
     try:
@@ -150,12 +221,63 @@ def _serve_all(bind: "Bind", agent: str) -> None:
         async def both() -> None:
             async with gateway.running():
                 mcp = application(gateway, bind, agent)
-                await serving(beside(app, {PATH: mcp, WELL_KNOWN: mcp}), door)
+                everything = beside(app, {PATH: mcp, WELL_KNOWN: mcp})
+                database = gateway.engine.internals.database
+                await serving(_monitored(everything, database, process), door)
 
         anyio.run(both)
 
 
-def _serve(bind: str | None, agent: str, first: FirstAnswers | None) -> None:
+def _log(process: ProcessOptions) -> None:
+    from prowess.monitoring.logs import log_to_stderr
+
+    log_to_stderr(process.logs)
+
+
+def _monitored(
+    app: "ASGIApp", database: "Database", process: ProcessOptions, tenants: "OpenTenants | None" = None
+) -> "Monitored":
+    """The same, which those who run it can look at."""
+    from prowess.monitoring.monitored import Monitored, ServerState, networks
+
+    def gauges() -> dict[str, tuple[str, float]]:
+        what = "Workspaces that are open."
+        return {"prowess_workspaces_open": (what, len(tenants.names))} if tenants else {}
+
+    return Monitored(app, ServerState(database.check, gauges), networks(process.monitoring_from))
+
+
+def _serve_workspaces(process: ProcessOptions, bind: "Bind", web: bool = True, mcp: bool = True) -> None:
+    from prowess import config as configuration
+    from prowess.cli.session import config_file, say
+
+    try:
+        import anyio
+
+        from prowess.listen import Bind
+        from prowess.tenants.serving import ServedFaces, serving_workspaces
+        from prowess.web.serving import listening, serving
+    except ImportError as error:
+        raise MissingExtra("serving workspaces", "gateway,web") from error
+    settings = configuration.load(config_file(), Path.cwd())
+    chosen = click.get_current_context().find_root().obj or {}
+    store = chosen.get("store") or os.environ.get("PROWESS_STORE") or settings.config.store
+    faces = ServedFaces(web, mcp)
+    folder = process.workspaces or Path()
+    with serving_workspaces(folder, settings, store, bind, faces, process.keep_open, os.environ) as door:
+        socket = listening(bind)
+        address = Bind(bind.host, socket.getsockname()[1]).address
+
+        async def all_of_them() -> None:
+            async with door.running():
+                say(f"serving the workspaces in {folder} on {address}; stop with Ctrl-C")
+                click.echo(address)
+                await serving(_monitored(door, door.store, process, door.tenants), socket)
+
+        anyio.run(all_of_them)
+
+
+def _serve(bind: str | None, agent: str, first: FirstAnswers | None, process: ProcessOptions) -> None:
     from prowess.cli.session import config_file, say, until_interrupted
     from prowess.listen import parse_bind
     from prowess.sources.mcp.self_check import CHAINED, VARIABLE
@@ -165,6 +287,7 @@ def _serve(bind: str | None, agent: str, first: FirstAnswers | None) -> None:
         from prowess.gateway.http import serve_http
         from prowess.gateway.opening import opened as opened_gateway
         from prowess.gateway.stdio import serve_stdio
+        from prowess.monitoring.monitored import networks
     except ImportError as error:
         raise MissingExtra("serving MCP", "gateway") from error
     where = parse_bind(bind) if bind else None
@@ -183,4 +306,4 @@ def _serve(bind: str | None, agent: str, first: FirstAnswers | None) -> None:
             say(f"serving MCP on http://{where.host}:{where.port}/mcp; stop with Ctrl-C")
             if not where.is_loopback:
                 say("every client needs a token: prowess agent add NAME --profile PROFILE")
-            serve_http(gateway, where, agent)
+            serve_http(gateway, where, agent, networks(process.monitoring_from))

@@ -8,6 +8,7 @@ import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import TYPE_CHECKING, NoReturn
 
 from prowess.errors import ConfigError, EncoderUnavailable
@@ -52,6 +53,19 @@ def _shipped_encoder() -> "Embed":
 
 shipped = Opener(_shipped_name, _shipped_encoder)
 """The encoder inside the package: offline, no key."""
+
+
+def opened_once(opener: Opener) -> Opener:
+    """The same, loaded by the first who needs it and shared with whoever comes later."""
+    loading, loaded = Lock(), list["Embed"]()
+
+    def load() -> "Embed":
+        with loading:
+            if not loaded:
+                loaded.append(opener.load())
+        return loaded[0]
+
+    return Opener(opener.naming, load)
 
 
 def given(embed: "Given", name: str) -> Opener:

@@ -58,7 +58,7 @@ class Internals:
         self.journal = Journal(database, clock)
         self.catalogue = Catalogue(database)
         self.policy = Policy(database, clock, options.policy_files)
-        self.guard = OpenedGuard()
+        self.guard = options.guard or OpenedGuard()
         self.worlds = Worlds(
             database, self.catalogue, self.policy, self.sources, environment, clock, options.node.id,
             learns=options.learning.mode == "accumulate",
@@ -91,7 +91,8 @@ class Internals:
         if calling := self.__dict__.pop("calling", None):
             calling.close()
         self.database.close()
-        self.guard.close()
+        if self.options.guard is None:
+            self.guard.close()
         self.__dict__.pop("parts", None)
 
     def now(self) -> str:

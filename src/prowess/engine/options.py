@@ -21,6 +21,7 @@ from prowess.types import Trust
 
 if TYPE_CHECKING:
     from prowess.discovery.ranking import Embed
+    from prowess.engine.sync import OpenedGuard
 
     OpenEmbedder = Callable[[], tuple[str, Embed]]
 
@@ -49,6 +50,8 @@ class EngineOptions:
     """Where prowess.lock is, or would be."""
     policy_files: tuple[Path, ...] = ()
     embedder: "OpenEmbedder | None" = None
+    guard: "OpenedGuard | None" = None
+    """The models of the guard, where they are opened already; whoever opened them closes them."""
     exact_tokens: bool = True
     ids: Callable[[], str] = new_id
     calls: CallsConfig = field(default_factory=CallsConfig)

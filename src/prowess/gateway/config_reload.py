@@ -5,11 +5,12 @@ start on.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from prowess import config as configuration
+from prowess.config import Settings
 from prowess.errors import ProwessError
 from prowess.sources.configured import configured_sources, definitions, overrides
 from prowess.sources.lock.lock_file import NAME as LOCK
@@ -30,10 +31,16 @@ class Configured:
     overrides: Mapping[str, Overrides]
 
 
+def refuse_nothing(settings: Settings) -> None:
+    """Any configuration may be used."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reloading:
     file: Path
     environment: Mapping[str, str]
+    refuse: Callable[[Settings], None] = refuse_nothing
+    """Raises what speaks against a configuration here, beside what is wrong with it anywhere."""
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -44,6 +51,7 @@ class Reloading:
         """What the file says now; nothing, with a word, where it cannot be used."""
         try:
             settings = configuration.load(self.file, Path.cwd())
+            self.refuse(settings)
             sources = configured_sources(settings, self.environment)
         except ProwessError as error:
             logger.error(

@@ -6,7 +6,8 @@ become another.
 """
 
 import time
-from collections.abc import MutableMapping
+from collections.abc import MutableMapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,15 +18,17 @@ from mcp.server import ServerRequestContext
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from prowess.calling.caller import Caller
 from prowess.gateway.access_tokens import WELL_KNOWN, AccessTokens
 from prowess.gateway.gateway import Gateway
 from prowess.gateway.server import build
 from prowess.listen import Bind, Rate, allowed_hosts, allowed_origins
+from prowess.monitoring.monitored import Monitored, Network, ServerState
 from prowess.sources.mcp.self_check import CHAINED, HEADER, LOOP_DETECTED
 
 CALLER = "prowess.caller"
@@ -39,14 +42,16 @@ ANYWHERE = {"Access-Control-Allow-Origin": "*"}
 """Clients in a browser look up where tokens are to be had, too."""
 
 
-def serve_http(gateway: Gateway, bind: Bind, agent: str) -> None:
-    anyio.run(_serve, gateway, bind, agent)
+def serve_http(gateway: Gateway, bind: Bind, agent: str, looked_at_from: Sequence[Network] = ()) -> None:
+    """looked_at_from: networks that may ask how the server does, beside this machine."""
+    anyio.run(_serve, gateway, bind, agent, looked_at_from)
 
 
-async def _serve(gateway: Gateway, bind: Bind, agent: str) -> None:
+async def _serve(gateway: Gateway, bind: Bind, agent: str, looked_at_from: Sequence[Network]) -> None:
     # The access log is off: it would be the only place where a request's address is written.
+    state = ServerState(gateway.engine.internals.database.check)
     config = uvicorn.Config(
-        application(gateway, bind, agent),
+        Monitored(application(gateway, bind, agent), state, looked_at_from),
         bind.host,
         bind.port,
         access_log=False,
@@ -57,7 +62,8 @@ async def _serve(gateway: Gateway, bind: Bind, agent: str) -> None:
         await uvicorn.Server(config).serve()
 
 
-def application(gateway: Gateway, bind: Bind, agent: str) -> ASGIApp:
+def application(gateway: Gateway, bind: Bind, agent: str | None) -> "Door":
+    """What answers at `PATH`; without an `agent`, nobody is let in who has no token."""
     server = build(gateway, caller_of)
     hosts = allowed_hosts(bind, gateway.config.hosts)
     security = TransportSecuritySettings(
@@ -67,8 +73,8 @@ def application(gateway: Gateway, bind: Bind, agent: str) -> ASGIApp:
     authorization = gateway.config.authorization
     tokens = AccessTokens(authorization) if authorization else None
     # Who has an identity provider wants nobody in who has no token of it.
-    is_open = bind.is_loopback and tokens is None
-    return Door(inner, gateway, Caller(agent, authenticated=False) if is_open else None, tokens)
+    is_open = bool(agent) and bind.is_loopback and tokens is None
+    return Door(inner, gateway, Caller(agent, authenticated=False) if is_open and agent else None, tokens)
 
 
 def caller_of(context: ServerRequestContext[Any]) -> Caller:
@@ -94,7 +100,7 @@ class Door:
     """Lets a request in as an agent, or says why not without saying who is inside."""
 
     def __init__(
-        self, inner: ASGIApp, gateway: Gateway, anybody: Caller | None, tokens: AccessTokens | None
+        self, inner: Starlette, gateway: Gateway, anybody: Caller | None, tokens: AccessTokens | None
     ) -> None:
         self._inner = inner
         self._gateway = gateway
@@ -104,6 +110,10 @@ class Door:
         self._agents = Rate(gateway.config.rate)
         self._in_use = False
         self._looked = -SECONDS_BETWEEN_LOOKS
+
+    def running(self) -> AbstractAsyncContextManager[object]:
+        """Sessions are kept while this lasts; a server that tells it of its start does the same."""
+        return self._inner.router.lifespan_context(self._inner)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

@@ -1,7 +1,7 @@
 """From a configuration to a gateway: the engine over sources that read through kept connections."""
 
 from collections import ChainMap
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -10,14 +10,15 @@ from pathlib import Path
 from prowess import config as configuration
 from prowess.calling.mcp.upstreams import Upstreams
 from prowess.catalogue.health import ReadingNode
+from prowess.config import Settings
 from prowess.engine.engine import Engine
-from prowess.engine.options import new_id
-from prowess.gateway.config_reload import Reloading
+from prowess.engine.options import EngineOptions, new_id
+from prowess.gateway.config_reload import Reloading, refuse_nothing
 from prowess.gateway.gateway import Gateway
 from prowess.opening import now, options_of, owned, workspace_of
 from prowess.secrets.environment import with_secrets
 from prowess.sources.configured import configured_sources
-from prowess.store.database import Database
+from prowess.store.database import DEFAULT_WORKSPACE, Database
 from prowess.store.opening import driver
 
 VOUCHES = timedelta(minutes=3)
@@ -34,13 +35,33 @@ def opened(
     url = store or environment.get("PROWESS_STORE") or settings.config.store
     environment = with_secrets(settings, environment)
     workspace = workspace_of(workspace, environment, settings)
-    sources = configured_sources(settings, ChainMap({"PROWESS_WORKSPACE": workspace}, environment))  # type: ignore[arg-type]
+    options = options_of(settings, environment, {})
+    with over(settings, database_at(url, settings.root, workspace), environment, options) as gateway:
+        yield gateway
+
+
+def database_at(url: str, root: Path, workspace: str = DEFAULT_WORKSPACE) -> Database:
+    """No call of a client waits for the disk; what was written survives the end of this process."""
+    return Database(driver(url, root, PATIENCE, synchronous="NORMAL"), workspace)
+
+
+@contextmanager
+def over(
+    settings: Settings, database: Database, environment: Mapping[str, str], options: EngineOptions,
+    refuse: Callable[[Settings], None] = refuse_nothing,
+) -> Iterator[Gateway]:  # fmt: skip
+    """A gateway over a database that is open; it is closed with it."""
+    try:
+        refuse(settings)
+        chosen = ChainMap({"PROWESS_WORKSPACE": database.workspace}, environment)  # type: ignore[arg-type]
+        sources = configured_sources(settings, chosen)
+    except BaseException:
+        database.close()
+        raise
     upstreams = Upstreams(sources, settings.config.calls)
-    # No call of a client waits for the disk; what was written survives the end of this process.
-    database = Database(driver(url, settings.root, PATIENCE, synchronous="NORMAL"), workspace)
     # It reads every source itself and keeps the servers: what it could read is there for as long as it runs.
     node = ReadingNode(id=new_id(), vouches=VOUCHES)
-    options = replace(owned(options_of(settings, environment, {}), settings, sources), node=node)
+    options = replace(owned(options, settings, sources), node=node)
     with Engine(database, upstreams.sources, now, environment, options) as engine:
-        reloading = Reloading(file, environment) if file else None
+        reloading = Reloading(settings.file, environment, refuse) if settings.file else None
         yield Gateway(engine, upstreams, environment, settings.config.gateway, reloading)

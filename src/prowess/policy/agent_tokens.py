@@ -1,9 +1,9 @@
 """Tokens: what an agent presents over a network to prove its name. Owns the table `agent_token`.
 
-A token is `prowess_ID_SECRET`. The id finds the row, the secret is compared by its hash in constant
-time; it is random and long, so a plain hash cannot be searched. A token dies when it is revoked,
-when it expires, and when what bound its agent is gone (see `bindings`): it is ended for good by whoever
-notices first, so that it stays dead if the same name is bound again later.
+A token is `prowess_ID_SECRET`, with `@WORKSPACE` unless that is the default one. The id finds the row, the
+secret is compared by its hash in constant time; it is random and long, so a plain hash cannot be searched. A
+token dies when it is revoked, when it expires, and when what bound its agent is gone (see `bindings`): it is
+ended for good by whoever notices first, so that it stays dead if the same name is bound again later.
 """
 
 import hashlib
@@ -20,6 +20,7 @@ from prowess.journal import Clock, Journal, stamp
 from prowess.journal.entries import TokenIssued, TokenRevoked
 from prowess.policy.bindings import Binding, Bindings
 from prowess.store.database import Database, Transaction
+from prowess.store.token_workspace import with_workspace, within
 
 LASTS = timedelta(days=90)
 PREFIX = "prowess"
@@ -44,6 +45,14 @@ class IssuedToken:
     token: Token
     text: str
     """The token itself: shown once, kept nowhere."""
+
+
+class TokenProof(NamedTuple):
+    """A token that is valid, the agent it names, and what bound that agent when it was issued."""
+
+    id: str
+    agent: str
+    binding: str
 
 
 class _Living(NamedTuple):
@@ -90,7 +99,8 @@ class AgentTokens:
                 issued_at=token.issued_at, expires_at=token.expires_at,
             )  # fmt: skip
             self._journal.append(transaction, TokenIssued(token=id, expires_at=token.expires_at), agent)
-        return IssuedToken(token, f"{PREFIX}_{id}_{secret}")
+        text = with_workspace(f"{PREFIX}_{id}_{secret}", self._database.workspace)
+        return IssuedToken(token, text)
 
     def revoke(self, id: str) -> Token:
         """Make a token worthless at once.
@@ -127,26 +137,34 @@ class AgentTokens:
 
         text: the token, as it was presented.
         """
-        parts = SHAPE.match(text)
-        if parts is None:
+        proven = proof(self._database, text, self._clock())
+        if proven is None:
             return ""
-        with self._database.reading() as transaction:
-            row = transaction.one(
-                "SELECT agent, hash, binding, expires_at, revoked_at FROM agent_token"
-                " WHERE workspace = :workspace AND id = :id",
-                id=parts[1],
-            )
-        agent, hash, issued_for, expires_at, revoked_at = row or ("", _hash(""), "", "", "")
-        same = hmac.compare_digest(hash, _hash(parts[2]))
-        if not same or revoked_at or expires_at <= stamp(self._clock()):
-            return ""
-        binding = self._binds.binding(agent)
-        if binding.text and binding.text == issued_for:
-            return str(agent)
+        binding = self._binds.binding(proven.agent)
+        if binding.text and binding.text == proven.binding:
+            return proven.agent
         if binding.known:
             with self._database.writing() as transaction:
-                end(transaction, self._journal, [(parts[1], agent)], self._clock())
+                end(transaction, self._journal, [(proven.id, proven.agent)], self._clock())
         return ""
+
+
+def proof(database: Database, text: str, now: datetime) -> TokenProof | None:
+    """What a token proves whose secret is right and which has not ended; who binds its agent is not asked."""
+    parts = SHAPE.match(within(text, database.workspace))
+    if parts is None:
+        return None
+    with database.reading() as transaction:
+        row = transaction.one(
+            "SELECT agent, hash, binding, expires_at, revoked_at FROM agent_token"
+            " WHERE workspace = :workspace AND id = :id",
+            id=parts[1],
+        )
+    agent, hash, binding, expires_at, revoked_at = row or ("", _hash(""), "", "", "")
+    same = hmac.compare_digest(hash, _hash(parts[2]))
+    if not same or revoked_at or expires_at <= stamp(now):
+        return None
+    return TokenProof(parts[1], str(agent), str(binding))
 
 
 def end(transaction: Transaction, journal: Journal, tokens: Iterable[tuple[str, str]], now: datetime) -> None:

@@ -133,6 +133,13 @@ class Database:
         with self._connections.transaction(scope, writing=True, flush=flush) as cursor:
             yield Transaction(self._driver, cursor, self.workspace)
 
+    def check(self) -> None:
+        """Raises what keeps the store from being used: it does not answer, or is of another version."""
+        found, known = self._applied(), migrations()[-1].number
+        if found != known:
+            what = f"the store {self.place} has schema {found}, and this prowess knows {known}"
+            raise StoreError(what, "start this process anew with the prowess that the store is of")
+
     def close(self) -> None:
         self._connections.close()
 

@@ -1,9 +1,9 @@
 """People: what proves who somebody is. Owns the table `person_pass`.
 
 A pass is a token (for programs, until it is revoked), a link (signs somebody in once) or a session (a
-browser's cookie). Its text is `prowess_KIND_ID_SECRET`: the id finds the row, the secret is compared by
-its hash in constant time; it is random and long, so a plain hash cannot be searched. What was opened with
-a token ends with it.
+browser's cookie). Its text is `prowess_KIND_ID_SECRET`, with `@WORKSPACE` unless that is the
+default one: the id finds the row, the secret is compared by its hash in constant time; it is random
+and long, so a plain hash cannot be searched. What was opened with a token ends with it.
 """
 
 import hashlib
@@ -19,6 +19,7 @@ from prowess.journal import Clock, Journal, stamp
 from prowess.journal.entries import PersonAdmitted, PersonEnded
 from prowess.operations.person import ORDER, Person, Role
 from prowess.store.database import Database, Row, Transaction
+from prowess.store.token_workspace import with_workspace, within
 
 Kind: TypeAlias = Literal["token", "link", "session"]
 
@@ -92,6 +93,11 @@ class Users:
             held = self._held(transaction, text, (kind,))
         return Person(held.name, held.role, held.id) if held else None
 
+    def proves(self, text: str, kinds: tuple[Kind, ...]) -> bool:
+        """Whether it is a valid pass of one of these kinds; a link stays as good as it was."""
+        with self._database.reading() as transaction:
+            return self._held(transaction, text, kinds) is not None
+
     def is_valid(self, id: str) -> bool:
         with self._database.reading() as transaction:
             row = transaction.one(
@@ -149,10 +155,11 @@ class Users:
         admitted = PersonAdmitted(id=id, kind=kind, name=name, role=role, expires_at=expires, by=by)
         self._journal.append(transaction, admitted)
         issued = Pass(id=id, kind=kind, name=name, role=role, issued_at=stamp(now), expires_at=expires)
-        return IssuedPass(issued, f"prowess_{kind}_{id}_{secret}")
+        text = with_workspace(f"prowess_{kind}_{id}_{secret}", self._database.workspace)
+        return IssuedPass(issued, text)
 
     def _held(self, transaction: Transaction, text: str, kinds: tuple[Kind, ...]) -> Pass | None:
-        parts = SHAPE.match(text)
+        parts = SHAPE.match(within(text, self._database.workspace))
         if parts is None or parts[1] not in kinds:
             return None
         row = transaction.one(

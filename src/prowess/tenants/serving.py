@@ -1,0 +1,101 @@
+"""From a folder of configurations to a door that serves them all.
+
+FOLDER/acme/prowess.toml configures the workspace acme of the one store; a folder that is added is served from
+the next request on.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from starlette.types import ASGIApp
+
+from prowess import config as configuration
+from prowess.config import Config, Settings
+from prowess.engine.engine import Engine
+from prowess.errors import ConfigError
+from prowess.gateway.opening import database_at
+from prowess.listen import Bind, Rate
+from prowess.opening import now
+from prowess.store.database import Database
+from prowess.tenants.door import TenantDoor
+from prowess.tenants.open_tenants import OpenTenants
+from prowess.tenants.opening import SharedParts, configuration_of, opened_engine, opened_gateway
+from prowess.tenants.presented import Presented
+from prowess.tenants.proof import workspace_of
+from prowess.tenants.tenant import Tenant, with_gateway, without_gateway
+from prowess.web.app import create_app
+from prowess.web.serving import limits_of
+
+
+@dataclass(frozen=True, slots=True)
+class ServedFaces:
+    """What a process serves of each workspace."""
+
+    web: bool = True
+    mcp: bool = True
+
+
+@contextmanager
+def serving_workspaces(
+    folder: Path, settings: Settings, store: str, bind: Bind, faces: ServedFaces, most: int,
+    environment: Mapping[str, str],
+) -> Iterator[TenantDoor]:  # fmt: skip
+    """The door of all workspaces of the store.
+
+    settings: of the process, which say who may knock and how often.
+    most: how many workspaces are kept open.
+    """
+    if not folder.is_dir():
+        remedy = "make it, with a folder for each workspace and a prowess.toml in that"
+        raise ConfigError("--workspaces", f"there is no folder {folder}", remedy)
+    database = database_at(store, settings.root)
+    opening = WorkspaceOpening(
+        folder, settings, bind, faces, SharedParts(database, environment, settings.config.gateway)
+    )
+    try:
+        tenants = OpenTenants(opening.tenant, most)
+        recognise = partial(_recognised, database, folder)
+        yield TenantDoor(database, tenants, opening.strangers(), recognise, Rate(settings.config.web.rate))
+    finally:
+        opening.shared.guard.close()
+        database.close()
+
+
+def _recognised(store: Database, folder: Path, said: Presented) -> str:
+    """The workspace that a request proves to be of, if it has a folder here."""
+    workspace = workspace_of(store, said, now)
+    return workspace if workspace and configuration_of(folder, workspace).is_file() else ""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceOpening:
+    """How a workspace is opened in this process."""
+
+    folder: Path
+    process: Settings
+    bind: Bind
+    faces: ServedFaces
+    shared: SharedParts
+
+    def tenant(self, name: str) -> AbstractAsyncContextManager[Tenant]:
+        settings = configuration.load(configuration_of(self.folder, name), self.folder)
+        return self._opened(settings, self.shared.store.of(name))
+
+    def strangers(self) -> AbstractAsyncContextManager[Tenant]:
+        """A workspace of a store that nobody keeps: what those see who prove nothing."""
+        return self._opened(
+            Settings(Config(), self.process.root), database_at("sqlite::memory:", self.process.root)
+        )
+
+    def _opened(self, settings: Settings, database: Database) -> AbstractAsyncContextManager[Tenant]:
+        web = self._web if self.faces.web else None
+        if self.faces.mcp:
+            return with_gateway(opened_gateway(settings, database, self.shared), self.bind, web)
+        return without_gateway(opened_engine(settings, database, self.shared), self._web)
+
+    def _web(self, engine: Engine) -> ASGIApp:
+        limits = limits_of(self.process.config.web, self.bind)
+        return create_app(engine, limits, secure=not self.bind.is_loopback)

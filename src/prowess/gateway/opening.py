@@ -28,14 +28,16 @@ PATIENCE = 5.0
 
 @contextmanager
 def opened(
-    file: Path | None, store: str | None, environment: Mapping[str, str], workspace: str | None = None
-) -> Iterator[Gateway]:
+    file: Path | None, store: str | None, environment: Mapping[str, str], workspace: str | None = None,
+    serves_many: bool = False,
+) -> Iterator[Gateway]:  # fmt: skip
+    """`serves_many`: agents come over HTTP, each with logins of its own."""
     settings = configuration.load(file, Path.cwd())
     url = store or environment.get("PROWESS_STORE") or settings.config.store
     environment = with_secrets(settings, environment)
     workspace = workspace_of(workspace, environment, settings)
     sources = configured_sources(settings, ChainMap({"PROWESS_WORKSPACE": workspace}, environment))  # type: ignore[arg-type]
-    upstreams = Upstreams(sources, settings.config.calls)
+    upstreams = Upstreams(sources, settings.config.calls, serves_many)
     # No call of a client waits for the disk; what was written survives the end of this process.
     database = Database(driver(url, settings.root, PATIENCE, synchronous="NORMAL"), workspace)
     # It reads every source itself and keeps the servers: what it could read is there for as long as it runs.

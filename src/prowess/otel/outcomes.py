@@ -5,10 +5,9 @@ that ends becomes an outcome of the capability of that name, tied to the latest 
 that went through prowess was recorded there, and is passed over.
 """
 
-import logging
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import partial
 
 from opentelemetry.context import Context
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
@@ -16,14 +15,13 @@ from opentelemetry.trace import StatusCode
 
 from prowess.calling.finding import named
 from prowess.engine.engine import Engine
-from prowess.errors import ConfigError, ProwessError
+from prowess.errors import ConfigError
 from prowess.otel import conventions as names
 from prowess.otel.offers import ShownTools, chosen_from
 from prowess.otel.open_spans import OpenSpans, ids
+from prowess.otel.recorder import Recorder
 from prowess.otel.tracer import SpanTracer
 from prowess.types import DEFAULT_AGENT, Outcome
-
-logger = logging.getLogger("prowess")
 
 MAX_ERROR_LENGTH = 200
 
@@ -64,7 +62,7 @@ class OutcomeProcessor(SpanProcessor):
         self._agent = agent
         self._capability = capability or self._by_name
         self._spans = OpenSpans(tracer.offers)
-        self._worker = ThreadPoolExecutor(1, "prowess-outcomes")
+        self._recorder = Recorder("prowess-outcomes")
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
         """Remember the offers that are current where the span begins.
@@ -93,35 +91,22 @@ class OutcomeProcessor(SpanProcessor):
             milliseconds=((span.end_time or 0) - (span.start_time or 0)) / 1e6,
             key=_key(span),
         )
-        try:
-            self._worker.submit(self._record, use)
-        except RuntimeError:
-            logger.warning("the outcome of %s came after the shutdown and was not recorded", tool)
+        self._recorder.record(f"the outcome of {tool}", partial(self._record, use))
 
     def shutdown(self) -> None:
         """Write what still waits, and end."""
-        self._worker.shutdown(wait=True)
+        self._recorder.close()
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
         """Write what waits now; returns whether all of it was written in time.
 
         timeout_millis: the longest to wait for it, in milliseconds.
         """
-        try:
-            last = self._worker.submit(_nothing)
-        except RuntimeError:  # it was shut down, and everything is written
-            return True
-        return bool(wait([last], timeout_millis / 1000).done)
+        return self._recorder.flush(timeout_millis)
 
     def _record(self, use: _ToolUse) -> None:
-        """In the worker's thread: whatever goes wrong here must not reach the program that is traced."""
-        try:
-            if id := self._capability(use.tool):
-                self._engine.record(self._outcome(id, use))
-        except ProwessError as error:
-            logger.warning("the outcome of %s was not recorded: %s", use.tool, error)
-        except Exception:
-            logger.exception("the outcome of %s was not recorded", use.tool)
+        if id := self._capability(use.tool):
+            self._engine.record(self._outcome(id, use))
 
     def _outcome(self, id: str, use: _ToolUse) -> Outcome:
         shown = chosen_from(use.offers, id)
@@ -156,7 +141,3 @@ def _key(span: ReadableSpan) -> str:
     """Names the call, so that it counts once where two libraries trace it."""
     trace, id = ids(span)
     return f"{trace:032x}/{names.call_of(span.attributes or {}) or format(id, '016x')}"
-
-
-def _nothing() -> None:
-    """What a flush waits for: everything before it is written."""

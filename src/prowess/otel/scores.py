@@ -7,8 +7,8 @@ mapped counts.
 
 import logging
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -16,9 +16,10 @@ from opentelemetry.context import Context
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
 
 from prowess.engine.engine import Engine
-from prowess.errors import ConfigError, ProwessError, nearest
+from prowess.errors import ConfigError, nearest
 from prowess.evolution.scores import AXES
 from prowess.otel import conventions as names
+from prowess.otel.recorder import Recorder
 from prowess.types import DEFAULT_AGENT
 
 logger = logging.getLogger("prowess")
@@ -72,7 +73,7 @@ class ScoreProcessor(SpanProcessor):
             name: AxisScale(said) if isinstance(said, str) else said for name, said in axes.items()
         }
         self._agent = agent
-        self._worker = ThreadPoolExecutor(1, "prowess-scores")
+        self._recorder = Recorder("prowess-scores")
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
         """Nothing is known of a span that begins.
@@ -102,18 +103,14 @@ class ScoreProcessor(SpanProcessor):
 
     def shutdown(self) -> None:
         """Write what still waits, and end."""
-        self._worker.shutdown(wait=True)
+        self._recorder.close()
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
         """Write what waits now; returns whether all of it was written in time.
 
         timeout_millis: the longest to wait for it, in milliseconds.
         """
-        try:
-            last = self._worker.submit(int)
-        except RuntimeError:  # it was shut down, and everything is written
-            return True
-        return bool(wait([last], timeout_millis / 1000).done)
+        return self._recorder.flush(timeout_millis)
 
     def _take(self, said: names.Attributes, around: names.Attributes) -> None:
         measure = names.first_of(said, names.EVALUATION_NAMES)
@@ -126,20 +123,12 @@ class ScoreProcessor(SpanProcessor):
             logger.warning("%s has no score from %g to %g: %s", measure, scale.worst, scale.best, value)
             return
         agent = str(said.get(names.AGENT_NAME) or around.get(names.AGENT_NAME, ""))
-        try:
-            self._worker.submit(self._contribute, agent, scale.axis, fraction, str(measure))
-        except RuntimeError:
-            logger.warning("the score of %s came after the shutdown and was not recorded", measure)
+        contribute = partial(self._contribute, agent, scale.axis, fraction, str(measure))
+        self._recorder.record(f"the score of {measure}", contribute)
 
     def _contribute(self, agent: str, axis: str, value: float, measure: str) -> None:
-        """In the worker's thread: whatever goes wrong here must not reach the program that is traced."""
-        try:
-            known = {each.name for each in self._engine.agents.list()}
-            self._engine.evolution.contribute(agent if agent in known else self._agent, axis, value, measure)
-        except ProwessError as error:
-            logger.warning("the score of %s was not recorded: %s", measure, error)
-        except Exception:
-            logger.exception("the score of %s was not recorded", measure)
+        known = {each.name for each in self._engine.agents.list()}
+        self._engine.evolution.contribute(agent if agent in known else self._agent, axis, value, measure)
 
 
 def _value(said: names.Attributes) -> float | None:

@@ -24,10 +24,10 @@ import anyio
 from mcp import Client, StdioServerParameters
 
 from prowess.token_counts import counter
-from tests.support.gateway import OWNER, free_port, served, workshop, write_config
+from tests.support.gateway import OWNER, SERVERS, free_port, served, workshop, write_config
 
 ROUNDS = 6
-SERVER = Path(__file__).parent.parent / "tests" / "servers" / "workshop.py"
+SERVER = SERVERS / "workshop.py"
 LIBRARY = SERVER.with_name("library.py")
 RESULTS = Path(__file__).parent / "results" / "gateway.md"
 

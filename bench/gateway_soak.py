@@ -30,7 +30,7 @@ from tests.support.gateway import OWNER, free_port, served, workshop, write_conf
 WORKERS = 8
 TENTHS = 10
 RESULTS = Path(__file__).parent / "results" / "gateway_soak.md"
-SETTINGS = "[gateway]\nrate = 0\n[calls]\ntimeout = 1.0\nmax_result_characters = 10000\n"
+SETTINGS = "[calls]\ntimeout = 1.0\nmax_result_characters = 10000\n"
 
 READ, EFFECTS = "call_read_only", "call_with_effects"
 KINDS: tuple[tuple[int, str, str, dict[str, object]], ...] = (
@@ -141,7 +141,7 @@ async def visiting(url: str, soak: Soak) -> None:
 
 async def soaked(folder: Path, calls: int) -> Soak:
     soak = Soak()
-    file = write_config(folder, OWNER, workshop())
+    file = write_config(folder, OWNER, workshop(), gateway="rate = 0")
     file.write_text(f"{file.read_text()}{SETTINGS}")
     async with (
         gateway(file) as (process, url),

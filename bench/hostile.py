@@ -186,11 +186,12 @@ def bombs(kind: str) -> Iterator[McpSource]:
 @contextmanager
 def running(folder: Path, *sources: McpSource) -> Iterator[tuple[int, int]]:
     """A gateway in a process of its own: its port and its number."""
-    port, file = free_port(), write_config(folder, OWNER, *(one for one in sources if one.command))
+    started = [one for one in sources if one.command]
+    port, file = free_port(), write_config(folder, OWNER, *started, gateway="rate = 0")
     lines = [
         f'[[source]]\ntype = "mcp"\nname = "{one.name}"\nurl = "{one.url}"' for one in sources if one.url
     ]
-    file.write_text("\n".join((file.read_text(), *lines, "[gateway]", "rate = 0", "[calls]", "timeout = 30")))
+    file.write_text("\n".join((file.read_text(), *lines, "[calls]", "timeout = 30")))
     command = served(file, "--http", f"127.0.0.1:{port}")
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:

@@ -133,10 +133,11 @@ def command_of(
     file.write_text(json.dumps({"mcpServers": entries}))
     env |= {
         "MCPPROXY_ROUTING_TYPE": "CALL_TOOL",
+        "MCPPROXY_CONFIG_PATH": str(file),
         "MCPPROXY_DATA_DIR": str(place),
         "MCPPROXY_TRUNCATE_OUTPUT_LEN": "0",
     }
-    return [str(Path(python).with_name("mcpproxy")), "--config", str(file)], env
+    return [str(Path(python).with_name("mcpproxy"))], env
 
 
 def row(run: Run, everything: int) -> str:

@@ -78,6 +78,8 @@ class SourceConfig(_Section, frozen=True):
     cwd: str = ""
     url: str = ""
     headers: dict[str, str] = {}
+    login: Literal["agent", "shared"] = "agent"
+    """Whose login a server gets over HTTP: the calling agent's own, or one that all of them share."""
     digest: str = ""
     faculties: list[str] | None = None
     timeout: Annotated[float, msgspec.Meta(gt=0)] | None = None
@@ -197,8 +199,8 @@ class GatewayConfig(_Section, frozen=True):
     hosts: list[str] = []
     approvals: Literal["people", "client"] = "people"
     authorization: AuthorizationConfig | None = None
-    tools: Literal["pinned", "all"] = "pinned"
-    """Which capabilities are tools of their own: those that a profile pins, or all that are allowed."""
+    tools: Literal["auto", "pinned", "all"] = "auto"
+    """Which capabilities are tools of their own: what a profile pins, all, or all where that is little."""
 
 
 class WebConfig(_Section, frozen=True):

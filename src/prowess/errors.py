@@ -11,6 +11,7 @@
       Outdated               it changed after the person who decides had looked at it
       FindingStands          what the guard found may be accepted by nobody
       SourceError            one source, file or server cannot be read
+        LoginNeeded          a server wants a login, which a person must make
       JournalBroken          an entry was edited, removed or forged
       PolicyError            a grant or profile cannot be used
       SecretError            a secret cannot be kept, or its home cannot be read
@@ -137,6 +138,10 @@ class SourceError(ProwessError):
 
     def problem(self, source: str) -> Problem:
         return Problem(source, self.place, self.what, self.remedy)
+
+
+class LoginNeeded(SourceError):
+    """A server wants a login, which a person must make: the remedy is theirs, and no model is told it."""
 
 
 class JournalBroken(ProwessError):

@@ -32,8 +32,7 @@ KNOWN = {
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder, port = tmp_path_factory.mktemp("conformance"), free_port()
     source = McpSource(name="conf", command=sys.executable, args=(str(SERVERS / "conformance.py"),))
-    file = write_config(folder, OWNER, source)
-    file.write_text(file.read_text() + "[gateway]\nrate = 0\n")
+    file = write_config(folder, OWNER, source, gateway="rate = 0")
     process = subprocess.Popen(served(file, "--http", f"127.0.0.1:{port}"), stderr=subprocess.DEVNULL)
     try:
         eventually(lambda: listens(port), 60)

@@ -182,8 +182,7 @@ def knock(url: str, address: str, token: str) -> int:
 
 
 def test_an_agent_has_one_rate_however_many_addresses_it_comes_from(tmp_path: Path) -> None:
-    file, port = write_config(tmp_path, POLICY, workshop()), free_port()
-    file.write_text("[gateway]\nrate = 12\n" + file.read_text().replace("store =", "# store ="))
+    file, port = write_config(tmp_path, POLICY, workshop(), gateway="rate = 12"), free_port()
     here = Served(file, port)
     with here.engine() as engine:
         engine.agents.bind("ann", "smith")

@@ -6,15 +6,17 @@ import stat
 import subprocess
 import sys
 import urllib.request
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from shlex import quote
 
 import anyio
+import httpx2
 import pytest
 from anyio import to_thread
 from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
 
 from tests.support.gateway import (
     OWNER,
@@ -24,7 +26,9 @@ from tests.support.gateway import (
     listening_server,
     served,
     text_of,
+    until,
 )
+from tests.support.wire import listens
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.timeout(60)]
 
@@ -94,7 +98,7 @@ async def vault(folder: Path, seconds: int = 3600) -> AsyncIterator[Vault]:
 async def test_one_login_at_the_terminal_opens_the_server_to_the_gateway(tmp_path: Path) -> None:
     async with vault(tmp_path) as here:
         told = await here.prowess("login", "vault")
-        assert "logged in at vault: 2 tools" in told.stderr, told.stderr
+        assert "logged in at vault: 3 tools" in told.stderr, told.stderr
         (file,) = here.logins.iterdir()
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert stat.S_IMODE(here.logins.stat().st_mode) == 0o700
@@ -142,7 +146,9 @@ async def test_a_token_that_is_taken_back_is_renewed_and_a_lost_login_is_named(t
             assert text_of(opened) == "the vault opens at a"
             await here.revoke("revoke-all")
             lost = await call(client, "tool:vault/open_vault", with_effects=True, word="b")
-            assert lost.is_error and "run: prowess login vault" in text_of(lost)
+            assert lost.is_error and "a person must log in" in text_of(lost)
+            assert "prowess login" not in text_of(lost), "what is to be run is told to people"
+            assert "run: prowess login vault" in (await here.prowess("log", "--json")).stdout
             # The person logs in again, and the gateway that runs goes on.
             assert (await here.prowess("login", "vault")).returncode == 0
             opened = await call(client, "tool:vault/open_vault", with_effects=True, word="c")
@@ -175,6 +181,74 @@ async def test_no_token_is_in_any_output_store_or_log(tmp_path: Path) -> None:
         for secret in secrets:
             assert secret not in said
             assert secret.encode() not in kept
+
+
+MANY = """
+profiles:
+  owner:
+    agents: [ann, bea]
+    additional_tools: ["*"]
+"""
+
+
+@asynccontextmanager
+async def over_http(here: Vault) -> AsyncIterator[Callable[[str], AbstractAsyncContextManager[Client]]]:
+    """A gateway over HTTP; what it yields connects as an agent, with that agent's token."""
+    here.config.with_name("policy.yaml").write_text(MANY)
+    tokens = {}
+    for agent in ("ann", "bea"):
+        added = await here.prowess("agent", "access-token", "add", agent)
+        tokens[agent] = added.stdout.strip()
+        assert tokens[agent], added.stderr
+    port = free_port()
+    command = served(here.config, "--http", f"127.0.0.1:{port}")
+
+    @asynccontextmanager
+    async def connected(agent: str) -> AsyncIterator[Client]:
+        headers = {"Authorization": f"Bearer {tokens[agent]}"}
+        async with httpx2.AsyncClient(headers=headers, timeout=20) as http:
+            transport = streamable_http_client(f"http://127.0.0.1:{port}/mcp", http_client=http)
+            async with Client(transport, cache=None) as client:
+                yield client
+
+    with subprocess.Popen(command, env=here.environment, stderr=subprocess.DEVNULL) as process:
+        try:
+            await until(lambda: to_thread.run_sync(listens, port), 40)
+            yield connected
+        finally:
+            process.terminate()
+
+
+async def who_calls(client: Client) -> str:
+    return text_of(await call(client, "tool:vault/who", with_effects=True))
+
+
+async def test_over_http_each_agent_has_its_own_login_and_is_lent_no_other(tmp_path: Path) -> None:
+    async with vault(tmp_path) as here:
+        for more in ((), ("--agent", "ann")):
+            assert (await here.prowess("login", "vault", *more)).returncode == 0
+        async with over_http(here) as connected, connected("ann") as ann, connected("bea") as bea:
+            first = await who_calls(ann)
+            assert "a person must log in" in await who_calls(bea)
+            assert "prowess login" not in await who_calls(bea)
+            assert "prowess login vault --agent bea" in (await here.prowess("log", "--json")).stdout
+            await here.prowess("login", "vault", "--agent", "bea")
+            second = await who_calls(bea)
+            owners = {json.loads(file.read_text())["client"]["client_id"] for file in here.logins.iterdir()}
+            assert {first, second} < owners and len(owners) == 3
+            assert await who_calls(ann) == first
+            await here.prowess("login", "vault", "--agent", "ann", "--forget")
+            assert "a person must log in" in await who_calls(ann)
+
+
+async def test_a_login_that_is_declared_shared_serves_every_agent_over_http(tmp_path: Path) -> None:
+    async with vault(tmp_path) as here:
+        with here.config.open("a") as file:
+            file.write('login = "shared"\n')
+        await here.prowess("login", "vault")
+        async with over_http(here) as connected, connected("ann") as ann, connected("bea") as bea:
+            first = await who_calls(ann)
+            assert len(here.tokens()) > 1 and first == await who_calls(bea)
 
 
 async def test_a_login_can_be_forgotten_and_one_that_fails_keeps_the_old_one(tmp_path: Path) -> None:

@@ -15,11 +15,12 @@ from mcp.shared.subscriptions import ToolsListChanged
 from mcp_types import ToolListChangedNotification
 
 import prowess
+from prowess.gateway.tools import FEW_TOOLS
 from prowess.sources.mcp.source import McpSource
 from prowess.sources.python.functions import Functions
 from prowess.testing import StaticSource, capability
 from prowess.token_counts import counter
-from tests.support.gateway import World, ask, call, library, text_of, workshop, world
+from tests.support.gateway import World, ask, call, library, put, shelf, text_of, workshop, world
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.timeout(30)]
 
@@ -225,6 +226,33 @@ profiles:
         with anyio.fail_after(20):
             await told.wait()
             assert isinstance(await anext(aiter(events)), ToolsListChanged)
+
+
+async def test_a_small_server_passes_through_whole_until_it_has_grown(tmp_path: Path) -> None:
+    told = anyio.Event()
+
+    async def heard(message: IncomingMessage) -> None:
+        if isinstance(message, ToolListChangedNotification):
+            told.set()
+
+    def offered(count: int) -> list[dict[str, Any]]:
+        return [{"name": f"t{n:02}", "inputSchema": {"type": "object"}} for n in range(count)]
+
+    small = shelf(tmp_path, "shelf", tools=offered(FEW_TOOLS))
+    async with (
+        world(tmp_path, small, tools="auto") as here,
+        here.client(mode="legacy", message_handler=heard) as client,
+    ):
+        names = [tool.name for tool in (await client.list_tools()).tools]
+        assert names == [*META, *(f"shelf__t{n:02}" for n in range(FEW_TOOLS))]
+        assert not (await client.call_tool(names[-1], {})).is_error
+        put(tmp_path, "shelf", tools=offered(FEW_TOOLS + 1))
+        await anyio.to_thread.run_sync(here.engine.sync)
+        with anyio.fail_after(20):
+            await told.wait()
+        assert [tool.name for tool in (await client.list_tools()).tools] == META
+        # Who did not ask again goes on: the names that it knows still lead where they led.
+        assert not (await client.call_tool(names[-1], {})).is_error
 
 
 async def test_a_scripted_agent_solves_tasks_with_the_meta_tools_alone(tmp_path: Path) -> None:

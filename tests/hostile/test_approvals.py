@@ -100,13 +100,11 @@ async def answering(url: str, token: str) -> None:
 
 
 def config(folder: Path, more: str = "", policy: str = POLICY) -> Path:
-    file = write_config(folder, policy, shelf(folder, "bank", tools=TOOLS))
-    file.write_text(f"{file.read_text()}{more}")
-    return file
+    return write_config(folder, policy, shelf(folder, "bank", tools=TOOLS), gateway=more)
 
 
 @BOTH
-@pytest.mark.parametrize("more", ["", '[gateway]\napprovals = "client"\n'])
+@pytest.mark.parametrize("more", ["", 'approvals = "client"'])
 async def test_who_holds_an_agents_token_cannot_answer_its_questions(
     tmp_path: Path, mode: str, more: str
 ) -> None:
@@ -131,7 +129,7 @@ async def test_who_holds_an_agents_token_cannot_answer_its_questions(
 async def test_a_client_over_pipes_answers_only_where_the_configuration_says_so(
     tmp_path: Path, mode: str
 ) -> None:
-    for more, answers in (("", 0), ('[gateway]\napprovals = "client"\n', 1)):
+    for more, answers in (("", 0), ('approvals = "client"', 1)):
         file, eager = config(tmp_path, more), Eager()
         command = served(file, "--agent", "wil")
         started = StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))

@@ -11,7 +11,7 @@ from prowess.cli.policy import command as policy_command
 from prowess.clients.known import CLIENTS
 from prowess.engine import Engine
 from prowess.errors import NotFound
-from prowess.gateway.tools import MAX_TOOLS, META_NAMES, Tools, tool_list
+from prowess.gateway.tools import FEW_TOKENS, FEW_TOOLS, MAX_TOOLS, META_NAMES, Tools, tool_list
 from prowess.sources.python.events import Events, event_handler
 from prowess.testing import StaticSource, capability
 from prowess.types import SourceRef
@@ -110,6 +110,34 @@ def test_a_set_too_large_for_a_list_is_served_by_search_and_what_is_pinned(open_
     assert listed(engine, "bob") == ["t0"]
 
 
+EVERYTHING = "profiles: {p: {additional_tools: ['*'], pinned: ['tool:t00'], agents: [bob]}}"
+
+
+def small(count: int, words: int = 1) -> StaticSource:
+    """So many tools, each described in so many words."""
+    told = " ".join(["Counts."] * words)
+    ids = [f"tool:t{n:02}" for n in range(count)]
+    ref = SourceRef("events", "tests")
+    return StaticSource(capabilities=[capability(id, source_ref=ref, description=told) for id in ids])
+
+
+def test_a_few_tools_are_all_in_the_list_and_many_are_searched_for(open_engine: OpenEngine) -> None:
+    source = small(FEW_TOOLS)
+    engine = open_engine(source, policy=EVERYTHING)
+    engine.sync(vectors=False)
+    assert listed(engine, "bob", "auto") == [f"t{n:02}" for n in range(FEW_TOOLS)]
+    source.capabilities = small(FEW_TOOLS + 1).capabilities
+    engine.sync(vectors=False)
+    assert listed(engine, "bob", "auto") == ["t00"]
+
+
+def test_a_few_tools_that_need_many_words_are_searched_for(open_engine: OpenEngine) -> None:
+    engine = open_engine(small(3, words=FEW_TOKENS), policy=EVERYTHING)
+    engine.sync(vectors=False)
+    assert listed(engine, "bob", "auto") == ["t00"]
+    assert listed(engine, "bob", "all") == ["t00", "t01", "t02"]
+
+
 ASKING = """
 grants: {quiet: {event_patterns: ["quiet:*"], mcp_tools: false}}
 profiles:
@@ -144,7 +172,7 @@ def exported(host: str) -> dict[str, list[str]]:
     return found
 
 
-@pytest.mark.parametrize("tools", ["pinned", "all"])
+@pytest.mark.parametrize("tools", ["auto", "pinned", "all"])
 def test_every_client_is_allowed_exactly_what_its_list_of_tools_has(
     project: Engine, tmp_path: Path, tools: Tools
 ) -> None:

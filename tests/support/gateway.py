@@ -121,6 +121,8 @@ async def world(
 ) -> AsyncIterator[World]:
     of_calls = set(CallsConfig.__struct_fields__)
     limits = CallsConfig(**{key: value for key, value in config.items() if key in of_calls})
+    # These worlds are small and stand for large ones: what is found there is found by searching.
+    config = {"tools": "pinned", **config}
     settings = GatewayConfig(**{key: value for key, value in config.items() if key not in of_calls})
     upstreams = Upstreams(sources, limits)
     environment = {"SHOP_KEY": "sesame-open-1234"} if environment is None else environment
@@ -158,10 +160,11 @@ async def until(condition: Any, seconds: float = 20) -> None:
             await anyio.sleep(0.02)
 
 
-def write_config(folder: Path, policy: str, *sources: McpSource) -> Path:
-    """A prowess.toml for a gateway in a process of its own."""
+def write_config(folder: Path, policy: str, *sources: McpSource, gateway: str = "") -> Path:
+    """A prowess.toml for a gateway in a process of its own; `gateway` is what [gateway] says."""
     (folder / "policy.yaml").write_text(policy)
     lines = ['store = "sqlite:store.db"', "[policy]", 'files = ["policy.yaml"]']
+    lines += ["[gateway]", 'tools = "pinned"', gateway]
     for source in sources:
         lines += ["[[source]]", 'type = "mcp"', f'name = "{source.name}"', 'trust = "full"']
         lines += [f"command = {json.dumps(source.command)}", f"args = {json.dumps(list(source.args))}"]

@@ -38,6 +38,7 @@ from prowess.errors import (
     ApprovalNeeded,
     CallFailed,
     Denied,
+    LoginNeeded,
     NotFound,
     PolicyError,
     ProwessError,
@@ -174,9 +175,9 @@ class Calls:
         try:
             answer = await do(ready.capability, ready.arguments)
         except SourceError as error:
-            text = f"{id}: {error.what}{f'; {error.remedy}' if error.remedy else ''}"
+            text, detail = _told(error)
             failure = CallFailed(id, "failed", error.what, error.remedy)
-            return end(answer=failed(text), ending="failed", detail=error.what, error=failure)
+            return end(answer=failed(f"{id}: {text}"), ending="failed", detail=detail, error=failure)
         except ProwessError as error:
             return end(answer=failed(str(error)), ending="failed", detail=error.message, error=error)
         value = answer.pop(VALUE, None)
@@ -325,3 +326,11 @@ class Calls:
             return partial(intents.undo, id=begun.call)
         intent = remembered(request, caller, begun, "")
         return partial(intents.end, intent=intent, result=self._parts.keys.kept(ended) if request.key else "")
+
+
+def _told(error: SourceError) -> tuple[str, str]:
+    """What a model is told of an error, and what the journal keeps."""
+    whole = f"{error.what}; {error.remedy}" if error.remedy else error.what
+    if isinstance(error, LoginNeeded):  # what is to be run is for people, who find it in the journal
+        return f"{error.what}; a person must log in before this can be called", whole
+    return whole, error.what

@@ -18,6 +18,7 @@ from prowess.sources.mcp.source import McpSource
 
 @click.command()
 @click.argument("server")
+@click.option("--agent", default="", help="Whose login it is; each agent over HTTP needs its own.")
 @click.option("--forget", is_flag=True, help="Log out: delete what is kept of the login.")
 @click.option("--browser/--no-browser", default=True, help="Open the page, or only print its address.")
 @click.option("--port", default=0, help="Where the browser comes back to; 0: any free port.")
@@ -25,17 +26,18 @@ from prowess.sources.mcp.source import McpSource
 @click.option("--client-id", default="", help="For servers at which programs cannot register themselves.")
 @click.option("--client-secret", "variable", default="", help="The environment variable with its secret.")
 def command(
-    server: str, forget: bool, browser: bool, port: int, seconds: int, client_id: str, variable: str
-) -> None:
+    server: str, agent: str, forget: bool, browser: bool, port: int, seconds: int, client_id: str,
+    variable: str,
+) -> None:  # fmt: skip
     """Log in at an MCP server of prowess.toml that wants OAuth."""
     source = _source(server)
     if forget:
-        _forget(source)
+        _forget(source, agent)
         return
     if variable and not os.environ.get(variable):
         raise ConfigError("--client-secret", f"environment variable {variable} is not set", "set it first")
     secret = os.environ.get(variable, "") if variable else ""
-    how = {"port": port, "seconds": seconds, "client_id": client_id, "client_secret": secret}
+    how = {"port": port, "seconds": seconds, "client_id": client_id, "client_secret": secret, "agent": agent}
     _log_in(source, browser, how)
 
 
@@ -70,9 +72,9 @@ def _log_in(source: McpSource, browser: bool, how: dict[str, Any]) -> None:
         say(f"logged in at {source.name}: {len(found.tools)} tools. Next: prowess sync")
 
 
-def _forget(source: McpSource) -> None:
+def _forget(source: McpSource, agent: str) -> None:
     from prowess.sources.mcp.login import Login, login_file
 
     url = source.address.resolve(source.environment).url
-    gone = Login(login_file(source.name, url, source.environment)).forget()
+    gone = Login(login_file(source.name, url, source.environment, agent)).forget()
     say(f"{'forgot the' if gone else 'there is no'} login at {source.name}")

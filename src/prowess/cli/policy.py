@@ -188,7 +188,7 @@ def show_export(agent: str, host: str) -> None:
         emit({"permissions": export(moment, agent, host, served)})
 
 
-def _served(engine: Engine, agent: str, mode: Literal["pinned", "all"]) -> Mapping[str, Verdict]:
+def _served(engine: Engine, agent: str, mode: Literal["auto", "pinned", "all"]) -> Mapping[str, Verdict]:
     """What the gateway answers this agent's `tools/list` with; nothing where there can be no gateway."""
     try:
         from prowess.gateway.tools import verdicts  # the SDK of MCP is the optional part `gateway`

@@ -214,7 +214,8 @@ def _serve_all(bind: "Bind", agent: str, process: ProcessOptions) -> None:
     file = config_file()
     sys.path.insert(0, str(file.resolve().parent if file else Path.cwd()))
     chosen = click.get_current_context().find_root().obj or {}
-    with opened_gateway(file, chosen.get("store"), os.environ, chosen.get("workspace")) as gateway:
+    place = (chosen.get("store"), os.environ, chosen.get("workspace"))
+    with opened_gateway(file, *place, serves_many=True) as gateway:
         app, door = _web(gateway.engine, bind)
         say(f"serving MCP on the same port, at {PATH}")
 
@@ -298,7 +299,8 @@ def _serve(bind: str | None, agent: str, first: FirstAnswers | None, process: Pr
     # Modules that prowess.toml names lie beside it, as they would for `python -m`.
     sys.path.insert(0, str(file.resolve().parent if file else Path.cwd()))
     chosen = click.get_current_context().find_root().obj or {}
-    with opened_gateway(file, chosen.get("store"), os.environ, chosen.get("workspace")) as gateway:
+    place = (chosen.get("store"), os.environ, chosen.get("workspace"))
+    with opened_gateway(file, *place, serves_many=where is not None) as gateway:
         if where is None:
             serve_stdio(gateway, agent, first)
             return

@@ -37,6 +37,8 @@ class LoginRequest:
     seconds: float = 300.0
     client_id: str = ""
     client_secret: str = ""
+    agent: str = ""
+    """Whose login it is; without one, that of whoever runs prowess."""
 
 
 async def log_in(source: McpSource, show: Show, wanted: LoginRequest) -> Listing | None:
@@ -44,7 +46,7 @@ async def log_in(source: McpSource, show: Show, wanted: LoginRequest) -> Listing
     address = source.address.resolve(source.environment)
     if not address.url:
         raise SourceError(source.name, "is started as a command", "only servers with a `url` have logins")
-    kept = login_file(source.name, address.url, source.environment)
+    kept = login_file(source.name, address.url, source.environment, wanted.agent)
     # Until it has worked, the old login stays.
     login = Login(kept.with_suffix(".new"))
     login.forget()

@@ -29,14 +29,17 @@ PATIENCE = 5.0
 
 @contextmanager
 def opened(
-    file: Path | None, store: str | None, environment: Mapping[str, str], workspace: str | None = None
-) -> Iterator[Gateway]:
+    file: Path | None, store: str | None, environment: Mapping[str, str], workspace: str | None = None,
+    serves_many: bool = False,
+) -> Iterator[Gateway]:  # fmt: skip
+    """`serves_many`: agents come over HTTP, each with logins of its own."""
     settings = configuration.load(file, Path.cwd())
     url = store or environment.get("PROWESS_STORE") or settings.config.store
     environment = with_secrets(settings, environment)
     workspace = workspace_of(workspace, environment, settings)
     options = options_of(settings, environment, {})
-    with over(settings, database_at(url, settings.root, workspace), environment, options) as gateway:
+    database = database_at(url, settings.root, workspace)
+    with over(settings, database, environment, options, serves_many=serves_many) as gateway:
         yield gateway
 
 
@@ -48,7 +51,7 @@ def database_at(url: str, root: Path, workspace: str = DEFAULT_WORKSPACE) -> Dat
 @contextmanager
 def over(
     settings: Settings, database: Database, environment: Mapping[str, str], options: EngineOptions,
-    refuse: Callable[[Settings], None] = refuse_nothing,
+    refuse: Callable[[Settings], None] = refuse_nothing, serves_many: bool = False,
 ) -> Iterator[Gateway]:  # fmt: skip
     """A gateway over a database that is open; it is closed with it."""
     try:
@@ -58,7 +61,7 @@ def over(
     except BaseException:
         database.close()
         raise
-    upstreams = Upstreams(sources, settings.config.calls)
+    upstreams = Upstreams(sources, settings.config.calls, serves_many)
     # It reads every source itself and keeps the servers: what it could read is there for as long as it runs.
     node = ReadingNode(id=new_id(), vouches=VOUCHES)
     options = replace(owned(options, settings, sources), node=node)

@@ -1,6 +1,10 @@
-"""The tools a client sees: six that never change, and those the caller's profile pins, or all it may use."""
+"""The tools a client sees: six that never change, and those the caller's profile pins, or all it may use.
 
-from collections.abc import Collection, Mapping, Sequence
+A few tools are cheaper listed than searched for. The six stay beside them: a client that does not ask again
+when its list has changed finds through them what came later.
+"""
+
+from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
 from mcp_types import Tool, ToolAnnotations
@@ -11,13 +15,16 @@ from prowess.engine.engine import Engine
 from prowess.gateway.definition import definition
 from prowess.gateway.descriptions import is_rejected
 from prowess.tool_names import tool_name
-from prowess.types import Verdict
+from prowess.types import Capability, JsonObject, Verdict
 
 Schema = dict[str, Any]
-Tools = Literal["pinned", "all"]
+Tools = Literal["auto", "pinned", "all"]
 CALLABLE = ("event", "tool")
 MAX_TOOLS = 100
 """A client, or the provider behind it, may refuse a longer list: then only what is pinned stands in it."""
+FEW_TOOLS = 12
+FEW_TOKENS = 1500
+"""What the meta-tools (848) and the answer to one search (some 650) cost: so much may be listed unasked."""
 
 TEXT: Schema = {"type": "string"}
 READING = ToolAnnotations(read_only_hint=True, open_world_hint=False)
@@ -100,33 +107,44 @@ META = (
 META_NAMES = frozenset(tool.name for tool in META)
 
 
-def named_tools(engine: Engine, caller: Caller, tools: Tools = "pinned") -> Mapping[str, str]:
-    """Name of a tool -> the capability behind it: what the profile pins, or all that a small set has."""
-    visible = engine.catalogue.visible(caller.agent, caller.authenticated, over_mcp=True).capabilities
-    ids: Sequence[str] = engine.policy.pinned(caller.agent)
-    if tools == "all":
-        every = [id for id, capability in visible.items() if capability.kind in CALLABLE]
-        ids = sorted({*ids, *every}) if len(every) <= MAX_TOOLS else ids
-    shown = [id for id in ids if id in visible and not is_rejected(engine, visible[id])]
-    names = {tool_name(id): id for id in shown if callable_here(visible[id])}
-    return {name: names[name] for name in sorted(names)}
-
-
-def tool_list(engine: Engine, caller: Caller, tools: Tools = "pinned") -> list[Tool]:
+def tool_list(engine: Engine, caller: Caller, tools: Tools = "auto") -> list[Tool]:
     """The same tools in the same order for the same caller, whatever stands behind."""
+    return [*META, *(tool for _, tool in _named(engine, caller, tools))]
+
+
+def _named(engine: Engine, caller: Caller, tools: Tools) -> list[tuple[str, Tool]]:
+    """The ids of what is a tool of its own, with the tools: what is pinned, or all that a small set has."""
     visible = engine.catalogue.visible(caller.agent, caller.authenticated, over_mcp=True).capabilities
-    return [
-        *META,
-        *(definition(engine, name, visible[id]) for name, id in named_tools(engine, caller, tools).items()),
-    ]
+    pinned = engine.policy.pinned(caller.agent)
+    if tools == "pinned":
+        return _defined(engine, visible, pinned)
+    every = {id for id, capability in visible.items() if capability.kind in CALLABLE}
+    if len(every) > (MAX_TOOLS if tools == "all" else FEW_TOOLS):
+        return _defined(engine, visible, pinned)
+    found = _defined(engine, visible, every.union(pinned))
+    cost = engine.internals.parts.offering.cost_of_tool
+    fits = tools == "all" or sum(cost(_plain(tool)) for _, tool in found) <= FEW_TOKENS
+    return found if fits else _defined(engine, visible, pinned)
 
 
-def verdicts(engine: Engine, caller: Caller, tools: Tools = "pinned") -> Mapping[str, Verdict]:
+def _defined(
+    engine: Engine, visible: Mapping[str, Capability], ids: Collection[str]
+) -> list[tuple[str, Tool]]:
+    shown = [id for id in sorted(ids) if id in visible and not is_rejected(engine, visible[id])]
+    names = {tool_name(id): id for id in shown if callable_here(visible[id])}
+    return [(names[name], definition(engine, name, visible[names[name]])) for name in sorted(names)]
+
+
+def _plain(tool: Tool) -> JsonObject:
+    return tool.model_dump(by_alias=True, mode="json", exclude_none=True)
+
+
+def verdicts(engine: Engine, caller: Caller, tools: Tools = "auto") -> Mapping[str, Verdict]:
     """Each tool of the list, and whether a person is asked when it is used; a way to call, if anything is."""
     visible = engine.catalogue.visible(caller.agent, caller.authenticated, over_mcp=True).capabilities
     asked = engine.policy.allowed(caller.agent, caller.authenticated).ask & visible.keys()
     reading = {id for id in asked if not visible[id].has_side_effects}
     ways: Mapping[str, Collection[str]] = {READ: reading, EFFECTS: asked}
     meta: dict[str, Verdict] = {name: "ask" if ways.get(name) else "allow" for name in META_NAMES}
-    named = named_tools(engine, caller, tools)
-    return {**meta, **{name: "ask" if id in asked else "allow" for name, id in named.items()}}
+    named = _named(engine, caller, tools)
+    return {**meta, **{tool.name: "ask" if id in asked else "allow" for id, tool in named}}

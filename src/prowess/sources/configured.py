@@ -239,6 +239,7 @@ def _mcp(source: SourceConfig, settings: Settings, environment: Environment) -> 
         cwd=str(settings.path(source.cwd)) if source.cwd else "",
         url=source.url,
         headers=source.headers,
+        login=source.login,
         isolation=_isolation(source, settings, environment),
         faculties=("Tool",) if source.faculties is None else tuple(source.faculties),
         timeout=source.timeout

@@ -60,7 +60,9 @@ def opened_gateway(settings: Settings, database: Database, shared: SharedParts) 
     said = msgspec.structs.replace(settings.config.gateway, hosts=of_process.hosts, rate=of_process.rate)
     settings = _with(settings, gateway=said)
     environment = _environment(settings, shared)
-    with over(settings, database, environment, shared.options(settings, environment), refuse) as opened:
+    with over(
+        settings, database, environment, shared.options(settings, environment), refuse, serves_many=True
+    ) as opened:
         yield opened
 
 

@@ -11,6 +11,7 @@ import time
 from collections import Counter
 
 from mcp.server import MCPServer
+from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import (
     AccessToken,
     AuthorizationCode,
@@ -123,6 +124,13 @@ server = MCPServer(
 def open_vault(word: str) -> str:
     """Open the vault with a word."""
     return f"the vault opens at {word}"
+
+
+@server.tool()
+def who() -> str:
+    """Who opened the vault: every login registers somebody of its own."""
+    token = get_access_token()
+    return token.client_id if token else ""
 
 
 @server.tool()

@@ -72,20 +72,22 @@ class McpServerCalls:
 
         return await self._asked(capability, make, client)
 
-    async def complete(self, capability: Capability, asked: CompleteRequestParams) -> dict[str, Any]:
+    async def complete(
+        self, capability: Capability, asked: CompleteRequestParams, agent: str
+    ) -> dict[str, Any]:
         """What may stand for an argument of a prompt or of a resource's template, by its server."""
         ref = asked.ref
         if isinstance(ref, PromptReference):
             ref = PromptReference(type="ref/prompt", name=capability.name)
         params = CompleteRequestParams(ref=ref, argument=asked.argument, context=asked.context)
-        return passed(await self._upstream(capability).ask(CompleteRequest(params=params)))
+        return passed(await self._upstream(capability, agent).ask(CompleteRequest(params=params)))
 
     async def _asked(self, capability: Capability, make: Make, client: Client) -> dict[str, Any]:
-        upstream = self._upstream(capability)
+        upstream = self._upstream(capability, client.caller.agent)
         return passed(await self.dialogue.hold(upstream, capability.id, make, client))
 
-    def _upstream(self, capability: Capability) -> Upstream:
-        upstream = self.upstreams.get(capability.source)
+    def _upstream(self, capability: Capability, agent: str) -> Upstream:
+        upstream = self.upstreams.of(capability.source, agent)
         if upstream is None:
             raise SourceError(capability.source, "is not configured any more", "sync again")
         return upstream

@@ -74,8 +74,11 @@ class ConnectionAttempt:
 
 
 class Upstream:
-    def __init__(self, source: McpSource, config: CallsConfig, audience: Audience) -> None:
+    """`agent`: whose login is shown; without one, that of whoever runs prowess."""
+
+    def __init__(self, source: McpSource, config: CallsConfig, audience: Audience, agent: str = "") -> None:
         self.source = source
+        self._agent = agent
         self._places = anyio.Semaphore(config.concurrency)
         self._timeout = config.timeout
         self._longest = max(config.timeout, config.max_timeout)
@@ -165,7 +168,7 @@ class Upstream:
                 raise self._error(self._ended(attempt), "it is started again at the next call") from error
             if attempt.conduct.status == UNAUTHORIZED:
                 why = explained(error, self.source.address, attempt.conduct, attempt.party)
-                raise self._error(why.what, why.remedy) from error
+                raise self._error(why.what, why.remedy, type(why)) from error
             raise self._error(_told(error), _places_to_go(error)) from error
         except (ValidationError, RuntimeError) as error:
             raise self._error("the server's answer does not follow the protocol", "") from error
@@ -196,7 +199,8 @@ class Upstream:
 
     def _failed(self, attempt: ConnectionAttempt, later: str = "") -> SourceError:
         what, remedy = (attempt.failure.what, attempt.failure.remedy) if attempt.failure else ("", "")
-        return self._error(what, "; ".join(part for part in (remedy, later) if part))
+        kind = type(attempt.failure) if attempt.failure else SourceError
+        return self._error(what, "; ".join(part for part in (remedy, later) if part), kind)
 
     def _silent(self, seconds: float) -> SourceError:
         self._silences += 1
@@ -211,8 +215,8 @@ class Upstream:
         words = attempt.conduct.last_words
         return f"the server stopped before it had answered{f' ({words})' if words else ''}"
 
-    def _error(self, what: str, remedy: str) -> SourceError:
-        return SourceError(self.source.name, self.source.safe(what), remedy)
+    def _error(self, what: str, remedy: str, kind: type[SourceError] = SourceError) -> SourceError:
+        return kind(self.source.name, self.source.safe(what), remedy)
 
     # --- connecting ----------------------------------------------------------------------------
 
@@ -245,7 +249,7 @@ class Upstream:
         """Hold a connection until it is over; returns why it could not be had."""
         address, attempt.address = self.source.address, None
         try:
-            party = party_of(self.source.name, address, self.source.environment)
+            party = party_of(self.source.name, address, self.source.environment, self._agent)
             address = attempt.address = address.resolve(self.source.environment)
             attempt.party = replace(party, answer=self._questions.answer, heard=self.news.heard)
             with anyio.CancelScope(deadline=anyio.current_time() + self.source.timeout) as start:

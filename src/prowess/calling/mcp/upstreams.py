@@ -1,6 +1,7 @@
 """All the MCP servers behind the gateway, and the sources that read over their connections."""
 
 import asyncio
+import shlex
 from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import CancelledError
 from contextlib import asynccontextmanager
@@ -14,9 +15,10 @@ from anyio.from_thread import BlockingPortal
 from prowess.calling.mcp.news import Audience
 from prowess.calling.mcp.upstream import Upstream
 from prowess.config import CallsConfig
-from prowess.errors import SourceError
+from prowess.errors import LoginNeeded, SourceError
 from prowess.sources.mcp.diagnostics import Conduct
 from prowess.sources.mcp.listing import Listing
+from prowess.sources.mcp.login import has_login
 from prowess.sources.mcp.source import McpSource
 from prowess.sources.source import Source
 
@@ -25,6 +27,10 @@ SECONDS_TO_HEAR = 0.3
 """How long a server that fails is not yet a failure: everything may be about to end."""
 
 Surveyed = tuple[Listing, Conduct]
+
+
+def _has_login(source: McpSource, agent: str = "") -> bool:
+    return has_login(source.name, source.address, source.environment, agent)
 
 
 def _unset(name: str) -> Surveyed:
@@ -45,7 +51,10 @@ class WarmSource(McpSource):
 
 
 class Upstreams:
-    def __init__(self, sources: Iterable[Source], config: CallsConfig) -> None:
+    """`serves_many`: agents come over HTTP, and the login of whoever runs prowess is lent to none of them."""
+
+    def __init__(self, sources: Iterable[Source], config: CallsConfig, serves_many: bool = False) -> None:
+        self._serves_many = serves_many
         self._portal: BlockingPortal | None = None
         self._closing = Event()
         self._stopping = anyio.Event()
@@ -53,7 +62,8 @@ class Upstreams:
         self.audience = Audience()
         self._config = config
         self._servers: dict[str, Upstream] = {}
-        self._scopes: dict[str, anyio.CancelScope] = {}
+        self._of_agents: dict[tuple[str, str], Upstream] = {}
+        self._scopes: dict[Upstream, anyio.CancelScope] = {}
         self._tasks: TaskGroup | None = None
         self.sources: tuple[Source, ...] = ()
         self.use(sources)
@@ -63,12 +73,13 @@ class Upstreams:
         chosen = tuple(sources)
         wanted = {source.name: source for source in chosen if isinstance(source, McpSource)}
         for name in [name for name, server in self._servers.items() if wanted.get(name) != server.source]:
-            del self._servers[name]
-            if scope := self._scopes.pop(name, None):
-                scope.cancel()
+            own = [key for key in self._of_agents if key[0] == name]
+            for server in (self._servers.pop(name), *map(self._of_agents.pop, own)):
+                if scope := self._scopes.pop(server, None):
+                    scope.cancel()
         for name, source in wanted.items():
             if name not in self._servers:
-                server = self._servers[name] = Upstream(source, self._config, self.audience)
+                server = self._servers[name] = Upstream(source, self._config, self._audience(source))
                 if self._tasks is not None:
                     self._tasks.start_soon(self._keep, server)
         self.sources = tuple(map(self._warmed, chosen))
@@ -77,8 +88,38 @@ class Upstreams:
     def names(self) -> tuple[str, ...]:
         return tuple(self._servers)
 
-    def get(self, name: str) -> Upstream | None:
-        return self._servers.get(name)
+    def of(self, name: str, agent: str) -> Upstream | None:
+        """The connection for an agent's calls: one of its own where it has a login of its own."""
+        server = self._servers.get(name)
+        if server is None or server.source.login == "shared":
+            return server
+        if _has_login(server.source, agent):
+            return self._of_agents.get((name, agent)) or self._connecting(server.source, agent)
+        if self._serves_many and _has_login(server.source):
+            remedy = f"run: prowess login {name} --agent {shlex.quote(agent)}"
+            raise LoginNeeded(name, "the server wants a login of this agent's own", remedy)
+        return server
+
+    def _connecting(self, source: McpSource, agent: str) -> Upstream:
+        audience = Audience(changed=lambda server: self.audience.changed(server))
+        server = self._of_agents[source.name, agent] = Upstream(source, self._config, audience, agent)
+        if self._tasks is not None:
+            self._tasks.start_soon(self._keep, server)
+        return server
+
+    def _audience(self, source: McpSource) -> Audience:
+        """Who hears of a server: of resources only those who may have the login that is shown to it."""
+        if not self._serves_many or source.login == "shared":
+            return self.audience
+
+        def watched(server: str) -> frozenset[str]:
+            return frozenset() if _has_login(source) else self.audience.watched(server)
+
+        return Audience(
+            changed=lambda server: self.audience.changed(server),
+            updated=lambda server, uri: self.audience.updated(server, uri),
+            watched=watched,
+        )
 
     def stir(self) -> None:
         """Other resources are to be heard of."""
@@ -116,7 +157,7 @@ class Upstreams:
 
     async def _keep(self, server: Upstream) -> None:
         with anyio.CancelScope() as scope:
-            self._scopes[server.source.name] = scope
+            self._scopes[server] = scope
             await server.keep()
 
     def _warmed(self, source: Source) -> Source:

@@ -11,7 +11,7 @@ from mcp import MCPError
 from mcp_types import CONNECTION_CLOSED
 from pydantic import ValidationError
 
-from prowess.errors import SourceError
+from prowess.errors import LoginNeeded, SourceError
 from prowess.sources.mcp.address import Address
 from prowess.sources.mcp.connection import Party
 from prowess.sources.mcp.diagnostics import REMEMBERED_LINE, Conduct
@@ -33,11 +33,14 @@ def explained(error: BaseException, address: Address, conduct: Conduct, party: P
         return inner
     if conduct.status == LOOP_DETECTED or CHAINED.encode() in conduct.stderr:
         return SourceError(address.place, CHAINED, REMEDY)
-    what, remedy = _reason(inner, address, conduct, party)
+    if isinstance(inner, MCPError) and conduct.status == 401 and party.login:
+        remedy = f"run: prowess login {party.login}; or put a token into `headers`"
+        return LoginNeeded(address.place, f"the server wants a login{behaviour(conduct)}", remedy)
+    what, remedy = _reason(inner, address, conduct)
     return SourceError(address.place, f"{what}{behaviour(conduct)}", remedy)
 
 
-def _reason(error: BaseException, address: Address, conduct: Conduct, party: Party) -> tuple[str, str]:
+def _reason(error: BaseException, address: Address, conduct: Conduct) -> tuple[str, str]:
     """What happened and what to do about it."""
     match error:
         case OSError() | ValueError() if address.command and not isinstance(error, ValidationError):
@@ -46,11 +49,6 @@ def _reason(error: BaseException, address: Address, conduct: Conduct, party: Par
             return "the URL cannot be used", "write one that starts with https:// or http://"
         case httpx2.TransportError():
             return f"the server cannot be reached: {error}", "check that it runs and that `url` is right"
-        case MCPError() if conduct.status == 401 and party.login:
-            return (
-                "the server wants a login",
-                f"run: prowess login {party.login}; or put a token into `headers`",
-            )
         case MCPError() if conduct.status >= 400:
             return f"the server answered HTTP {conduct.status}", _http_remedy(conduct.status)
         case MCPError() if error.code == CONNECTION_CLOSED and address.command:

@@ -9,6 +9,7 @@ longer accepted ends in an error that names the command.
 import json
 import os
 import re
+import shlex
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import suppress
@@ -28,6 +29,7 @@ from mcp.shared.auth import (
 )
 from pydantic import AnyUrl, BaseModel, ValidationError
 
+from prowess.errors import SourceError
 from prowess.sources.mcp.address import Address, expand
 from prowess.sources.mcp.connection import Party
 
@@ -38,23 +40,38 @@ LONG_PAST = 1.0
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def party_of(name: str, address: Address, environment: Mapping[str, str]) -> Party:
+def party_of(name: str, address: Address, environment: Mapping[str, str], agent: str = "") -> Party:
     """Who we are to the server at a configured address: a login helps only where no header does."""
-    if not address.url or any(header.lower() == "authorization" for header in address.headers):
+    if not may_have_login(address):
         return Party()
     url = expand(address.url, environment)
-    login = Login(login_file(name, url, environment))
-    return Party(auth=StoredLogin(url, login) if login.exists else None, login=name)
+    login = Login(login_file(name, url, environment, agent))
+    whose = f"{name} --agent {shlex.quote(agent)}" if agent else name
+    return Party(auth=StoredLogin(url, login) if login.exists else None, login=whose)
 
 
-def login_file(name: str, url: str, environment: Mapping[str, str]) -> Path:
+def may_have_login(address: Address) -> bool:
+    """Whether a login could be shown there: to a command or beside a header of one's own, none is."""
+    return bool(address.url) and not any(header.lower() == "authorization" for header in address.headers)
+
+
+def has_login(name: str, address: Address, environment: Mapping[str, str], agent: str = "") -> bool:
+    """Whether a login is kept: of this agent, or without one of whoever runs prowess."""
+    with suppress(SourceError):  # where a value of its URL is missing it is no server yet
+        url = expand(address.url, environment)
+        return may_have_login(address) and login_file(name, url, environment, agent).is_file()
+    return False
+
+
+def login_file(name: str, url: str, environment: Mapping[str, str], agent: str = "") -> Path:
     """Where a login is kept. The URL is part of the name: tokens never go to another server."""
     chosen = environment.get("XDG_STATE_HOME", "")
     # A relative XDG path is invalid by its specification and counts as not set.
     home = Path(environment.get("HOME") or Path.home())
     state = Path(chosen) if os.path.isabs(chosen) else home / ".local" / "state"
     legible = re.sub(r"[^A-Za-z0-9_-]+", "-", name)[:40]
-    return state / LOGINS / f"{legible}-{sha256(url.encode()).hexdigest()[:12]}.json"
+    whose = f"{url}\0{agent}" if agent else url  # no URL has such a character
+    return state / LOGINS / f"{legible}-{sha256(whose.encode()).hexdigest()[:12]}.json"
 
 
 def about_us(redirect: str) -> OAuthClientMetadata:

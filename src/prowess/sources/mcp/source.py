@@ -62,6 +62,7 @@ class McpSource:
     cwd: str = ""
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
+    login: Literal["agent", "shared"] = "agent"
     isolation: Isolation = field(default_factory=Isolation)
     faculties: tuple[str, ...] = ("Tool",)
     timeout: float = 30.0

@@ -79,7 +79,8 @@ FOR_PEOPLE = {
         "view",
     )),
     *(f"policy.{verb}" for verb in (
-        "allowed", "limits", "problems", "resolve", "review", "reviews",
+        "allowed", "change", "changes", "diff", "limits", "problems", "propose", "propose_undo", "replay",
+        "resolve", "review", "reviews",
     )),
     *(f"cards.{verb}" for verb in (
         "drop", "fit", "keep", "read_reference", "recent", "report", "resume", "review", "rollout",
@@ -121,7 +122,7 @@ COMMANDS_FOR_PEOPLE = {
         "why",
         "bench",
     ),
-    *("connect", "disconnect", "secret"),
+    *("connect", "disconnect", "secret", "lock", "workspaces"),
     *("provider", "import", "log", "login", "doctor", "version", "evolve", "quarantine"),
     *("inject", "cards", "guard", "serve", "access-token", "lessons", "gaps", "backup", "restore"),
 }

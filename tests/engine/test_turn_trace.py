@@ -11,7 +11,7 @@ import prowess
 from tests.support.turns import engine_of_turns
 
 PACKAGE = str(Path(prowess.__file__).parent)
-CASES = ((False, 36, 250), (True, 48, 290))
+CASES = ((False, 41, 260), (True, 53, 310))
 """Whether cards and learning take part; how many files at most, and how many changes of file."""
 
 

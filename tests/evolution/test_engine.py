@@ -154,7 +154,9 @@ def test_a_stopped_agent_is_offered_and_allowed_nothing_until_it_is_resumed(
     assert offered(engine, "ada") == set()
     with pytest.raises(Denied, match="the agent is stopped: rollback_exhausted"):
         engine.check("ada", "tool:a-work")
-    assert engine.explain("ada", "tool:a-work")[-1] == "deny: the agent is stopped: rollback_exhausted"
+    first, *_, last = engine.explain("ada", "tool:a-work")
+    assert first == "the agent is stopped: rollback_exhausted"
+    assert last == "deny: the agent is stopped; run: prowess evolve resume --agent ada"
     assert "tool:a-work" in offered(engine, "bob")
     engine.evolution.resume("ada")
     assert "tool:a-work" in offered(engine, "ada")

@@ -17,6 +17,7 @@ from tests.support.wire import eventually, gateway, told, tool
 
 ABOUT = {"name": "test", "version": "1"}
 MY_TOOLS = """
+import beside_the_gateway
 from prowess import tool
 
 @tool(side_effects=False)
@@ -86,14 +87,20 @@ def test_a_script_outside_the_folder_calls_nothing_down_that_a_gateway_has(
     file = write_config(tmp_path, OWNER)
     file.write_text(file.read_text() + FUNCTIONS)
     script = "import prowess, sys; print(prowess.open(sys.argv[1], config=sys.argv[2]).sync().problems)"
-    with gateway(file, store=store_url) as here:
+    place = tmp_path / "only for the gateway"
+    place.mkdir()
+    (place / "beside_the_gateway.py").write_text("")
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("PYTHONPATH", str(place))
+        started = gateway(file, store=store_url)
+    with started as here:
         here.begin()
         assert "42" in here.text(here.call("tool:count_words", {"text": "any"}))
         said = subprocess.run(
             [sys.executable, "-c", script, store_url, str(file)],
             cwd="/", capture_output=True, text=True, check=True,
         ).stdout  # fmt: skip
-        assert "No module named 'my_tools'" in said
+        assert "No module named 'beside_the_gateway'" in said
         assert "42" in here.text(here.call("tool:count_words", {"text": "any"}))
         found = here.text(here.ask("tools/call", name="discover_capabilities", arguments={"query": "count"}))
         assert "count_words" in found and "unavailable" not in found and "servers_down" not in found

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from prowess.engine import Engine
 from prowess.errors import Denied
-from prowess.testing import StaticSource
+from prowess.testing import StaticSource, capability
 from prowess.types import Provider
 from tests.support.browser import look
 from tests.support.stores import OpenEngine
@@ -20,19 +20,27 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 NEW = Provider(name="vision", source="static", faculties=("Vision",))
+SEES = capability("tool:see", "See what is in a picture", provider="vision")
+
+
+def gain(engine: Engine, source: StaticSource) -> None:
+    """A provider comes, with something that an agent can use."""
+    source.providers.append(NEW)
+    source.capabilities.append(SEES)
+    engine.sync()
 
 
 def lived(engine: Engine, source: StaticSource) -> None:
-    """An agent that grew, gained a provider, fell a little and recovered, fell more and was rolled back."""
+    """An agent that grew, gained a provider, fell and recovered, fell more, and at last broke a rule."""
     engine.evolution.set_params("ada", {"min_interactions": 3, "noise_margin": 0.0})
     for _ in range(4):
         engine.evolution.evaluate("ada", scores(0.5))
     for step in range(6):
         engine.evolution.evaluate("ada", scores(0.62 + 0.02 * step))
-    source.providers.append(NEW)
-    engine.sync()
+    gain(engine, source)
     for value in (0.74, 0.74, 0.75, 0.76, 0.55, 0.58, 0.62, 0.8, 0.8, 0.81, 0.8, 0.6, 0.6, 0.6, 0.6, 0.6):
         engine.evolution.evaluate("ada", scores(value))
+    engine.evolution.evaluate("ada", scores(0.6, safety=0.1))
 
 
 def stop(engine: Engine) -> None:
@@ -63,10 +71,10 @@ def test_the_course_of_an_agent_is_drawn_with_its_generations_and_grace_periods(
         page.get_by_role("button", name="By evaluation").click()
         page.locator("summary", has_text="grace period").click()
         told = page.locator("details", has_text="grace period").inner_text()
-        assert "recovered" in told and "rolled back" in told
+        assert "recovered" in told, told
         triggers = page.get_by_label("List of generations").locator("tbody tr").all_inner_texts()
         assert any("CapabilityGain" in row for row in triggers)
-        assert any("brings back" in row for row in triggers)
+        assert any("brings back" in row for row in triggers), triggers
         look(page, "evolution-agent")
 
 
@@ -74,8 +82,7 @@ def test_a_person_rolls_back_and_what_came_since_is_off(tmp_path: Path, visit: "
     source = office()
     with dashboard(tmp_path, source) as engine:
         engine.evolution.evaluate("ada", scores(0.5))
-        source.providers.append(NEW)
-        engine.sync()
+        gain(engine, source)
         engine.evolution.evaluate("ada", scores(0.5))
         page = visit(engine, role="operator")
         page.goto(at("/evolution/agent", agent="ada"))
@@ -98,8 +105,7 @@ def test_the_difference_between_two_generations_is_shown(tmp_path: Path, visit: 
     source = office()
     with dashboard(tmp_path, source) as engine:
         engine.evolution.evaluate("ada", scores(0.5))
-        source.providers.append(NEW)
-        engine.sync()
+        gain(engine, source)
         engine.evolution.evaluate("ada", scores(0.75))
         page = visit(engine)
         page.goto(at("/evolution/agent", agent="ada"))
@@ -185,4 +191,4 @@ def test_before_any_evaluation_the_page_says_how_to_make_one(tmp_path: Path, vis
     with dashboard(tmp_path) as engine:
         page = visit(engine)
         page.goto("/evolution")
-        expect(page.locator(".empty")).to_contain_text("engine.evolution.evaluate(")
+        expect(page.locator(".empty")).to_contain_text("prowess evolve evaluate --agent ada")

@@ -89,7 +89,7 @@ def _from_here(path: str) -> str:
 def report(since: datetime | None, until: datetime | None, as_json: bool) -> None:
     """How often cards are injected, what they cost, and how right that was."""
     with connected() as backend:
-        found = backend.call(ops.report_cards, ops.ReportWindow(since=since, until=until))
+        found = backend.call(ops.report_cards, ops.window(since, until))
     if as_json:
         emit(found)
         return

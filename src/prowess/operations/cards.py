@@ -1,8 +1,8 @@
 """Just-in-time cards: what was selected, how that went, and what people say about it."""
 
 from collections.abc import Mapping
-from datetime import datetime
-from typing import Annotated
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, TypeAlias
 
 import msgspec
 
@@ -29,11 +29,33 @@ class Recent(RequestParams, frozen=True, kw_only=True):
     limit: Limit = 20
 
 
+MONTH_AND_DAY = r"(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+TIME = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?"
+ZONE = r"(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])"
+Moment: TypeAlias = Annotated[str, msgspec.Meta(pattern=rf"^([12][0-9]{{3}}-{MONTH_AND_DAY}T{TIME}{ZONE})?$")]
+"""A time with its zone, such as 2026-02-13T09:00:00Z; empty for none."""
+
+
 class ReportWindow(RequestParams, frozen=True, kw_only=True):
-    since: datetime | None = None
+    since: Moment = ""
     """Only what happened from then on."""
-    until: datetime | None = None
+    until: Moment = ""
     """Only what happened before then."""
+
+
+def window(since: datetime | None, until: datetime | None) -> ReportWindow:
+    """The same, from times of which either may be missing."""
+    said = ("" if each is None else each.astimezone(UTC).isoformat() for each in (since, until))
+    return ReportWindow(since=next(said), until=next(said))
+
+
+def _time(said: str) -> datetime | None:
+    """The time that was said; a day that its month does not have is one of the next."""
+    if not said:
+        return None
+    said = said.strip()
+    first, days = f"{said[:8]}01{said[10:]}", int(said[8:10]) - 1
+    return datetime.fromisoformat(first) + timedelta(days=days)
 
 
 class ReviewCard(RequestParams, frozen=True, kw_only=True):
@@ -78,7 +100,8 @@ def list_selections(call: Call[Recent]) -> Page[JsonObject]:
 @operation("cards.report", "GET /cards/report", slow=True)
 def report_cards(call: Call[ReportWindow]) -> JsonObject:
     """How often, how much, how long, how right."""
-    return call.engine.cards.report(call.params.since, call.params.until)
+    asked = call.params
+    return call.engine.cards.report(_time(asked.since), _time(asked.until))
 
 
 @operation("cards.rollout", "GET /cards/rollout")

@@ -51,9 +51,9 @@ def window(since: datetime | None, until: datetime | None) -> ReportWindow:
 
 def _time(said: str) -> datetime | None:
     """The time that was said; a day that its month does not have is one of the next."""
+    said = said.strip()
     if not said:
         return None
-    said = said.strip()
     first, days = f"{said[:8]}01{said[10:]}", int(said[8:10]) - 1
     return datetime.fromisoformat(first) + timedelta(days=days)
 

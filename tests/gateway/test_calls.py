@@ -14,7 +14,7 @@ from typing import Any
 import anyio
 import mcp_types as types
 import pytest
-from mcp import Client
+from mcp import Client, MCPError
 from mcp.client.session import ClientRequestContext
 
 import prowess
@@ -389,14 +389,15 @@ async def test_an_answer_nobody_asked_for_counts_for_nothing(tmp_path: Path) -> 
         world(tmp_path, workshop(), policy=CAREFUL, approvals="client") as here,
         here.client(elicitation_callback=decline) as client,
     ):
-        forged = await client.session.call_tool(
-            "call_with_effects",
-            {"id": "tool:shop/engrave", "arguments": {"text": "x"}},
-            input_responses={"approval": types.ElicitResult(action="accept", content={})},
-            request_state="guessed",
-            allow_input_required=True,
-        )
-        assert isinstance(forged, types.InputRequiredResult)
+        with pytest.raises(MCPError, match="requestState is not what this server gave"):
+            await client.session.call_tool(
+                "call_with_effects",
+                {"id": "tool:shop/engrave", "arguments": {"text": "x"}},
+                input_responses={"approval": types.ElicitResult(action="accept", content={})},
+                request_state="guessed",
+                allow_input_required=True,
+            )
+        assert not here.journal("call")
 
 
 # --- what is remembered --------------------------------------------------------------------------------

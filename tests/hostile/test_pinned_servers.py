@@ -62,6 +62,7 @@ class Sync:
         self.database = database
 
     def begin_anew(self) -> None:
+        self.server.capabilities, self.server.details, self.server.down = [], {}, ""
         with self.database.writing() as transaction:
             for table in ("capability", "approved_content", "quarantine", "first_sight", "provider"):
                 transaction.run(f"DELETE FROM {table}")

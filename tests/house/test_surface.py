@@ -49,8 +49,8 @@ MEMBERS = {
     "journal": "after heads latest per_hour verify",
     "learning": """close_gap closing deprecate deprecate_all gap gaps gate learn learn_due ledger on promote
         promote_all propose propose_anew results retire lesson lessons what_would_close""",
-    "policy": "allowed change files limits pinned problems propose propose_undo replay resolve review reviews"
-    " revision rules",
+    "policy": "allowed change changes diff files limits pinned problems propose propose_undo replay resolve"
+    " review reviews revision rules",
     "providers": "activate deactivate list",
     "quarantine": "approve approved_version difference list reject",
     "tokens": "any_valid holder issue list revoke",

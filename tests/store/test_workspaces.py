@@ -32,8 +32,9 @@ pytestmark = pytest.mark.new_store
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 BEFORE = DATA / "store" / "schema-15.backup"
 LISTED_BEFORE = json.loads(BEFORE.with_suffix(".json").read_text())
-SEEN_RARELY = {"search_index", "learning_due", "learning_failing"}
-"""Tables that are empty here: for large catalogues only, while learning goes on, while something fails."""
+SEEN_RARELY = {"search_index", "learning_due", "learning_failing", "learning_turn"}
+"""Tables that are empty here: for large catalogues only, while learning goes on, while something fails, and
+where a gateway learns by itself."""
 
 # --- every statement says its workspace --------------------------------------------------------
 
@@ -124,7 +125,7 @@ def test_the_workspace_leads_every_table_key_and_index(database: Database) -> No
         indexes = transaction.all(INDEXES[kind])
     assert leading.pop("resource_use") == [], "its rows are counted and have no name"
     assert {name for name, first in leading.items() if first != [("workspace",)]} == set()
-    assert [name for name, text in indexes if "(workspace, " not in text] == []
+    assert [name for name, text in indexes if not re.search(r"\(workspace[,)]", text)] == []
     assert len(tables()) == len(set(tables()))
 
 

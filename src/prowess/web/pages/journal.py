@@ -67,9 +67,13 @@ PLUMBING = {
 class JournalLine:
     entry: JournalEntry
     brief: str
-    data: Json
     trace: str
     """The request it belongs to, where it belongs to one."""
+
+    @property
+    def data(self) -> Json:
+        """The whole entry; a sync may name ten thousand things, so it is made where it is shown."""
+        return _safe(self.entry.data)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,8 +167,8 @@ def _period(request: Request) -> str:
 
 def journal_line(entry: JournalEntry) -> JournalLine:
     """An entry as a row: in words, with what looks like a secret taken out."""
-    data = _safe(entry.data)
-    return JournalLine(entry, in_words(entry.type, data) or _brief(data), data, read(entry).trace)
+    said = plain(redacted(in_words(entry.type, entry.data))) or _brief(entry.data)
+    return JournalLine(entry, said, read(entry).trace)
 
 
 def _safe(data: Json, key: str = "") -> Json:
@@ -182,7 +186,7 @@ def _brief(data: Json) -> str:
     shown = (name for name in data if name not in PLUMBING)
     names = sorted(shown, key=lambda name: TELLING.get(name, len(TELLING)))
     said = [f"{name} {_short(data[name])}" for name in names if data[name] not in ("", None, [], {})]
-    text = ", ".join(said).replace("\n", " ")
+    text = plain(redacted(", ".join(said).replace("\n", " ")))  # whole, so that no cut hides a secret's form
     return text if len(text) <= LONGEST_BRIEF else f"{text[: LONGEST_BRIEF - 1]}…"
 
 

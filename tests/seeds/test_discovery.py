@@ -276,8 +276,8 @@ def test_manifests_are_looked_for_in_three_places() -> None:
     The folders have the names of this system: `~/.config/prowess/capabilities`, `.prowess/capabilities` and
     PROWESS_CAPABILITY_DIRS.
     """
-    found = default_paths("/work", {"HOME": "/home/ada", "PROWESS_CAPABILITY_DIRS": "/a:/b"})
-    ends = (".config/prowess/capabilities", "/work/.prowess/capabilities", "/a", "/b")
+    found = default_paths("/home/ada/shop", {"HOME": "/home/ada", "PROWESS_CAPABILITY_DIRS": "/a:/b"})
+    ends = (".config/prowess/capabilities", "/home/ada/shop/.prowess/capabilities", "/a", "/b")
     assert all(path.endswith(end) for path, end in zip(found, ends, strict=True))
 
 

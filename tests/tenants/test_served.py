@@ -28,7 +28,7 @@ from prowess.engine import Engine
 from prowess.journal import Raw
 from prowess.listen import Bind
 from prowess.opening import now
-from prowess.tenants.door import TenantDoor
+from prowess.tenants.dispatcher import TenantDispatcher
 from prowess.tenants.serving import ServedFaces, serving_workspaces
 from prowess.web.operations import everything
 from prowess.web.users import Kind, Users
@@ -63,7 +63,7 @@ class Served(NamedTuple):
     folder: Path
     url: str
     address: str
-    door: TenantDoor
+    door: TenantDispatcher
 
     @contextmanager
     def engine(self, name: str) -> Iterator[Engine]:

@@ -20,7 +20,7 @@ from prowess.gateway.opening import database_at
 from prowess.listen import Bind, Rate
 from prowess.opening import now
 from prowess.store.database import Database
-from prowess.tenants.door import TenantDoor
+from prowess.tenants.dispatcher import TenantDispatcher
 from prowess.tenants.open_tenants import OpenTenants
 from prowess.tenants.opening import SharedParts, configuration_of, opened_engine, opened_gateway
 from prowess.tenants.presented import Presented
@@ -42,7 +42,7 @@ class ServedFaces:
 def serving_workspaces(
     folder: Path, settings: Settings, store: str, bind: Bind, faces: ServedFaces, most: int,
     environment: Mapping[str, str],
-) -> Iterator[TenantDoor]:  # fmt: skip
+) -> Iterator[TenantDispatcher]:  # fmt: skip
     """The door of all workspaces of the store.
 
     settings: of the process, which say who may knock and how often.
@@ -58,7 +58,9 @@ def serving_workspaces(
     try:
         tenants = OpenTenants(opening.tenant, most)
         recognise = partial(_recognised, database, folder)
-        yield TenantDoor(database, tenants, opening.strangers(), recognise, Rate(settings.config.web.rate))
+        yield TenantDispatcher(
+            database, tenants, opening.strangers(), recognise, Rate(settings.config.web.rate)
+        )
     finally:
         opening.shared.guard.close()
         database.close()

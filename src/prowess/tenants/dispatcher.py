@@ -1,4 +1,4 @@
-"""The door of a process that serves many workspaces: finds out whose request it is, and hands it there.
+"""The dispatcher of a process that serves many workspaces: finds out whose request it is, and hands it there.
 
 Whoever proves nothing is answered by an empty workspace that nobody is of, whatever name was said: who looks
 from outside cannot tell an unknown workspace from a wrong secret, and opens nothing by asking.
@@ -24,7 +24,7 @@ Recognise = Callable[[Presented], str]
 """The workspace that a request proves to be of, or nothing."""
 
 
-class TenantDoor:
+class TenantDispatcher:
     def __init__(
         self,
         store: Database,

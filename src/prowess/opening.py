@@ -76,7 +76,7 @@ def open(
 
 def _settings(config: str | None, environment: Mapping[str, str]) -> Settings:
     file = Path(config) if config else configuration.find(environment, Path.cwd())
-    return configuration.load(file, Path.cwd())
+    return configuration.load(file, Path.cwd(), environment)
 
 
 def _configured(

@@ -42,7 +42,7 @@ def command(
 
 
 def _source(name: str) -> McpSource:
-    settings = configuration.load(config_file(), Path.cwd())
+    settings = configuration.load(config_file(), Path.cwd(), os.environ)
     environment = with_secrets(settings, os.environ)
     servers = {s.name: s for s in configured_sources(settings, environment) if isinstance(s, McpSource)}
     if name not in servers:

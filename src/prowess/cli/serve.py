@@ -208,7 +208,7 @@ def _web(engine: "Engine", bind: "Bind") -> "tuple[Starlette, socket.socket]":
     from prowess.web.app import create_app
     from prowess.web.serving import limits_of, listening, login_link, refuse_strangers
 
-    settings = configuration.load(config_file(), Path.cwd())
+    settings = configuration.load(config_file(), Path.cwd(), os.environ)
     provider = _provider(engine, settings.config.web.oidc)
     limits = limits_of(settings.config.web, bind)
     app = create_app(engine, limits, secure=not bind.is_loopback, provider=provider)
@@ -301,7 +301,7 @@ def _serve_workspaces(process: ProcessOptions, bind: "Bind", web: bool = True, m
         from prowess.web.serving import listening, serving
     except ImportError as error:
         raise MissingExtra("serving workspaces", "gateway,web") from error
-    settings = configuration.load(config_file(), Path.cwd())
+    settings = configuration.load(config_file(), Path.cwd(), os.environ)
     chosen = click.get_current_context().find_root().obj or {}
     store = chosen.get("store") or os.environ.get("PROWESS_STORE") or settings.config.store
     faces = ServedFaces(web, mcp)

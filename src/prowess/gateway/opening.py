@@ -33,7 +33,7 @@ def opened(
     serves_many: bool = False,
 ) -> Iterator[Gateway]:  # fmt: skip
     """`serves_many`: agents come over HTTP, each with logins of its own."""
-    settings = configuration.load(file, Path.cwd())
+    settings = configuration.load(file, Path.cwd(), environment)
     url = store or environment.get("PROWESS_STORE") or settings.config.store
     environment = with_secrets(settings, environment)
     workspace = workspace_of(workspace, environment, settings)

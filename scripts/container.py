@@ -55,7 +55,7 @@ class Stage:
         trusting = TRUSTING if trusted else {}
         if trusted:
             shutil.copy(trusted, self.root / CERTIFICATES.lstrip("/"))
-        if self.start(["/bin/sh", "-ec", said], **trusting).wait():
+        if self.start(["/bin/sh", "-ec", said], "0:0", (), **trusting).wait():
             sys.exit(f"this step failed: {said}")
 
     def copy(self, said: str, roots: dict[str, Path]) -> None:

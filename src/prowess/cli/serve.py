@@ -115,7 +115,11 @@ def process_options(function: Callable[..., None]) -> Callable[..., None]:
 @port_option
 @process_options
 @click.option(
-    "--agent", default=DEFAULT_AGENT, show_default=True, help="Who an MCP client without a token is."
+    "--agent",
+    default=DEFAULT_AGENT,
+    show_default=True,
+    envvar="PROWESS_AGENT",
+    help="Who an MCP client without a token is.",
 )
 @click.pass_context
 def command(ctx: click.Context, host: str, port: int, agent: str, process: ProcessOptions) -> None:
@@ -136,7 +140,9 @@ def command(ctx: click.Context, host: str, port: int, agent: str, process: Proce
 
 @command.command()
 @click.option("--http", "bind", metavar="HOST:PORT", help="Serve over HTTP instead of standard input.")
-@click.option("--agent", default=DEFAULT_AGENT, show_default=True, help="Who the client is.")
+@click.option(
+    "--agent", default=DEFAULT_AGENT, show_default=True, envvar="PROWESS_AGENT", help="Who the client is."
+)
 @process_options
 def mcp(bind: str | None, agent: str, process: ProcessOptions) -> None:
     """One MCP server in front of all the others; `prowess connect CLIENT` has a client start it."""
@@ -217,8 +223,9 @@ def _web(engine: "Engine", bind: "Bind") -> "tuple[Starlette, socket.socket]":
     door = listening(bind)
     bound = Bind(bind.host, door.getsockname()[1])
     say(f"serving the dashboard and the API on {bound.address}; stop with Ctrl-C")
-    # The link is what the one who started this came for, and a program may want it: data, not words.
-    click.echo(login_link(app.state.people, bound, getpass.getuser()))
+    # The link is what the one who started this came for, and a program may want it: data, not words. What a
+    # server says that others reach is kept in logs, where nothing may stand that lets somebody in.
+    click.echo(login_link(app.state.people, bound, getpass.getuser()) if bind.is_loopback else bound.address)
     if not bind.is_loopback:
         say("browsers sign in only over TLS: put a proxy in front that brings it")
     return app, door

@@ -229,8 +229,9 @@ def test_a_review_is_recorded(configured: Path) -> None:
 
 @pytest.mark.parametrize("days", ["-1", "3651", "99999999999"])
 def test_a_token_of_an_agent_lasts_ten_years_at_most_and_nothing_is_bound_when_asked_for_more(
-    days: str,
+    days: str, folder: Path
 ) -> None:
+    (folder / "prowess.toml").touch()
     refused = run(agent_command, "add", "eve", "--profile", "owner", "--days", days)
     assert refused.exit_code == 2
     assert "0<=x<=3650" in refused.output

@@ -173,7 +173,7 @@ def web(host: str, port: int, process: ProcessOptions) -> None:
         with ending_in_time():
             _serve_workspaces(process, bind, mcp=False)
         return
-    with ending_in_time(), opened() as engine:
+    with ending_in_time(), opened(new=True) as engine:
         app, door = _web(engine, bind)
         anyio.run(serving, _monitored(app, engine.internals.database, process), door)
 

@@ -310,7 +310,7 @@ def test_a_sync_of_many_texts_says_how_many_the_guard_judged_and_what_judges_the
 
 
 def test_looking_around_in_an_empty_folder_leaves_nothing_there(run: Run) -> None:
-    asked = "find mail; list; sources; why default mail; evolve status; approval list; guard check --all"
+    asked = "find mail; list; sources; why default mail; doctor; approval list; guard check --all"
     for words in map(str.split, asked.split(";")):
         done = run(*words)
         assert done.exit_code == 1 and "there is no project here or above; run: prowess init" in done.stderr

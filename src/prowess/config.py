@@ -88,6 +88,8 @@ class SourceConfig(_Section, frozen=True):
     limits: LimitsConfig = LimitsConfig()
     tools: dict[str, ToolOverrideConfig] = {}
     disabled: list[str] = []
+    category: Annotated[str, msgspec.Meta(max_length=64)] = ""
+    """What all of it is about, where a capability does not say so itself."""
 
 
 class SecretsConfig(_Section, frozen=True):

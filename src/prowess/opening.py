@@ -97,7 +97,7 @@ def owned(options: EngineOptions, settings: Settings, sources: Sequence[Source])
     """The same options, for sources that a configuration names: what they bring belongs to it."""
     return replace(
         options, owner=owner(settings), definitions=definitions(settings, sources),
-        overrides=overrides(settings), lock_file=settings.root / LOCK if settings.file else None,
+        overrides=overrides(settings, sources), lock_file=settings.root / LOCK if settings.file else None,
     )  # fmt: skip
 
 

@@ -99,6 +99,7 @@ def what(grant: str, grants: tuple[Path, ...], as_json: bool) -> None:
     click.secho(f"{found.grant}  {printable(found.description)}", bold=True)
     _print_list("events", found.events)
     _print_list("host tools", found.host_tools)
+    _print_list("match nothing yet", found.unmatched)
     _print_list("requires", found.requires)
     _print_list("limits", limit_texts(found.limits))
     _print_list("needs review", found.review)

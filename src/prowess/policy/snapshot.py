@@ -45,7 +45,8 @@ class Existing(Protocol):
 
 class PolicySnapshot:
     def __init__(self, rules: RuleSet, standing: PolicyState, existing: Existing) -> None:
-        self.rules = rules
+        self._stated = rules
+        self.rules = rules.with_profiles(standing.profiles)
         self.standing = standing
         self.version = existing.version
         self.capabilities = existing.capabilities
@@ -57,7 +58,7 @@ class PolicySnapshot:
 
     def is_of(self, rules: RuleSet, standing: PolicyState, existing: Existing) -> bool:
         return (
-            self.rules is rules
+            self._stated is rules
             and self.standing is standing
             and self.version == existing.version
             and self.capabilities is existing.capabilities
@@ -313,7 +314,7 @@ class PolicySnapshot:
 
     def with_standing(self, standing: PolicyState) -> "PolicySnapshot":
         """The same rules and catalogue, for what a transaction sees of the agents."""
-        moment = PolicySnapshot(self.rules, standing, self)
+        moment = PolicySnapshot(self._stated, standing, self)
         moment._names = self._names
         return moment
 

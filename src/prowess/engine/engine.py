@@ -92,7 +92,7 @@ class Engine:
         self.evolution = inner.evolution
         learns = located(inner.options.learning, inner.options.root)
         self.learning = Learning(
-            database, journal, learns, clock, inner.trials(), inner.closing_of, inner.known
+            database, journal, learns, clock, inner.trials(), inner.closing_of, inner.known, inner.jobs
         )
         self.journal = JournalHistory(journal)
 

@@ -21,6 +21,7 @@ from prowess.engine.sync import OpenedGuard, Sync
 from prowess.engine.turn_log import TurnLog
 from prowess.evolution.generations import Generations
 from prowess.evolution.schedule import Schedule
+from prowess.jobs import Jobs
 from prowess.journal import Clock, Journal, stamp
 from prowess.journal.payloads import Payloads
 from prowess.learning.procedures import procedures_of
@@ -56,6 +57,8 @@ class Internals:
         self.clock = clock
         self.sources = _source_set(sources, options)
         self.journal = Journal(database, clock)
+        self.jobs = Jobs(database, clock, options.node.id)
+        """Work that one of all processes does."""
         self.catalogue = Catalogue(database)
         self.policy = Policy(database, clock, options.policy_files)
         self.guard = options.guard or OpenedGuard()
@@ -84,7 +87,7 @@ class Internals:
         """What changed in each agent, and when it is looked at."""
         schedule = Schedule(self.options.evolution, self.clock)
         return EvolutionService(
-            self.database, self.journal, self.catalogue, self.now, self.worlds, self.use, schedule
+            self.database, self.journal, self.catalogue, self.now, self.worlds, self.use, schedule, self.jobs
         )
 
     def close(self) -> None:
@@ -116,8 +119,9 @@ class Internals:
         from prowess.engine.assembly import parts_of  # numpy, at the first turn
 
         return parts_of(
-            self.database, self.journal, self.catalogue, self.worlds, self.options, self.clock, self.guard
-        )
+            self.database, self.journal, self.catalogue, self.worlds, self.options, self.clock, self.guard,
+            self.jobs,
+        )  # fmt: skip
 
     @cached_property
     def calling(self) -> "CallService":

@@ -12,7 +12,7 @@ from prowess.calling.mcp.upstreams import Upstreams
 from prowess.catalogue.health import ReadingNode
 from prowess.config import Settings
 from prowess.engine.engine import Engine
-from prowess.engine.options import EngineOptions, new_id
+from prowess.engine.options import EngineOptions, node_name
 from prowess.gateway.config_reload import Reloading, refuse_nothing
 from prowess.gateway.gateway import Gateway
 from prowess.opening import now, options_of, owned, workspace_of
@@ -63,7 +63,7 @@ def over(
         raise
     upstreams = Upstreams(sources, settings.config.calls, serves_many)
     # It reads every source itself and keeps the servers: what it could read is there for as long as it runs.
-    node = ReadingNode(id=new_id(), vouches=VOUCHES)
+    node = ReadingNode(id=node_name(), vouches=VOUCHES)
     options = replace(owned(options, settings, sources), node=node)
     with Engine(database, upstreams.sources, now, environment, options) as engine:
         reloading = Reloading(settings.file, environment, refuse) if settings.file else None

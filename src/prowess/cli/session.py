@@ -63,9 +63,7 @@ def opened(existing: bool = False) -> Iterator[Engine]:
 
     With `existing`, a store that is named and whose folder is not there is an error: it is mistyped.
     """
-    server = _chosen("server")
-    if server:
-        raise RemoteError(server, "this cannot be done over a server", "run it where the store is")
+    refuse_server()
     file = config_file()
     if existing:
         _refuse_missing_folder(file, _chosen("store"))
@@ -74,6 +72,12 @@ def opened(existing: bool = False) -> Iterator[Engine]:
     chosen = _chosen("workspace")
     with prowess.open(_chosen("store"), config=_chosen("config"), workspace=chosen) as engine:
         yield engine
+
+
+def refuse_server() -> None:
+    """For what needs files that are here."""
+    if server := _chosen("server"):
+        raise RemoteError(server, "this cannot be done over a server", "run it where the store is")
 
 
 def store_is_there() -> bool:

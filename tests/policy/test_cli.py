@@ -99,6 +99,22 @@ def test_what_answers_what_a_grant_gives(grants: str) -> None:
     assert "Messages between agents" in run(policy_command, "what", "agent_messaging").stdout
 
 
+def test_off_and_no_are_names_of_profiles(configured: Path) -> None:
+    """YAML 1.2: only true and false are not text."""
+    (configured / "policy.yaml").write_text(
+        "profiles:\n  off: {agents: [no], additional_tools: [yes]}\n  on: {extends: off}\n"
+    )
+    assert run(policy_command, "check").exit_code == 0
+    assert data(policy_command, "resolve", "off")["host_tools"] == ["yes"]
+    assert data(policy_command, "resolve", "on")["host_tools"] == ["yes"]
+    assert "profile 'off'" in run(why_command, "no", "yes").stdout
+    assert run(policy_command, "set", "off", "level=read", "--yes").exit_code == 0
+    assert (
+        "  off: {agents: [no], additional_tools: [yes], level: read}"
+        in (configured / "policy.yaml").read_text()
+    )
+
+
 def test_what_names_the_wildcards_that_match_nothing_yet(configured: Path) -> None:
     wild = "{event_patterns: ['message:*', 'state:*'], tools: ['mcp__*'], requires: [state_read]}"
     (configured / "wild.yaml").write_text(f"grants:\n  wild: {wild}\n")

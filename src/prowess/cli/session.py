@@ -64,9 +64,7 @@ def opened(new: bool = False) -> Iterator[Engine]:
     new: the folder of the store may be made; otherwise there must be a project, and where a store is named
     and its folder is not there, it is mistyped.
     """
-    server = _chosen("server")
-    if server:
-        raise RemoteError(server, "this cannot be done over a server", "run it where the store is")
+    refuse_server()
     file = config_file()
     if not new:
         _refuse_missing_folder(file, _chosen("store"))
@@ -75,6 +73,12 @@ def opened(new: bool = False) -> Iterator[Engine]:
     chosen = _chosen("workspace")
     with prowess.open(_chosen("store"), config=_chosen("config"), workspace=chosen) as engine:
         yield engine
+
+
+def refuse_server() -> None:
+    """For what needs files that are here."""
+    if server := _chosen("server"):
+        raise RemoteError(server, "this cannot be done over a server", "run it where the store is")
 
 
 def store_is_there() -> bool:

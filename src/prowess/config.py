@@ -79,7 +79,7 @@ class SourceConfig(_Section, frozen=True):
     url: str = ""
     headers: dict[str, str] = {}
     login: Literal["agent", "shared"] = "agent"
-    """Whose login a server gets over HTTP: the calling agent's own, or one that all of them share."""
+    """Whose login a server is shown: the calling agent's own, or one that all of them share."""
     digest: str = ""
     faculties: list[str] | None = None
     timeout: Annotated[float, msgspec.Meta(gt=0)] | None = None
@@ -171,6 +171,8 @@ class CallsConfig(_Section, frozen=True):
     timeout: Annotated[float, msgspec.Meta(gt=0)] = 120.0
     max_timeout: Annotated[float, msgspec.Meta(gt=0)] = 3600.0
     """How long a call may take altogether while its server reports progress."""
+    idle: Annotated[float, msgspec.Meta(gt=0)] = 600.0
+    """How long a connection that shows an agent's own login is kept without a call."""
     keep_keys_hours: Positive = 24
     """How long a repeated `key` is answered with the first result."""
 

@@ -15,7 +15,7 @@ from prowess.engine.engine import Engine
 from prowess.engine.options import EngineOptions
 from prowess.journal import Clock
 from prowess.options import DiscoveryOptions
-from prowess.secrets.environment import with_secrets
+from prowess.secrets.environment import SecretEnvironment, with_secrets
 from prowess.sources.configured import configured_sources, definitions, overrides, owner
 from prowess.sources.lock.lock_file import NAME as LOCK
 from prowess.sources.source import Source
@@ -83,14 +83,21 @@ def _configured(
     settings: Settings, options: EngineOptions, environment: Mapping[str, str], url: str, workspace: str
 ) -> tuple[Sequence[Source], EngineOptions]:
     """The sources of the configuration, and the options under which what they bring belongs to it."""
-    chosen = {"PROWESS_STORE": url, "PROWESS_WORKSPACE": workspace}
-    sources = configured_sources(settings, ChainMap(chosen, environment))  # type: ignore[arg-type]
+    sources = configured_sources(settings, of_workspace(workspace, environment, PROWESS_STORE=url))
     return sources, owned(options, settings, sources)
 
 
 def workspace_of(given: str | None, environment: Mapping[str, str], settings: Settings) -> str:
     """An argument wins over the environment, that over the file."""
     return given or environment.get("PROWESS_WORKSPACE") or settings.config.workspace
+
+
+def of_workspace(workspace: str, environment: Mapping[str, str], **more: str) -> Mapping[str, str]:
+    """The environment as the sources of a workspace see it."""
+    chosen = {"PROWESS_WORKSPACE": workspace, **more}
+    if isinstance(environment, SecretEnvironment):  # which says also where secrets are kept
+        return replace(environment, process=ChainMap(chosen, environment.process))  # type: ignore[arg-type]
+    return ChainMap(chosen, environment)  # type: ignore[arg-type]
 
 
 def owned(options: EngineOptions, settings: Settings, sources: Sequence[Source]) -> EngineOptions:

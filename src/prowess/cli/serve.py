@@ -215,7 +215,7 @@ def _serve_all(bind: "Bind", agent: str, process: ProcessOptions) -> None:
     sys.path.insert(0, str(file.resolve().parent if file else Path.cwd()))
     chosen = click.get_current_context().find_root().obj or {}
     place = (chosen.get("store"), os.environ, chosen.get("workspace"))
-    with opened_gateway(file, *place, serves_many=True) as gateway:
+    with opened_gateway(file, *place) as gateway:
         app, door = _web(gateway.engine, bind)
         say(f"serving MCP on the same port, at {PATH}")
 
@@ -300,7 +300,7 @@ def _serve(bind: str | None, agent: str, first: FirstAnswers | None, process: Pr
     sys.path.insert(0, str(file.resolve().parent if file else Path.cwd()))
     chosen = click.get_current_context().find_root().obj or {}
     place = (chosen.get("store"), os.environ, chosen.get("workspace"))
-    with opened_gateway(file, *place, serves_many=where is not None) as gateway:
+    with opened_gateway(file, *place) as gateway:
         if where is None:
             serve_stdio(gateway, agent, first)
             return

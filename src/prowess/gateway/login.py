@@ -12,6 +12,7 @@ from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider, OAuthF
 from mcp.shared.auth import OAuthClientInformationFull, OAuthMetadata
 from pydantic import AnyUrl
 
+from prowess.engine.options import new_id
 from prowess.errors import SourceError
 from prowess.sources.mcp.connection import Party
 from prowess.sources.mcp.diagnostics import Conduct
@@ -38,7 +39,9 @@ class LoginRequest:
     client_id: str = ""
     client_secret: str = ""
     agent: str = ""
-    """Whose login it is; without one, that of whoever runs prowess."""
+    """Whose login it is; without one, that of the agent `default`."""
+    mark: str = field(default_factory=new_id)
+    """Tells this login from others of the same agent."""
 
 
 async def log_in(source: McpSource, show: Show, wanted: LoginRequest) -> Listing | None:
@@ -48,7 +51,7 @@ async def log_in(source: McpSource, show: Show, wanted: LoginRequest) -> Listing
         raise SourceError(source.name, "is started as a command", "only servers with a `url` have logins")
     kept = login_file(source.name, address.url, source.environment, wanted.agent)
     # Until it has worked, the old login stays.
-    login = Login(kept.with_suffix(".new"))
+    login = Login(kept.with_suffix(".new"), making=wanted.mark)
     login.forget()
     conduct = Conduct()
     party = Party(login=source.name)

@@ -1,4 +1,4 @@
-"""Teach the encoder words of other languages: what a message means is what its translation means. Needs torch.
+"""Teach the encoder words of other languages: a translation means what the message means. Needs torch.
 
     python -m train.guard_align --pairs pairs.npz --out aligned.onnx --seconds 120
 

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
 
+from prowess.guard.hidden import Hidden, hidden
 from prowess.guard.networks import (
     ENCODER,
     LETTERS,
@@ -32,7 +33,6 @@ from prowess.guard.networks import (
     readable,
     stretches,
 )
-from prowess.guard.hidden import Hidden, hidden
 from prowess.guard.parsed_text import MOST_HIDDEN, ParsedText, read, signals_of
 from prowess.guard.quotations import QuotedSpans, without_frontmatter
 from prowess.guard.sanitise import DOCUMENTS, HIDDEN_READ, neutralise
@@ -107,7 +107,8 @@ def said_hidden(hides: Sequence[Hidden], channel: str) -> list[str]:
     for one in hides[:HIDDEN_READ]:
         plain = folded(one.said[:MOST_HIDDEN])
         found += [
-            readable(asked(plain[start:end], channel, hidden=True)) for start, end in stretches(plain, tokens())[:6]
+            readable(asked(plain[start:end], channel, hidden=True))
+            for start, end in stretches(plain, tokens())[:6]
         ]
     return found
 

@@ -1,8 +1,8 @@
 """What the guard made of capabilities, kept in the store: what is known is not judged again, by any process.
 
-Above: the intake, which asks for one capability after the other. Below: the store, and the guard, which is not
-even opened where everything is known. A verdict is for all that a capability says, for whose it is, and for one
-version of the guard.
+Above: the intake, which asks for one capability after the other. Below: the store, and the guard, which is
+not even opened where everything is known. A verdict is for all that a capability says, for whose it is, and
+for one version of the guard.
 """
 
 import hashlib
@@ -73,8 +73,6 @@ class TextVerdicts:
 
 def _hash(draft: Draft, is_own: bool, changed: bool) -> str:
     """Of everything it says, wherever it was read from."""
-    said = replace(
-        draft.capability, source="", source_ref=NOWHERE, provider="", digest="", unavailable=()
-    )
+    said = replace(draft.capability, source="", source_ref=NOWHERE, provider="", digest="", unavailable=())
     whole = msgspec.json.encode((said, draft.detail, is_own, changed), enc_hook=str, order="sorted")
     return hashlib.blake2b(whole, digest_size=20).hexdigest()

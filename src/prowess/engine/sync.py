@@ -105,8 +105,8 @@ class Sync:
         lock = read_lock(sources.lock_file)
         locked = verdicts(lock, sources.current, readings) if lock else NO_LOCK
         arrival = Arrival.of(readings, trust, sources.owner, sources.definitions, locked)
-        verdicts = TextVerdicts(self.database, self.guard.judge)
-        intake = Intake(self.database, self.catalogue, self.journal, self.clock, verdicts, self.node)
+        judge = TextVerdicts(self.database, self.guard.judge)
+        intake = Intake(self.database, self.catalogue, self.journal, self.clock, judge, self.node)
         changes = intake.take_in(arrival)
         after = self.worlds.now()
         for shift in self.policy.shifts(before.view, after.view) if changes else ():

@@ -43,12 +43,12 @@ TOKENS = 128
 NOTHING_READ = -20.0
 
 FREE = re.compile(r"\[unused\d+\]|##[\u4e00-\u9fff]")
-"""Places of the vocabulary that no text reaches: the encoder keeps some free, and Chinese letters stand alone."""
+"""Places of the vocabulary that no text reaches: some are kept free, and Chinese letters stand alone."""
 
 LONGEST_WORD = 420
 """Scripts without spaces have long words; of a longer one no token says anything."""
 WIDEST = 24
-"""A token of more letters stands for a word that was not read, and counts as so many tokens as it has letters."""
+"""A token of more letters stands for a word that was not read, and counts as much as its letters."""
 
 Sizes = npt.NDArray[np.int64]
 
@@ -102,11 +102,11 @@ def _parted(piece: tuple[int, int], sizes: Sizes) -> Iterator[tuple[int, int]]:
 
 def readable(text: str) -> str:
     """A text without halves of characters, of the same length."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if not text.isascii() else text
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def telling(runs: Sequence[tuple[int, int]], places: Sequence[int]) -> list[tuple[int, int]]:
-    """All runs of a short text; of a longer one those that hold the places given, and some of all the rest."""
+    """All runs of a short text; of a longer one those that hold the places given, and some of the others."""
     if len(runs) <= MAX_STRETCHES:
         return list(runs)
     starts = [start for start, _ in runs]

@@ -254,6 +254,8 @@ class Config(_Section, frozen=True):
     store: str = DEFAULT_STORE
     workspace: str = "default"
     owner: str = ""
+    stale_for: Annotated[float, msgspec.Meta(ge=0, le=3600)] = 30.0
+    """Seconds for which searches are answered from memory while the store does not answer; 0: never."""
     source: list[SourceConfig] = []
     preset: list[PresetConfig] = []
     secrets: SecretsConfig = SecretsConfig()

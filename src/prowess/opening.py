@@ -127,4 +127,5 @@ def options_of(
         learning=settings.config.learning,
         evolution=settings.config.evolution,
         root=settings.root,
+        stale_for=settings.config.stale_for,
     )

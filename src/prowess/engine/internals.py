@@ -19,6 +19,7 @@ from prowess.engine.options import EngineOptions
 from prowess.engine.replay import WorldReplays
 from prowess.engine.sync import OpenedGuard, Sync
 from prowess.engine.turn_log import TurnLog
+from prowess.errors import StoreAway
 from prowess.evolution.generations import Generations
 from prowess.evolution.schedule import Schedule
 from prowess.jobs import Jobs
@@ -104,6 +105,16 @@ class Internals:
     def world(self, *agents: str) -> World:
         """Everything a turn of these agents depends on, as it is now."""
         return self.worlds.now(*agents)
+
+    def world_or_memory(self, agent: str) -> tuple[World, str]:
+        """The world; while the store is away, for a while the one that was last seen, and why."""
+        try:
+            return self.world(agent), ""
+        except StoreAway as away:
+            known = self.worlds.remembered(agent, self.options.stale_for)
+            if known is None:
+                raise
+            return known, away.message
 
     def settings(self, given: Mapping[str, Any]) -> DiscoveryConfig:
         """What [discovery] says, with what a caller says instead."""

@@ -69,5 +69,7 @@ class EngineOptions:
     learning: LearningConfig = field(default_factory=LearningConfig)
     evolution: EvolutionConfig = field(default_factory=EvolutionConfig)
     root: Path = field(default_factory=Path)
+    stale_for: float = 30.0
+    """Seconds for which a search goes by what was last seen, while the store does not answer."""
     tracer: Tracer = field(default_factory=NoTracer)
     """Opens a span around each offer, search and call."""

@@ -126,8 +126,8 @@ class Database:
     def writing(self, flush: bool = True, everywhere: bool = False) -> Iterator[Transaction]:
         """Everything inside is durable when the block ends, or never happened.
 
-        Without `flush` it survives the end of this process, however it ends, but is not waited for until it
-        is on the disk: a power cut may take the last moments with it, never a part of a transaction.
+        Without `flush` it survives the end of this process, however it ends, but SQLite does not wait until
+        it is on the disk: a power cut may take the last moments with it, never a part of a transaction.
         """
         scope = EVERYWHERE if everywhere else self.workspace
         with self._connections.transaction(scope, writing=True, flush=flush) as cursor:

@@ -17,6 +17,7 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthMetadata
 from pydantic import AnyUrl
 
 from prowess.errors import SourceError
+from prowess.sources.mcp.address import Address
 from prowess.sources.mcp.connection import Party
 from prowess.sources.mcp.diagnostics import Conduct
 from prowess.sources.mcp.failure import cause, explained
@@ -62,9 +63,7 @@ async def log_in(
     source: McpSource, show: Show, wanted: LoginRequest, waiting: Waiting | None = None
 ) -> Listing | None:
     """Let a person log in; returns what the server then offers, or nothing if it wants no login."""
-    address = source.address.resolve(source.environment)
-    if not address.url:
-        raise SourceError(source.name, "is started as a command", "only servers with a `url` have logins")
+    address = _address(source)
     kept = login_file(source.name, address.url, source.environment, wanted.agent)
     # Until it has worked, the old login stays.
     login = Login(kept.with_suffix(".new"))
@@ -82,9 +81,8 @@ async def log_in(
                     await login.set_client_info(known)
                 await show(url)
 
-            provider = OAuthClientProvider(
-                address.url, about_us(back.url), login, shown, partial(_code, back)
-            )
+            code = partial(_code, back)
+            provider = OAuthClientProvider(address.url, about_us(back.url), login, shown, code)
             login.follow(provider.context)
             if wanted.client_id:
                 await login.set_client_info(_registered(wanted, back.url, None))
@@ -100,6 +98,13 @@ async def log_in(
     finally:
         login.forget()
     return listing
+
+
+def _address(source: McpSource) -> Address:
+    address = source.address.resolve(source.environment)
+    if not address.url:
+        raise SourceError(source.name, "is started as a command", "only servers with a `url` have logins")
+    return address
 
 
 def _registered(

@@ -9,12 +9,12 @@ from prowess.operations.catalogue import Switch, SyncRequest, switch_provider, s
 from prowess.operations.operation import NO_PARAMS
 from prowess.operations.servers import list_servers, show_server
 from prowess.web import page
+from prowess.web.pages.endings import ENDINGS
 from prowess.web.pages.form import Fields, address, backend, form, note, said
 from prowess.web.pages.pagination import paged
 from prowess.web.pages.server_changes import in_words
 
 TONES = {"on": "good", "partly": "warn", "down": "bad", "off": "", "not read": "warn"}
-ENDINGS = {"ok": "good", "failed": "bad", "denied": "warn", "refused": "warn"}
 DONE = {
     "on": "{} is on again.",
     "off": "{} is off: what it brings is in no answer until somebody switches it on.",

@@ -109,6 +109,7 @@ def test_every_page_that_names_a_use_leads_to_its_request(engine: Engine) -> Non
     engine.call("find_invoice", {"customer": "Lovelace"}, offer=offer)
     ann = browser(app_of(engine))
     link = f"/journal/trace?id={offer.id}"
+    server = engine.catalogue.get("tool:find_invoice").provider
     for path in (
         "/",
         "/journal",

@@ -213,6 +213,8 @@ class WebConfig(_Section, frozen=True):
     hosts: list[str] = []
     rate: Whole = 1200
     max_body_bytes: Positive = 1_000_000
+    change_servers: Literal["local", "always", "never"] = "local"
+    """Whether admins add and change servers from pages: `local`, where only this machine can reach them."""
 
 
 class LearningConfig(_Section, frozen=True):

@@ -142,10 +142,12 @@ class FindingStands(ProwessError):
 class SourceError(ProwessError):
     """One place cannot be read; a source turns it into a `Problem` and goes on."""
 
-    def __init__(self, place: str, what: str, remedy: str) -> None:
+    def __init__(self, place: str, what: str, remedy: str, output: str = "") -> None:
         super().__init__(f"{place}: {what}", remedy)
         self.place = place
         self.what = what
+        self.output = output
+        """What a program that was started for it wrote last."""
 
     def problem(self, source: str) -> Problem:
         return Problem(source, self.place, self.what, self.remedy)

@@ -13,6 +13,7 @@ from prowess.config import Settings, with_arguments
 from prowess.discovery import embedders
 from prowess.engine.engine import Engine
 from prowess.engine.options import EngineOptions
+from prowess.engine.project_file import ProjectFile
 from prowess.journal import Clock
 from prowess.options import DiscoveryOptions
 from prowess.secrets.environment import SecretEnvironment, with_secrets
@@ -21,7 +22,7 @@ from prowess.sources.lock.lock_file import NAME as LOCK
 from prowess.sources.source import Source
 from prowess.store.opening import open_database
 from prowess.tracing import Tracer
-from prowess.types import Message
+from prowess.types import Message, Trust
 
 if TYPE_CHECKING:
     from prowess.cards.scorers import Scorer
@@ -129,3 +130,24 @@ def options_of(
         root=settings.root,
         stale_for=settings.config.stale_for,
     )
+
+
+def make_writable(engine: Engine, file: Path) -> None:
+    """Let the faces of this process change the prowess.toml that an engine was opened by.
+
+    file: its path.
+    """
+    inner = engine.internals
+    chosen = {"PROWESS_STORE": engine.store, "PROWESS_WORKSPACE": inner.database.workspace}
+    environment: Mapping[str, str] = ChainMap(chosen, inner.environment)  # type: ignore[arg-type]
+
+    def reload() -> None:
+        settings = configuration.load(file, Path.cwd())
+        sources = configured_sources(settings, environment)
+        trust: dict[str, Trust] = {one.name: one.trust for one in settings.config.source if one.trust}
+        learned = tuple(one for one in inner.sources.current if one.kind == "learnt")
+        inner.sources.configure(
+            (*sources, *learned), definitions(settings, sources), trust, overrides(settings)
+        )
+
+    inner.project = ProjectFile(file, inner.database, inner.journal, inner.options.ids, reload)

@@ -62,7 +62,7 @@ def _log_in(source: McpSource, browser: bool, how: dict[str, Any]) -> None:
         import anyio
         from anyio import to_thread
 
-        from prowess.gateway.login import LoginRequest, log_in
+        from prowess.sources.mcp.login_flow import LoginRequest, log_in
     except ImportError as error:
         raise MissingExtra("logging in at an MCP server", "gateway") from error
 

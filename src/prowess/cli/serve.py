@@ -183,10 +183,19 @@ def _web(engine: "Engine", bind: "Bind") -> "tuple[Starlette, socket.socket]":
     from prowess import config as configuration
     from prowess.cli.session import config_file, say
     from prowess.listen import Bind
+    from prowess.opening import make_writable
     from prowess.web.app import create_app
-    from prowess.web.serving import limits_of, listening, login_link, refuse_strangers
+    from prowess.web.serving import (
+        limits_of,
+        listening,
+        login_link,
+        may_change_servers,
+        refuse_strangers,
+    )
 
     settings = configuration.load(config_file(), Path.cwd())
+    if settings.file and may_change_servers(settings.config.web, bind):
+        make_writable(engine, settings.file)
     app = create_app(engine, limits_of(settings.config.web, bind), secure=not bind.is_loopback)
     refuse_strangers(app.state.people, bind)
     door = listening(bind)

@@ -93,6 +93,7 @@ class Sync:
         stamps = {} if afresh else self.catalogue.known(sources.definitions)
         known = {name: one for name, one in stamps.items() if lock is None or name not in lock.servers}
         readings = read_all(chosen, known, progress)
+        sources.outputs.update({name: reading.output for name, reading in readings.items()})
         return {
             name: overridden(name, reading, sources.overrides.get(name, NO_OVERRIDES))
             for name, reading in readings.items()

@@ -37,11 +37,14 @@ from prowess.web.pages import (
     policy,
     policy_change,
     quarantine,
+    server_changes,
+    server_login,
     servers,
     try_tool,
 )
 from prowess.web.problems import answer_to, handle
 from prowess.web.protection import HEADERS, LOCAL, Protection, RequestLimits
+from prowess.web.server_logins import ServerLogins
 from prowess.web.stream import Streams
 from prowess.web.users import Users
 
@@ -55,6 +58,8 @@ PAGES = (
     policy,
     policy_change,
     servers,
+    server_changes,
+    server_login,
     try_tool,
     injections,
     evolution,
@@ -90,6 +95,7 @@ def create_app(
     app.state.clock = clock
     app.state.people = people
     app.state.secure = secure
+    app.state.logins = ServerLogins()
     return app
 
 

@@ -207,6 +207,32 @@ class GatewayConfig(_Section, frozen=True):
     """Which capabilities are tools of their own: what a profile pins, all, or all where that is little."""
 
 
+class OidcGroupConfig(_Section, frozen=True):
+    """`[[web.oidc.group]]`: what the people of a group may do, and in which workspace."""
+
+    group: str
+    role: Literal["viewer", "operator", "admin"] = "viewer"
+    workspace: str = ""
+
+
+class OidcConfig(_Section, frozen=True):
+    """`[web.oidc]`: the identity provider at which people sign in."""
+
+    issuer: str
+    client_id: str
+    url: str
+    """Where browsers reach this server."""
+    secret: str = ""
+    name: str = ""
+    scopes: tuple[str, ...] = ("openid", "profile", "email")
+    groups_claim: str = "groups"
+    name_claim: str = "email"
+    audience: str = ""
+    """What access tokens must be for to be taken by the API."""
+    session_minutes: Positive = 60
+    group: list[OidcGroupConfig] = []
+
+
 class WebConfig(_Section, frozen=True):
     """`[web]`: what the dashboard and the API allow those who ask."""
 
@@ -215,6 +241,7 @@ class WebConfig(_Section, frozen=True):
     max_body_bytes: Positive = 1_000_000
     change_servers: Literal["local", "always", "never"] = "local"
     """Whether admins add and change servers from pages: `local`, where only this machine can reach them."""
+    oidc: OidcConfig | None = None
 
 
 class LearningConfig(_Section, frozen=True):

@@ -147,7 +147,7 @@ def make_writable(engine: Engine, file: Path) -> None:
         trust: dict[str, Trust] = {one.name: one.trust for one in settings.config.source if one.trust}
         learned = tuple(one for one in inner.sources.current if one.kind == "learnt")
         inner.sources.configure(
-            (*sources, *learned), definitions(settings, sources), trust, overrides(settings)
+            (*sources, *learned), definitions(settings, sources), trust, overrides(settings, sources)
         )
 
     inner.project = ProjectFile(file, inner.database, inner.journal, inner.options.ids, reload)

@@ -133,6 +133,7 @@ class Upstream:
             self.news.audience.changed(self.source.name)
         elif self._agent and self.news.is_wanted and attempt.not_before <= time.monotonic():
             attempt.wanted.set()  # what is told over an agent's own connection nobody else asks for
+
     @property
     def output(self) -> str:
         """The end of what the server wrote to standard error: the one that runs, or else the last."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 from urllib.parse import parse_qs, urlsplit
+from uuid import uuid4
 
 import anyio
 from anyio.abc import SocketStream
@@ -16,7 +17,6 @@ from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider, OAuthF
 from mcp.shared.auth import OAuthClientInformationFull, OAuthMetadata
 from pydantic import AnyUrl
 
-from prowess.engine.options import new_id
 from prowess.errors import SourceError
 from prowess.sources.mcp.address import Address
 from prowess.sources.mcp.connection import Party
@@ -58,7 +58,7 @@ class LoginRequest:
     client_secret: str = ""
     agent: str = ""
     """Whose login it is; without one, that of the agent `default`."""
-    mark: str = field(default_factory=new_id)
+    mark: str = field(default_factory=uuid4().hex)
     """Tells this login from others of the same agent."""
 
 

@@ -67,6 +67,14 @@ def test_what_people_say_is_read_in_the_words_of_tools_besides() -> None:
     assert said == "remember that my sister prefers tea (create add new entity observation in memory)"
     assert in_words_of_tools("Renaming the files") == "Renaming the files (move)"
     assert in_words_of_tools("convert a document to PDF") == ""
+    assert in_words_of_tools("tell #general we are back") == "tell #general we are back (message channel)"
+    for other in (
+        "fix #12 and #parse",
+        "paint it, from #fff to #00ff7f",
+        "https://a.example/in #!top",
+        "#Sunday",
+    ):
+        assert in_words_of_tools(other) == ""
 
 
 @pytest.mark.parametrize(

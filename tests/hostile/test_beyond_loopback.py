@@ -34,8 +34,8 @@ ACCEPT = {"Accept": "application/json, text/event-stream"}
 def serving(*arguments: str, waits_for: str) -> Iterator[str]:
     """A server on every address of this machine; returns what it said."""
     command = [sys.executable, "-m", "prowess", "serve", *arguments]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    with subprocess.Popen(command, **pipes, text=True, env=os.environ.copy()) as process:
+    pipe, both = subprocess.PIPE, subprocess.STDOUT
+    with subprocess.Popen(command, stdout=pipe, stderr=both, text=True, env=os.environ.copy()) as process:
         try:
             assert process.stdout is not None
             said = ""

@@ -59,7 +59,7 @@ def check(as_json: bool) -> None:
     environment = with_secrets(settings, os.environ)
     with progress_bar("reading") as progress:
         sources = configured_sources(settings, environment)
-        review = compared(lock, sources, overrides(settings), progress)
+        review = compared(lock, sources, overrides(settings, sources), progress)
     if as_json:
         emit({"differences": [*review.unread, *review.differences]})
     else:

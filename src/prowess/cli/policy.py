@@ -15,7 +15,7 @@ from prowess import config as configuration
 from prowess.calling.caller import Caller
 from prowess.cli.policy_changes import replay_command, set_command, test_command, undo_command
 from prowess.cli.policy_sides import chosen_profile, ground, is_whole, whole
-from prowess.cli.session import config_file, emit, json_option, opened, printable, say
+from prowess.cli.session import config_file, emit, json_option, opened, printable, refuse_server, say
 from prowess.cli.why import command as why_command
 from prowess.clients.entry import NAME as SERVER
 from prowess.clients.known import client_named
@@ -38,9 +38,15 @@ grants_option = click.option(
 )
 
 
+OVER_A_SERVER = ("set", "undo")
+
+
 @click.group()
-def command() -> None:
+@click.pass_context
+def command(ctx: click.Context) -> None:
     """What agents may use: grants, profiles, and whether they say what you mean."""
+    if ctx.invoked_subcommand not in OVER_A_SERVER:
+        refuse_server()
 
 
 command.add_command(why_command, "why")
@@ -100,6 +106,7 @@ def what(grant: str, grants: tuple[Path, ...], as_json: bool) -> None:
     click.secho(f"{found.grant}  {printable(found.description)}", bold=True)
     _print_list("events", found.events)
     _print_list("host tools", found.host_tools)
+    _print_list("match nothing yet", found.unmatched)
     _print_list("requires", found.requires)
     _print_list("limits", limit_texts(found.limits))
     _print_list("needs review", found.review)

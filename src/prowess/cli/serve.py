@@ -201,7 +201,7 @@ def web(host: str, port: int, process: ProcessOptions) -> None:
         with process.ending_in_time():
             _serve_workspaces(process, bind, mcp=False)
         return
-    with process.ending_in_time(), opened() as engine:
+    with process.ending_in_time(), opened(new=True) as engine:
         app, door = _web(engine, bind)
         anyio.run(serving, _monitored(app, engine.internals.database, process), door, process.stop_times)
 
@@ -211,10 +211,19 @@ def _web(engine: "Engine", bind: "Bind") -> "tuple[Starlette, socket.socket]":
     from prowess import config as configuration
     from prowess.cli.session import config_file, say
     from prowess.listen import Bind
+    from prowess.opening import make_writable
     from prowess.web.app import create_app
-    from prowess.web.serving import limits_of, listening, login_link, refuse_strangers
+    from prowess.web.serving import (
+        limits_of,
+        listening,
+        login_link,
+        may_change_servers,
+        refuse_strangers,
+    )
 
     settings = configuration.load(config_file(), Path.cwd(), os.environ)
+    if settings.file and may_change_servers(settings.config.web, bind):
+        make_writable(engine, settings.file)
     provider = _provider(engine, settings.config.web.oidc)
     limits = limits_of(settings.config.web, bind)
     app = create_app(engine, limits, secure=not bind.is_loopback, provider=provider)
@@ -263,7 +272,7 @@ def _serve_all(bind: "Bind", agent: str, process: ProcessOptions) -> None:
     sys.path.insert(0, str(file.resolve().parent if file else Path.cwd()))
     chosen = click.get_current_context().find_root().obj or {}
     place = (chosen.get("store"), os.environ, chosen.get("workspace"))
-    with opened_gateway(file, *place, serves_many=True) as gateway:
+    with opened_gateway(file, *place) as gateway:
         app, door = _web(gateway.engine, bind)
         say(f"serving MCP on the same port, at {PATH}")
 
@@ -349,7 +358,7 @@ def _serve(bind: str | None, agent: str, first: FirstAnswers | None, process: Pr
     sys.path.insert(0, str(file.resolve().parent if file else Path.cwd()))
     chosen = click.get_current_context().find_root().obj or {}
     place = (chosen.get("store"), os.environ, chosen.get("workspace"))
-    with opened_gateway(file, *place, serves_many=where is not None) as gateway:
+    with opened_gateway(file, *place) as gateway:
         if where is None:
             serve_stdio(gateway, agent, first)
             return

@@ -12,8 +12,11 @@ from pathlib import Path
 from prowess.text.stems import stem
 
 PHRASES = Path(__file__).with_name("everyday.txt")
+OF_A_CHANNEL = ("message", "channel")
 
 _WORD = re.compile(r"[a-z]+")
+_CHANNEL = re.compile(r"\b(?:ask|from|in|on|tell|to) #(?![0-9a-f]{3,8}\b)[a-z][a-z0-9_-]*")
+"""`tell #general`: a place to write to; `#123` is a number, `to #ff0000` a colour, `with #Sunday` a word."""
 _HARDLY_COUNT = frozenset(("a", "an", "the", "my", "our", "your"))
 
 Phrase = tuple[str, ...]
@@ -29,6 +32,7 @@ def in_words_of_tools(request: str) -> str:
         for start in range(len(spoken) - length + 1)
         for word in phrases.get(spoken[start : start + length], ())
     ]
+    found += OF_A_CHANNEL if _CHANNEL.search(request) else ()
     new = [word for word in dict.fromkeys(found) if stem(word) not in spoken]
     return f"{request} ({' '.join(new)})" if new else ""
 

@@ -59,4 +59,4 @@ class Reloading:
             )
             return None
         trust: dict[str, Trust] = {s.name: s.trust for s in settings.config.source if s.trust}
-        return Configured(sources, definitions(settings, sources), trust, overrides(settings))
+        return Configured(sources, definitions(settings, sources), trust, overrides(settings, sources))

@@ -38,11 +38,14 @@ from prowess.web.pages import (
     policy,
     policy_change,
     quarantine,
+    server_changes,
+    server_login,
     servers,
     try_tool,
 )
 from prowess.web.problems import answer_to, handle
 from prowess.web.protection import HEADERS, LOCAL, Protection, RequestLimits
+from prowess.web.server_logins import ServerLogins
 from prowess.web.stream import Streams
 from prowess.web.users import Users
 
@@ -59,6 +62,8 @@ PAGES = (
     policy,
     policy_change,
     servers,
+    server_changes,
+    server_login,
     try_tool,
     injections,
     evolution,
@@ -98,6 +103,7 @@ def create_app(
     app.state.clock = clock
     app.state.people = people
     app.state.secure = secure
+    app.state.logins = ServerLogins()
     app.state.provider = provider
     return app
 

@@ -23,6 +23,11 @@ def limits_of(config: WebConfig, bind: Bind) -> RequestLimits:
     return RequestLimits(allowed_hosts(bind, [*config.hosts, *own]), config.max_body_bytes, config.rate)
 
 
+def may_change_servers(config: WebConfig, bind: Bind) -> bool:
+    """Whether pages may write prowess.toml: a server that is added there is a program of this machine."""
+    return config.change_servers == "always" or (config.change_servers == "local" and bind.is_loopback)
+
+
 def refuse_strangers(people: Users, bind: Bind) -> None:
     """Beyond this machine nobody is served who brings no token, so there must be one to bring."""
     if not bind.is_loopback and not people.any_valid():

@@ -7,7 +7,8 @@ where it is used.
 import getpass
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial, wraps
 from pathlib import Path
@@ -21,7 +22,6 @@ from prowess.types import DEFAULT_AGENT
 
 if TYPE_CHECKING:
     import socket
-    from contextlib import AbstractContextManager
 
     from starlette.applications import Starlette
     from starlette.types import ASGIApp
@@ -66,10 +66,17 @@ class ProcessOptions:
 
         return StopTimes(self.drain, self.grace)
 
-    def ending_in_time(self) -> "AbstractContextManager[None]":
+    @contextmanager
+    def running(self, sends_spans: bool = True) -> Iterator[None]:
+        """From the start to the end of a server, which comes in time."""
         from prowess.cli.ending import SECONDS_TO_CLOSE, ending_in_time
+        from prowess.otel.exporting import exporting
 
-        return ending_in_time(self.drain + self.grace + SECONDS_TO_CLOSE)
+        with (
+            ending_in_time(self.drain + self.grace + SECONDS_TO_CLOSE),
+            exporting(os.environ if sends_spans else {}),
+        ):
+            yield
 
 
 def process_options(function: Callable[..., None]) -> Callable[..., None]:
@@ -130,7 +137,7 @@ def command(ctx: click.Context, host: str, port: int, agent: str, process: Proce
     if ctx.invoked_subcommand is None:
         from prowess.listen import Bind
 
-        with process.ending_in_time():
+        with process.running():
             _log(process)
             if process.workspaces:
                 _serve_workspaces(process, Bind(host, port))
@@ -152,7 +159,7 @@ def mcp(bind: str | None, agent: str, process: ProcessOptions) -> None:
         if not bind:
             raise click.UsageError("--workspaces needs --http HOST:PORT: a token says whose a request is")
         _log(process)
-        with process.ending_in_time():
+        with process.running():
             _serve_workspaces(process, parse_bind(bind), web=False)
         return
     first = None
@@ -164,7 +171,7 @@ def mcp(bind: str | None, agent: str, process: ProcessOptions) -> None:
     # Each call passes between the event loop and a worker thread; neither should wait long for the other.
     sys.setswitchinterval(0.001)
 
-    with process.ending_in_time():
+    with process.running(sends_spans=bool(bind)):
         _serve(bind, agent, first, process)
     # Everything is closed; waiting for idle threads would only keep the client waiting.
     sys.stderr.flush()
@@ -198,10 +205,10 @@ def web(host: str, port: int, process: ProcessOptions) -> None:
     bind = Bind(host, port)
     _log(process)
     if process.workspaces:
-        with process.ending_in_time():
+        with process.running():
             _serve_workspaces(process, bind, mcp=False)
         return
-    with process.ending_in_time(), opened(new=True) as engine:
+    with process.running(), opened(new=True) as engine:
         app, door = _web(engine, bind)
         anyio.run(serving, _monitored(app, engine.internals.database, process), door, process.stop_times)
 

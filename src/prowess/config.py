@@ -79,7 +79,7 @@ class SourceConfig(_Section, frozen=True):
     url: str = ""
     headers: dict[str, str] = {}
     login: Literal["agent", "shared"] = "agent"
-    """Whose login a server gets over HTTP: the calling agent's own, or one that all of them share."""
+    """Whose login a server is shown: the calling agent's own, or one that all of them share."""
     digest: str = ""
     faculties: list[str] | None = None
     timeout: Annotated[float, msgspec.Meta(gt=0)] | None = None
@@ -171,6 +171,8 @@ class CallsConfig(_Section, frozen=True):
     timeout: Annotated[float, msgspec.Meta(gt=0)] = 120.0
     max_timeout: Annotated[float, msgspec.Meta(gt=0)] = 3600.0
     """How long a call may take altogether while its server reports progress."""
+    idle: Annotated[float, msgspec.Meta(gt=0)] = 600.0
+    """How long a connection that shows an agent's own login is kept without a call."""
     keep_keys_hours: Positive = 24
     """How long a repeated `key` is answered with the first result."""
 
@@ -205,12 +207,41 @@ class GatewayConfig(_Section, frozen=True):
     """Which capabilities are tools of their own: what a profile pins, all, or all where that is little."""
 
 
+class OidcGroupConfig(_Section, frozen=True):
+    """`[[web.oidc.group]]`: what the people of a group may do, and in which workspace."""
+
+    group: str
+    role: Literal["viewer", "operator", "admin"] = "viewer"
+    workspace: str = ""
+
+
+class OidcConfig(_Section, frozen=True):
+    """`[web.oidc]`: the identity provider at which people sign in."""
+
+    issuer: str
+    client_id: str
+    url: str
+    """Where browsers reach this server."""
+    secret: str = ""
+    name: str = ""
+    scopes: tuple[str, ...] = ("openid", "profile", "email")
+    groups_claim: str = "groups"
+    name_claim: str = "email"
+    audience: str = ""
+    """What access tokens must be for to be taken by the API."""
+    session_minutes: Positive = 60
+    group: list[OidcGroupConfig] = []
+
+
 class WebConfig(_Section, frozen=True):
     """`[web]`: what the dashboard and the API allow those who ask."""
 
     hosts: list[str] = []
     rate: Whole = 1200
     max_body_bytes: Positive = 1_000_000
+    change_servers: Literal["local", "always", "never"] = "local"
+    """Whether admins add and change servers from pages: `local`, where only this machine can reach them."""
+    oidc: OidcConfig | None = None
 
 
 class LearningConfig(_Section, frozen=True):
@@ -252,6 +283,8 @@ class Config(_Section, frozen=True):
     store: str = DEFAULT_STORE
     workspace: str = "default"
     owner: str = ""
+    stale_for: Annotated[float, msgspec.Meta(ge=0, le=3600)] = 30.0
+    """Seconds for which searches are answered from memory while the store does not answer; 0: never."""
     source: list[SourceConfig] = []
     preset: list[PresetConfig] = []
     secrets: SecretsConfig = SecretsConfig()

@@ -4,6 +4,7 @@
       ConfigError            prowess.toml cannot be used
       StoreError             the database cannot be reached or is not ours
         StoreBusy            others wrote to it for too long
+        StoreAway            it does not answer now; once it does, this goes on by itself
         WorkspaceError       no name for a workspace
       BackupError            a backup cannot be written, read or taken
       MissingExtra           an optional part is not installed
@@ -71,6 +72,16 @@ class StoreBusy(StoreError):
         )
 
 
+class StoreAway(StoreError):
+    """The database does not answer, or not as the one that was seen before; what was begun may be undone."""
+
+    def __init__(self, place: str, why: str) -> None:
+        super().__init__(
+            f"the store {place} does not answer: {why}",
+            "try again in a moment: it is found again by itself; if not, check the server and the URL",
+        )
+
+
 class WorkspaceError(StoreError):
     """A workspace is called by what is no name for one."""
 
@@ -131,10 +142,12 @@ class FindingStands(ProwessError):
 class SourceError(ProwessError):
     """One place cannot be read; a source turns it into a `Problem` and goes on."""
 
-    def __init__(self, place: str, what: str, remedy: str) -> None:
+    def __init__(self, place: str, what: str, remedy: str, output: str = "") -> None:
         super().__init__(f"{place}: {what}", remedy)
         self.place = place
         self.what = what
+        self.output = output
+        """What a program that was started for it wrote last."""
 
     def problem(self, source: str) -> Problem:
         return Problem(source, self.place, self.what, self.remedy)

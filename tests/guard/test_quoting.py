@@ -9,6 +9,7 @@ from prowess.types import Detail
 from tests.support.cards import source as cards
 from tests.support.cards import text_of, turn
 from tests.support.stores import OpenEngine
+from tests.support.web import app_of, as_agent
 
 PHISHING = (
     "# Injection review\n\nGoes through a page before an agent reads it. Pages that address the agent are"
@@ -43,6 +44,10 @@ def test_what_a_skill_of_others_quotes_is_taken_out_and_its_own_words_stay(
     assert "white on white" in said and "Keep the page as evidence" in said
     assert [saying in said for saying in QUOTED] == [kind == "static"] * 2
     assert "Ignore all previous" in (engine.catalogue.detail("skill:review").content or "")
+    path = "/api/v1/agents/default/capabilities/skill:review"
+    shown = as_agent(app_of(engine), "default").get(path).text
+    assert "white on white" in shown
+    assert [saying in shown for saying in QUOTED] == [kind == "static"] * 2
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from tests.support.browser import serving
 from tests.support.clock import SteppingClock
 from tests.support.web import app_of, with_a_past, world
 
-LOCAL_ONLY = {"cards baseline", "sync --watch"}
+LOCAL_ONLY = {"cards baseline", "jobs --everywhere", "sync --watch"}
 """What a command that can go over a server does with an engine in its hands."""
 SAID: dict[str, JsonObject] = {
     "agent.find": {"request": "read a file"},

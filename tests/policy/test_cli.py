@@ -287,8 +287,9 @@ def test_why_ends_in_the_limit_that_refuses_another_child(configured: Path) -> N
 
 @pytest.mark.parametrize("days", ["-1", "3651", "99999999999"])
 def test_a_token_of_an_agent_lasts_ten_years_at_most_and_nothing_is_bound_when_asked_for_more(
-    days: str,
+    days: str, folder: Path
 ) -> None:
+    (folder / "prowess.toml").touch()
     refused = run(agent_command, "add", "eve", "--profile", "owner", "--days", days)
     assert refused.exit_code == 2
     assert "0<=x<=3650" in refused.output

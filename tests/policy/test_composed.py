@@ -32,7 +32,7 @@ def opened(tmp_path: Path, store_url: str, request: pytest.FixtureRequest) -> Op
 
     def one() -> Engine:
         engine = prowess.open(
-            store_url, config=tmp_path / "prowess.toml", sources=[StaticSource(capabilities=tools)]
+            store_url, config=str(tmp_path / "prowess.toml"), sources=[StaticSource(capabilities=tools)]
         )
         request.addfinalizer(engine.close)
         return engine

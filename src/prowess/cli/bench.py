@@ -73,7 +73,7 @@ def command(
     chosen = BenchmarkOptions(split=split, limit=limit, needs=not no_needs)
     results = [_measured(one, agent, chosen) for one in places]
     if from_journal:
-        with opened(existing=True) as engine:
+        with opened() as engine:
             results.append(own_benchmark(engine, queries_of_journal(engine), chosen))
     for result, file in zip(results, files, strict=False):
         write_run(result, file)
@@ -93,7 +93,7 @@ def _measured(place: Path, agent: str, chosen: BenchmarkOptions) -> SetResult:
         options = options_of(settings, os.environ, {})
         with progress_bar(name_of(place)) as progress:
             return benchmark(place, chosen, options, now, lambda done, total: progress("", done, total))
-    with opened(existing=True) as engine:
+    with opened() as engine:
         return own_benchmark(engine, queries_of_file(engine, queries, agent), chosen)
 
 

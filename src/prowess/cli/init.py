@@ -35,8 +35,9 @@ def command() -> None:
     if configuration.load(here / configuration.FILE, here).config.policy.files:
         say("the agent `default` may use everything; narrow that in policy.yaml when others get in")
     else:
-        say(f"{configuration.FILE} names no policy, so agents have only base; add to it:\n{POLICY_SECTION}")
-    say("next: prowess sync, then prowess list")
+        said = f"{configuration.FILE} names no policy, so agents have only what comes with every profile"
+        say(f"{said}; add to it:\n{POLICY_SECTION}")
+    say("next: name what there is in prowess.toml, then: prowess sync")
 
 
 def first_config(root: Path) -> str:

@@ -91,7 +91,7 @@ def check(as_json: bool) -> None:
 
 
 def _statuses() -> tuple[SecretStatus, ...]:
-    with connected(existing=True) as backend:
+    with connected() as backend:
         return backend.call(list_secrets, NO_PARAMS)
 
 

@@ -68,10 +68,10 @@ def ruled(policy: Policy, world: World) -> Problems:
     found = policy.problems(world.view)
     if found or policy.agents():
         return found
-    what = "prowess.toml names none, so agents have only base"
+    what = "prowess.toml names none, so agents have only what comes with every profile"
     remedy = 'run: prowess init, and write into prowess.toml: [policy] files = ["policy.yaml"]'
     if policy.files:
-        what = "no agent is bound to a profile, so agents have only base"
+        what = "no agent is bound to a profile, so agents have only what comes with every profile"
         remedy = "name agents in a profile, or run: prowess agent add NAME --profile PROFILE"
     return (Problem("policy", "policy", what, remedy, "warning"),)
 

@@ -15,6 +15,7 @@ from prowess.catalogue.findings import Judge
 from prowess.catalogue.health import ReadingNode, release, vouch
 from prowess.catalogue.intake import Intake
 from prowess.catalogue.merge import Arrival
+from prowess.catalogue.verdicts import TextVerdicts
 from prowess.catalogue.view import View
 from prowess.errors import NotFound
 from prowess.journal import Clock, Journal
@@ -92,6 +93,7 @@ class Sync:
         stamps = {} if afresh else self.catalogue.known(sources.definitions)
         known = {name: one for name, one in stamps.items() if lock is None or name not in lock.servers}
         readings = read_all(chosen, known, progress)
+        sources.outputs.update({name: reading.output for name, reading in readings.items()})
         return {
             name: overridden(name, reading, sources.overrides.get(name, NO_OVERRIDES))
             for name, reading in readings.items()
@@ -104,7 +106,8 @@ class Sync:
         lock = read_lock(sources.lock_file)
         locked = verdicts(lock, sources.current, readings) if lock else NO_LOCK
         arrival = Arrival.of(readings, trust, sources.owner, sources.definitions, locked)
-        intake = Intake(self.database, self.catalogue, self.journal, self.clock, self.guard.judge, self.node)
+        judge = TextVerdicts(self.database, self.guard.judge)
+        intake = Intake(self.database, self.catalogue, self.journal, self.clock, judge, self.node)
         changes = intake.take_in(arrival)
         after = self.worlds.now()
         for shift in self.policy.shifts(before.view, after.view) if changes else ():

@@ -320,6 +320,24 @@ class PolicyChanged(Entry, frozen=True, kw_only=True):
     undoes: str = ""
 
 
+class ConfigurationChanged(Entry, frozen=True, kw_only=True):
+    """prowess.toml was changed over a face, and all it takes to take that back."""
+
+    type = "configuration.changed"
+    id: str
+    does: str = ""
+    """What it is for, such as "adds crm"."""
+    file: str = ""
+    at: int = 0
+    taken: str = ""
+    """What stood at that place of the file, and what stands there now."""
+    put: str = ""
+    digest: str = ""
+    """Of the whole text afterwards."""
+    by: str = ""
+    undoes: str = ""
+
+
 class PersonAdmitted(Entry, frozen=True, kw_only=True):
     type = "person.admitted"
     id: str = msgspec.field(name="pass", default="")

@@ -7,6 +7,7 @@ from prowess.operations import (
     cards,
     catalogue,
     evolution,
+    jobs,
     journal,
     learning,
     lint,
@@ -14,13 +15,14 @@ from prowess.operations import (
     policy_changes,
     quarantine,
     secrets,
+    server_changes,
     servers,
     turns,
 )
 from prowess.operations.operation import declared_in
 
 RESOURCES = (
-    catalogue, servers, lint, turns, calls, agents, policy, policy_changes, approvals, quarantine, secrets,
-    cards, evolution, learning, journal,
+    catalogue, servers, server_changes, lint, turns, calls, agents, policy, policy_changes, approvals,
+    quarantine, secrets, cards, evolution, learning, journal, jobs,
 )  # fmt: skip
 OPERATIONS = tuple(operation for resource in RESOURCES for operation in declared_in(resource))

@@ -90,6 +90,11 @@ class Policy:
         """Moves with everything a decision rests on beside the catalogue: rules, agents and reviews."""
         return f"{self.revision}.{self._standing.version}"
 
+    @property
+    def standing(self) -> PolicyState:
+        """What the store said of agents and reviews when it was last read."""
+        return self._standing
+
     def refresh(self) -> None:
         """Take in what changed in the files or in the store since the last look."""
         self.read_files()

@@ -91,6 +91,7 @@ SENTENCES: Mapping[str, Callable[[Data], str]] = {
     "decision": _decision,
     "catalogue.synced": _synced,
     "policy.changed": _policy_changed,
+    "configuration.changed": lambda data: f"prowess.toml: {data.get('by')} {data.get('does')}",
     "provider.on": _provider_on,
     "provider.off": _provider_off,
     "approval.answered": _approval,

@@ -8,8 +8,8 @@ from prowess.operations.agents import report_agent
 from prowess.operations.evolution import status
 from prowess.operations.operation import NO_PARAMS, AgentQuery
 from prowess.web import page
+from prowess.web.pages.endings import ENDINGS
 from prowess.web.pages.form import backend
-from prowess.web.pages.servers import ENDINGS
 
 
 def shown(request: Request) -> Response:

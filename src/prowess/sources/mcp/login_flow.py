@@ -58,7 +58,7 @@ class LoginRequest:
     client_secret: str = ""
     agent: str = ""
     """Whose login it is; without one, that of the agent `default`."""
-    mark: str = field(default_factory=uuid4().hex)
+    mark: str = field(default_factory=lambda: uuid4().hex)
     """Tells this login from others of the same agent."""
 
 

@@ -77,7 +77,7 @@ def open(
 
 def _settings(config: str | None, environment: Mapping[str, str]) -> Settings:
     file = Path(config) if config else configuration.find(environment, Path.cwd())
-    return configuration.load(file, Path.cwd())
+    return configuration.load(file, Path.cwd(), environment)
 
 
 def _configured(
@@ -142,7 +142,7 @@ def make_writable(engine: Engine, file: Path) -> None:
     environment: Mapping[str, str] = ChainMap(chosen, inner.environment)  # type: ignore[arg-type]
 
     def reload() -> None:
-        settings = configuration.load(file, Path.cwd())
+        settings = configuration.load(file, Path.cwd(), environment)
         sources = configured_sources(settings, environment)
         trust: dict[str, Trust] = {one.name: one.trust for one in settings.config.source if one.trust}
         learned = tuple(one for one in inner.sources.current if one.kind == "learnt")

@@ -121,6 +121,10 @@ def test_a_program_with_an_access_token_of_the_provider_uses_the_api(served: Ser
         headers={"Authorization": f"Bearer {token}"},
     )  # fmt: skip
     assert made.status_code == 201
+    told_by = {"Authorization": f"Bearer {token}"}
+    news = f"{served.address}/api/v1/journal/stream?since=start"
+    with httpx2.stream("GET", news, headers=told_by, timeout=60) as stream:
+        assert any("person.admitted" in line for line in stream.iter_lines())
     served.provider.set(robot=["strangers"])
     assert served.me(served.provider.token()).status_code == 401
     assert served.me(token[:-4]).status_code == 401

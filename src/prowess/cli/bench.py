@@ -89,7 +89,7 @@ def _measured(place: Path, agent: str, chosen: BenchmarkOptions) -> SetResult:
     """One set with its own tools, or queries for the catalogue that is here."""
     queries = place / "queries.jsonl" if place.is_dir() else place
     if place.is_dir() and ((place / "tools.jsonl").exists() or not queries.exists()):
-        settings = configuration.load(config_file(), Path.cwd())
+        settings = configuration.load(config_file(), Path.cwd(), os.environ)
         options = options_of(settings, os.environ, {})
         with progress_bar(name_of(place)) as progress:
             return benchmark(place, chosen, options, now, lambda done, total: progress("", done, total))

@@ -1,5 +1,6 @@
 """`prowess init`"""
 
+import os
 from pathlib import Path
 
 import click
@@ -32,7 +33,7 @@ def command() -> None:
         ignore_store(here)
         write(here / configuration.FILE, first_config(here))
         write(here / POLICY, owner_policy())
-    if configuration.load(here / configuration.FILE, here).config.policy.files:
+    if configuration.load(here / configuration.FILE, here, os.environ).config.policy.files:
         say("the agent `default` may use everything; narrow that in policy.yaml when others get in")
     else:
         said = f"{configuration.FILE} names no policy, so agents have only what comes with every profile"

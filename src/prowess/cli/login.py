@@ -46,7 +46,7 @@ def command(
 
 
 def _source(name: str) -> McpSource:
-    settings = configuration.load(config_file(), Path.cwd())
+    settings = configuration.load(config_file(), Path.cwd(), os.environ)
     secrets = with_secrets(settings, os.environ)
     chosen = click.get_current_context().find_root().obj or {}
     environment = of_workspace(workspace_of(chosen.get("workspace"), secrets, settings), secrets)

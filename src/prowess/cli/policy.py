@@ -3,6 +3,7 @@
 Most of these need no store: in an empty folder nothing exists, and only the names count.
 """
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -184,7 +185,7 @@ def show_migration(profile: str, grants: tuple[Path, ...], exact: bool, as_json:
 def show_export(agent: str, host: str) -> None:
     """A client's own allow, ask and deny lists for AGENT, as JSON, with our tools as it names them."""
     client = client_named(host)
-    mode = configuration.load(config_file(), Path.cwd()).config.gateway.tools
+    mode = configuration.load(config_file(), Path.cwd(), os.environ).config.gateway.tools
     with opened() as engine:
         known = [one.name for one in engine.internals.policy.agents()]
         if agent not in known:

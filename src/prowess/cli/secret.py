@@ -99,4 +99,4 @@ def _environment() -> SecretEnvironment:
     server = (click.get_current_context().find_root().obj or {}).get("server")
     if server:
         raise RemoteError(server, "no value of a secret goes over a server", "run it where prowess runs")
-    return with_secrets(configuration.load(config_file(), Path.cwd()), os.environ)
+    return with_secrets(configuration.load(config_file(), Path.cwd(), os.environ), os.environ)

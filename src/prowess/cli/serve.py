@@ -7,7 +7,8 @@ where it is used.
 import getpass
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial, wraps
 from pathlib import Path
@@ -21,7 +22,6 @@ from prowess.types import DEFAULT_AGENT
 
 if TYPE_CHECKING:
     import socket
-    from contextlib import AbstractContextManager
 
     from starlette.applications import Starlette
     from starlette.types import ASGIApp
@@ -66,10 +66,17 @@ class ProcessOptions:
 
         return StopTimes(self.drain, self.grace)
 
-    def ending_in_time(self) -> "AbstractContextManager[None]":
+    @contextmanager
+    def running(self, sends_spans: bool = True) -> Iterator[None]:
+        """From the start to the end of a server, which comes in time."""
         from prowess.cli.ending import SECONDS_TO_CLOSE, ending_in_time
+        from prowess.otel.exporting import exporting
 
-        return ending_in_time(self.drain + self.grace + SECONDS_TO_CLOSE)
+        with (
+            ending_in_time(self.drain + self.grace + SECONDS_TO_CLOSE),
+            exporting(os.environ if sends_spans else {}),
+        ):
+            yield
 
 
 def process_options(function: Callable[..., None]) -> Callable[..., None]:
@@ -115,7 +122,11 @@ def process_options(function: Callable[..., None]) -> Callable[..., None]:
 @port_option
 @process_options
 @click.option(
-    "--agent", default=DEFAULT_AGENT, show_default=True, help="Who an MCP client without a token is."
+    "--agent",
+    default=DEFAULT_AGENT,
+    show_default=True,
+    envvar="PROWESS_AGENT",
+    help="Who an MCP client without a token is.",
 )
 @click.pass_context
 def command(ctx: click.Context, host: str, port: int, agent: str, process: ProcessOptions) -> None:
@@ -126,7 +137,7 @@ def command(ctx: click.Context, host: str, port: int, agent: str, process: Proce
     if ctx.invoked_subcommand is None:
         from prowess.listen import Bind
 
-        with process.ending_in_time():
+        with process.running():
             _log(process)
             if process.workspaces:
                 _serve_workspaces(process, Bind(host, port))
@@ -136,7 +147,9 @@ def command(ctx: click.Context, host: str, port: int, agent: str, process: Proce
 
 @command.command()
 @click.option("--http", "bind", metavar="HOST:PORT", help="Serve over HTTP instead of standard input.")
-@click.option("--agent", default=DEFAULT_AGENT, show_default=True, help="Who the client is.")
+@click.option(
+    "--agent", default=DEFAULT_AGENT, show_default=True, envvar="PROWESS_AGENT", help="Who the client is."
+)
 @process_options
 def mcp(bind: str | None, agent: str, process: ProcessOptions) -> None:
     """One MCP server in front of all the others; `prowess connect CLIENT` has a client start it."""
@@ -146,7 +159,7 @@ def mcp(bind: str | None, agent: str, process: ProcessOptions) -> None:
         if not bind:
             raise click.UsageError("--workspaces needs --http HOST:PORT: a token says whose a request is")
         _log(process)
-        with process.ending_in_time():
+        with process.running():
             _serve_workspaces(process, parse_bind(bind), web=False)
         return
     first = None
@@ -158,7 +171,7 @@ def mcp(bind: str | None, agent: str, process: ProcessOptions) -> None:
     # Each call passes between the event loop and a worker thread; neither should wait long for the other.
     sys.setswitchinterval(0.001)
 
-    with process.ending_in_time():
+    with process.running(sends_spans=bool(bind)):
         _serve(bind, agent, first, process)
     # Everything is closed; waiting for idle threads would only keep the client waiting.
     sys.stderr.flush()
@@ -192,10 +205,10 @@ def web(host: str, port: int, process: ProcessOptions) -> None:
     bind = Bind(host, port)
     _log(process)
     if process.workspaces:
-        with process.ending_in_time():
+        with process.running():
             _serve_workspaces(process, bind, mcp=False)
         return
-    with process.ending_in_time(), opened(new=True) as engine:
+    with process.running(), opened(new=True) as engine:
         app, door = _web(engine, bind)
         anyio.run(serving, _monitored(app, engine.internals.database, process), door, process.stop_times)
 
@@ -215,7 +228,7 @@ def _web(engine: "Engine", bind: "Bind") -> "tuple[Starlette, socket.socket]":
         refuse_strangers,
     )
 
-    settings = configuration.load(config_file(), Path.cwd())
+    settings = configuration.load(config_file(), Path.cwd(), os.environ)
     if settings.file and may_change_servers(settings.config.web, bind):
         make_writable(engine, settings.file)
     provider = _provider(engine, settings.config.web.oidc)
@@ -226,8 +239,9 @@ def _web(engine: "Engine", bind: "Bind") -> "tuple[Starlette, socket.socket]":
     door = listening(bind)
     bound = Bind(bind.host, door.getsockname()[1])
     say(f"serving the dashboard and the API on {bound.address}; stop with Ctrl-C")
-    # The link is what the one who started this came for, and a program may want it: data, not words.
-    click.echo(login_link(app.state.people, bound, getpass.getuser()))
+    # The link is what the one who started this came for, and a program may want it: data, not words. What a
+    # server says that others reach is kept in logs, where nothing may stand that lets somebody in.
+    click.echo(login_link(app.state.people, bound, getpass.getuser()) if bind.is_loopback else bound.address)
     if not bind.is_loopback:
         say("browsers sign in only over TLS: put a proxy in front that brings it")
     return app, door
@@ -310,7 +324,7 @@ def _serve_workspaces(process: ProcessOptions, bind: "Bind", web: bool = True, m
         from prowess.web.serving import listening, serving
     except ImportError as error:
         raise MissingExtra("serving workspaces", "gateway,web") from error
-    settings = configuration.load(config_file(), Path.cwd())
+    settings = configuration.load(config_file(), Path.cwd(), os.environ)
     chosen = click.get_current_context().find_root().obj or {}
     store = chosen.get("store") or os.environ.get("PROWESS_STORE") or settings.config.store
     faces = ServedFaces(web, mcp)

@@ -89,7 +89,7 @@ def store_is_there() -> bool:
 
 def _store(file: Path | None, store: str | None) -> tuple[str, Path | None]:
     """The URL of the store, and its file where it is one."""
-    settings = configuration.load(file, Path.cwd())
+    settings = configuration.load(file, Path.cwd(), os.environ)
     url = store or os.environ.get("PROWESS_STORE") or settings.config.store
     if url.startswith(("postgresql://", "postgres://")):
         return url, None

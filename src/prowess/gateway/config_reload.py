@@ -50,7 +50,7 @@ class Reloading:
     def read(self) -> Configured | None:
         """What the file says now; nothing, with a word, where it cannot be used."""
         try:
-            settings = configuration.load(self.file, Path.cwd())
+            settings = configuration.load(self.file, Path.cwd(), self.environment)
             self.refuse(settings)
             sources = configured_sources(settings, self.environment)
         except ProwessError as error:

@@ -30,7 +30,7 @@ PATIENCE = 5.0
 def opened(
     file: Path | None, store: str | None, environment: Mapping[str, str], workspace: str | None = None
 ) -> Iterator[Gateway]:
-    settings = configuration.load(file, Path.cwd())
+    settings = configuration.load(file, Path.cwd(), environment)
     url = store or environment.get("PROWESS_STORE") or settings.config.store
     environment = with_secrets(settings, environment)
     workspace = workspace_of(workspace, environment, settings)

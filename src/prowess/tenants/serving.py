@@ -100,7 +100,7 @@ class WorkspaceOpening:
     provider: "ProviderFace | None" = None
 
     def tenant(self, name: str) -> AbstractAsyncContextManager[Tenant]:
-        settings = configuration.load(configuration_of(self.folder, name), self.folder)
+        settings = configuration.load(configuration_of(self.folder, name), self.folder, {})
         return self._opened(settings, self.shared.store.of(name))
 
     def strangers(self) -> AbstractAsyncContextManager[Tenant]:

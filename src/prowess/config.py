@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from prowess.config_alerts import AlertsConfig
 from prowess.config_problems import config_error
 from prowess.errors import ConfigError
 from prowess.types import Trust
@@ -264,6 +265,7 @@ class Config(_Section, frozen=True):
     calls: CallsConfig = CallsConfig()
     gateway: GatewayConfig = GatewayConfig()
     web: WebConfig = WebConfig()
+    alerts: AlertsConfig = AlertsConfig()
 
 
 @dataclass(frozen=True, slots=True)

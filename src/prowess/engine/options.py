@@ -15,6 +15,7 @@ from prowess.config import (
     JournalConfig,
     LearningConfig,
 )
+from prowess.config_alerts import AlertsConfig
 from prowess.sources.overrides import Overrides
 from prowess.tracing import NoTracer, Tracer
 from prowess.types import Trust
@@ -61,6 +62,7 @@ class EngineOptions:
     journal: JournalConfig = field(default_factory=JournalConfig)
     learning: LearningConfig = field(default_factory=LearningConfig)
     evolution: EvolutionConfig = field(default_factory=EvolutionConfig)
+    alerts: AlertsConfig = field(default_factory=AlertsConfig)
     root: Path = field(default_factory=Path)
     tracer: Tracer = field(default_factory=NoTracer)
     """Opens a span around each offer, search and call."""

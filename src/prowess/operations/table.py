@@ -2,6 +2,7 @@
 
 from prowess.operations import (
     agents,
+    alerts,
     approvals,
     calls,
     cards,
@@ -22,6 +23,6 @@ from prowess.operations.operation import declared_in
 
 RESOURCES = (
     catalogue, servers, server_changes, lint, turns, calls, agents, policy, policy_changes, approvals,
-    quarantine, secrets, cards, evolution, learning, journal,
+    quarantine, alerts, secrets, cards, evolution, learning, journal,
 )  # fmt: skip
 OPERATIONS = tuple(operation for resource in RESOURCES for operation in declared_in(resource))

@@ -24,6 +24,7 @@ from prowess.web.openapi import document
 from prowess.web.operations import everything
 from prowess.web.pages import (
     agent,
+    alerts,
     approvals,
     ask,
     capability,
@@ -67,6 +68,7 @@ PAGES = (
     journal,
     quarantine,
     approvals,
+    alerts,
 )
 SMALLEST_COMPRESSED = 1000
 

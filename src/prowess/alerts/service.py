@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from prowess.alerts import table
 from prowess.alerts.alert import Alert, Condition
-from prowess.alerts.channels import AlertChannel, AlertContext, channels
+from prowess.alerts.channels import AlertChannel, AlertContext, Mail, channels
 from prowess.alerts.conditions import conditions, local_time
-from prowess.errors import AlertNotSent, NotFound
+from prowess.engine.digest import Digest, letter
+from prowess.errors import AlertNotSent, ConfigError, NotFound
 from prowess.journal import stamp
 from prowess.journal.between_turns import AlertEnded, AlertRaised
 
@@ -103,6 +104,16 @@ class AlertService:
             raised_at=stamp(now), ended_at=stamp(now),
         )  # fmt: skip
         return {channel.name: _problem(channel, (alert,), now) for channel in self.channels}
+
+    def send_digest(self, found: Digest) -> None:
+        """Send what happened by mail. Raises AlertNotSent where it does not arrive."""
+        mail = next((channel for channel in self.channels if isinstance(channel, Mail)), None)
+        if mail is None:
+            what = "names no mail server"
+            raise ConfigError("[alerts.mail]", what, "name server, sender and to; see docs/alerts.md")
+        subject = f"[prowess] {found.since[:10]} to {found.until[:10]}: {found.use.calls} calls"
+        text = self._inner.use.hidden(letter(found, self.config.address))
+        mail.write(subject, text, self._inner.clock())
 
     def _deliver(self, channel: AlertChannel) -> int:
         database, now = self._inner.database, self._inner.clock()

@@ -7,6 +7,7 @@ from prowess.operations import (
     calls,
     cards,
     catalogue,
+    digests,
     evolution,
     journal,
     learning,
@@ -18,11 +19,12 @@ from prowess.operations import (
     server_changes,
     servers,
     turns,
+    usage,
 )
 from prowess.operations.operation import declared_in
 
 RESOURCES = (
-    catalogue, servers, server_changes, lint, turns, calls, agents, policy, policy_changes, approvals,
-    quarantine, alerts, secrets, cards, evolution, learning, journal,
+    catalogue, servers, server_changes, lint, turns, calls, usage, agents, policy, policy_changes, approvals,
+    quarantine, alerts, digests, secrets, cards, evolution, learning, journal,
 )  # fmt: skip
 OPERATIONS = tuple(operation for resource in RESOURCES for operation in declared_in(resource))

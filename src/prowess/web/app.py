@@ -29,6 +29,7 @@ from prowess.web.pages import (
     ask,
     capability,
     catalogue,
+    digest,
     evolution,
     graph,
     injections,
@@ -42,6 +43,7 @@ from prowess.web.pages import (
     server_login,
     servers,
     try_tool,
+    welcome,
 )
 from prowess.web.problems import answer_to, handle
 from prowess.web.protection import HEADERS, LOCAL, Protection, RequestLimits
@@ -69,6 +71,8 @@ PAGES = (
     quarantine,
     approvals,
     alerts,
+    digest,
+    welcome,
 )
 SMALLEST_COMPRESSED = 1000
 

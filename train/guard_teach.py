@@ -67,7 +67,7 @@ def encoder_weights(file: Path) -> dict[str, Tensor]:
 
 
 def said_by_others(folder: Path, job: Job, stretches: int) -> Scores:
-    """The mean of what all networks say that have left out the same authors; of texts added since, nothing."""
+    """The mean of what networks say that have left out the same authors; of texts added since, nothing."""
     files = sorted(folder.glob(f"*-{job.said.rpartition('-')[2]}"))
     said = np.mean([np.load(file).astype(np.float32) for file in files], axis=0)
     return np.append(said, np.full(stretches - len(said), np.nan, np.float32))

@@ -105,9 +105,10 @@ def align(encoder: MiniLM, messages: Messages, seconds: float, batch: int) -> No
     encoder.train()
     words = [encoder.embeddings["word_embeddings"].weight]
     body = [weight for weight in encoder.parameters() if weight is not words[0]]
-    groups = [{"params": body, "lr": RATE}, {"params": words, "lr": RATE_OF_WORDS}]
+    rates = (RATE, RATE_OF_WORDS)
+    groups = [{"params": part, "lr": rate} for part, rate in zip((body, words), rates, strict=True)]
     optimiser = torch.optim.AdamW(groups, weight_decay=0.01, fused=words[0].is_cuda)
-    rates, began, step = [group["lr"] for group in groups], time.monotonic(), 0
+    began, step = time.monotonic(), 0
     while (gone := (time.monotonic() - began) / seconds) < 1:
         pace = min(1.0, gone / WARM + 0.02, max(0.02, (1 - gone) / (1 - COOLS_FROM)))
         for group, rate in zip(optimiser.param_groups, rates, strict=True):

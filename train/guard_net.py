@@ -167,8 +167,10 @@ class Batch:
         by_label = whole + 0.3 * (every * honest).sum() / honest.sum().clamp_min(1)
         if self.opinions is None:
             return by_label
-        agreed = torch.sigmoid(self.opinions)
-        by_others = functional.binary_cross_entropy_with_logits(said, agreed)
+        known = torch.isfinite(self.opinions)
+        agreed = torch.sigmoid(torch.where(known, self.opinions, 0.0))
+        apart = functional.binary_cross_entropy_with_logits(said, agreed, reduction="none")
+        by_others = (apart * known).sum() / known.sum().clamp_min(1)
         return (1 - recipe.taught_by) * by_label + recipe.taught_by * by_others
 
 

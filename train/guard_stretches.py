@@ -1,8 +1,8 @@
 """Cut the guard's texts into stretches, as tokens: `python -m train.guard_stretches --out FOLDER`.
 
-`texts.jsonl` says of each text what it is and what the rules find in it, `stretches.npz` holds the tokens
-as the reader will see them, what a text hides brought out beside what it says. Texts that only measure are
-cut too, each with the name of its part; `guard_teach` learns from the part `train` alone.
+`texts.jsonl` says of each text what it is, `stretches.npz` holds the tokens as the reader will see them, what
+a text hides brought out beside what it says. Texts that only measure are cut too, each with the name of its
+part; `guard_teach` learns from the part `train` alone. What rules find is written by `guard_evidence`.
 """
 
 import argparse
@@ -33,10 +33,9 @@ from prowess.guard.networks import (
     readable,
     stretches,
 )
-from prowess.guard.parsed_text import MOST_HIDDEN, ParsedText, read, signals_of
-from prowess.guard.quotations import QuotedSpans, without_frontmatter
-from prowess.guard.sanitise import DOCUMENTS, HIDDEN_READ, neutralise
-from prowess.guard.signals import heaviest
+from prowess.guard.parsed_text import MOST_HIDDEN
+from prowess.guard.quotations import without_frontmatter
+from prowess.guard.sanitise import DOCUMENTS, HIDDEN_READ
 from train.catalogues import read_catalogue
 from train.guard_disguises import disguised
 from train.guard_texts import (
@@ -61,9 +60,6 @@ MOST = 40
 OPEN, HIDDEN = range(2)
 SEED = 11
 SENTENCE = re.compile(r"(?<=[.!?。])\s+|\n+")
-MARKER = re.compile(r"^(User|Assistant|System):", re.IGNORECASE | re.MULTILINE)
-TAG = re.compile(r"</?(?:user|assistant|system)>", re.IGNORECASE)
-
 NOT_JUDGED = ("catalogues", "translations", "packages", "bench", "tongues", "languages")
 
 
@@ -90,12 +86,6 @@ def cut(one: Example, part: str) -> Cut:
     return Cut(about, said + brought, [OPEN] * len(said) + [HIDDEN] * len(brought))
 
 
-def judged(one: Example) -> dict[str, Any]:
-    """What rules and neutralising find in a text that sets limits."""
-    body = without_frontmatter(one.text) if one.channel in DOCUMENTS else one.text
-    return {"id": one.id, "source": one.source, **evidence(read(body)), **neutralised(one)}
-
-
 def said_openly(body: str, channel: str) -> list[str]:
     plain = folded(body)
     return [readable(asked(plain[start:end], channel)) for start, end in stretches(plain, tokens())[:MOST]]
@@ -117,31 +107,6 @@ def said_hidden(hides: Sequence[Hidden], channel: str) -> list[str]:
 def tokens() -> Tokenizer:
     known = json.loads(SHIPPED.with_name(LETTERS).read_text(encoding="utf-8"))
     return opened_tokenizer(ENCODER / "tokenizer.json", known["letters"])
-
-
-def evidence(seen: ParsedText) -> dict[str, Any]:
-    """What the rules find: how heavy in the open, anywhere and in what is hidden, and how odd the hiding."""
-    open_weight, carrying = heaviest(signal for signal in seen.signals if not signal.shown)
-    any_weight, _ = heaviest(seen.signals)
-    inside = [
-        (one.weight, heaviest(signals_of(one.said[:MOST_HIDDEN], QuotedSpans()))[0]) for one in seen.hidden
-    ]
-    speaking = [(odd, weight) for odd, weight in inside if weight and not (odd == 0 and weight <= any_weight)]
-    return {
-        "open": open_weight,
-        "any": any_weight,
-        "families": [one.family for one in carrying],
-        "odd": max((odd for odd, _ in inside), default=0),
-        "hidden": max((odd + weight for odd, weight in speaking), default=0),
-    }
-
-
-def neutralised(one: Example) -> dict[str, Any]:
-    """Whether the door changes it, and whether by more than the two rewrites that touch nobody."""
-    after = neutralise(one.text, one.channel)
-    body = without_frontmatter(one.text) if one.channel in DOCUMENTS else one.text
-    usual = TAG.sub("", MARKER.sub(r"[\1]:", body))
-    return {"changed": after.changed, "touched": after.changed and after.text != usual}
 
 
 def variations(seen: Sequence[Example], chance: random.Random) -> Iterator[Example]:
@@ -177,7 +142,9 @@ def in_catalogues(chance: random.Random) -> Iterator[Example]:
     for path in sorted((ROOT / "train" / "catalogues").rglob("*.txt")):
         bench = read_catalogue(path)
         said = [(tool.description, "tool_description") for tool in bench.tools]
-        said += [(text, "schema_field") for tool in bench.tools[::3] for text in tool.parameters.values()]
+        said += [
+            (text, "schema_field") for tool in bench.tools[::3] for text in (tool.parameters or {}).values()
+        ]
         said += [(query.text, chance.choice(CHANNELS)) for query in bench.queries[::8]]
         for number, (text, channel) in enumerate(said):
             yield Example(f"{path.stem}-{number}", text, channel, False, "catalogues")  # type: ignore[arg-type]

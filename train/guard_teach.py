@@ -66,10 +66,11 @@ def encoder_weights(file: Path) -> dict[str, Tensor]:
     return {name: torch.from_numpy(weight) for name, weight in weights_in(onnx.load(file)).items()}
 
 
-def said_by_others(folder: Path, job: Job) -> Scores:
-    """The mean of what all networks say that have left out the same authors."""
+def said_by_others(folder: Path, job: Job, stretches: int) -> Scores:
+    """The mean of what networks say that have left out the same authors; of texts added since, nothing."""
     files = sorted(folder.glob(f"*-{job.said.rpartition('-')[2]}"))
-    return np.mean([np.load(file).astype(np.float32) for file in files], axis=0)
+    said = np.mean([np.load(file).astype(np.float32) for file in files], axis=0)
+    return np.append(said, np.full(stretches - len(said), np.nan, np.float32))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,9 @@ def work(waiting: "parallel.Queue[Job | None]", place: Place) -> None:
         began = time.monotonic()
         if time.time() > place.until:
             continue
-        others = said_by_others(place.by, job) if place.by and job.recipe.taught_by else None
+        others = (
+            said_by_others(place.by, job, len(texts.lengths)) if place.by and job.recipe.taught_by else None
+        )
         _do(job, Desk.of(texts, device, others, messages), folds, start, place.out)
         print(f"{job.said}: {time.monotonic() - began:.0f} s", flush=True)
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from prowess.config_alerts import AlertsConfig
 from prowess.config_problems import config_error
 from prowess.config_spelling import cards_in_snake_case
 from prowess.config_variables import variables, with_variables
@@ -299,6 +300,7 @@ class Config(_Section, frozen=True):
     calls: CallsConfig = CallsConfig()
     gateway: GatewayConfig = GatewayConfig()
     web: WebConfig = WebConfig()
+    alerts: AlertsConfig = AlertsConfig()
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,6 +127,7 @@ def options_of(
         journal=settings.config.journal,
         learning=settings.config.learning,
         evolution=settings.config.evolution,
+        alerts=settings.config.alerts,
         root=settings.root,
         stale_for=settings.config.stale_for,
     )

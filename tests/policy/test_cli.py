@@ -273,6 +273,18 @@ def test_a_review_is_recorded(configured: Path) -> None:
     assert run(policy_command, "review", "network_access", "--by", "ann").exit_code == 0
 
 
+def test_why_ends_in_the_limit_that_refuses_another_child(configured: Path) -> None:
+    lead = "{agents: [lena], capabilities: {spawn_agents: true}, limits: {max_children: 1}}"
+    (configured / "policy.yaml").write_text(f"profiles:\n  lead: {lead}\n  kid: {{}}\n")
+    child = ("--profile", "kid", "--parent", "lena", "--days", "0")
+    assert run(why_command, "lena", "agent:spawn").stdout.splitlines()[-1].startswith("allow")
+    assert run(agent_command, "add", "one", *child).exit_code == 0
+    refused = run(agent_command, "add", "two", *child)
+    assert "it has 1 child and max_children is 1" in str(refused.exception)
+    said = run(why_command, "lena", "agent:spawn").stdout.splitlines()
+    assert said[-1] == "deny: it has 1 child and max_children is 1"
+
+
 @pytest.mark.parametrize("days", ["-1", "3651", "99999999999"])
 def test_a_token_of_an_agent_lasts_ten_years_at_most_and_nothing_is_bound_when_asked_for_more(
     days: str, folder: Path

@@ -60,6 +60,10 @@ def test_a_child_has_the_profile_that_was_written_for_it_in_every_process_until_
     assert verdicts(engine, "kid") == "allow deny deny deny"
     assert "profile 'agent:kid'" in "\n".join(engine.explain("kid", "tool:read"))
 
+    *_, way_out, verdict = engine.explain("kid", "tool:send")
+    assert way_out.endswith("spawn it again with another, after: prowess agent remove kid")
+    assert verdict.startswith("deny")
+
     other = opened()
     assert verdicts(other, "kid") == "allow deny deny deny"
     assert other.agents.list()[-1].definition == child.definition

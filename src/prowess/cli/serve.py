@@ -199,6 +199,7 @@ def web(host: str, port: int, process: ProcessOptions) -> None:
     try:
         import anyio
 
+        from prowess.alerts.watch import watching
         from prowess.web.serving import serving  # the optional part `web`
     except ImportError as error:
         raise MissingExtra("the dashboard", "web") from error
@@ -208,7 +209,7 @@ def web(host: str, port: int, process: ProcessOptions) -> None:
         with process.running():
             _serve_workspaces(process, bind, mcp=False)
         return
-    with process.running(), opened(new=True) as engine:
+    with process.running(), opened(new=True) as engine, watching(engine):
         app, door = _web(engine, bind)
         anyio.run(serving, _monitored(app, engine.internals.database, process), door, process.stop_times)
 
@@ -269,6 +270,7 @@ def _serve_all(bind: "Bind", agent: str, process: ProcessOptions) -> None:
     try:
         import anyio
 
+        from prowess.alerts.watch import watching
         from prowess.gateway.access_tokens import WELL_KNOWN
         from prowess.gateway.http import PATH, application
         from prowess.gateway.opening import opened as opened_gateway
@@ -279,7 +281,7 @@ def _serve_all(bind: "Bind", agent: str, process: ProcessOptions) -> None:
     sys.path.insert(0, str(file.resolve().parent if file else Path.cwd()))
     chosen = click.get_current_context().find_root().obj or {}
     place = (chosen.get("store"), os.environ, chosen.get("workspace"))
-    with opened_gateway(file, *place) as gateway:
+    with opened_gateway(file, *place) as gateway, watching(gateway.engine):
         app, door = _web(gateway.engine, bind)
         say(f"serving MCP on the same port, at {PATH}")
 
@@ -369,7 +371,9 @@ def _serve(bind: str | None, agent: str, first: FirstAnswers | None, process: Pr
         if where is None:
             serve_stdio(gateway, agent, first)
             return
-        with until_interrupted():
+        from prowess.alerts.watch import watching
+
+        with until_interrupted(), watching(gateway.engine):
             say(f"serving MCP on http://{where.host}:{where.port}/mcp; stop with Ctrl-C")
             if not where.is_loopback:
                 say("every client needs a token: prowess agent add NAME --profile PROFILE")

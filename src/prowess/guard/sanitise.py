@@ -338,7 +338,7 @@ def _advised(
         # Of what is hidden, another finding says where and how.
         known = len(sentence) > 1
         reason = f"reads like known attacks: {sentence!r}" if known else "reads like known attacks"
-        if channel in DOCUMENTS and reading.shown.all.hold(*_core(reading.text, opinion)):
+        if channel in DOCUMENTS and reading.shown.excuse(reading.text, *_core(reading.text, opinion)):
             # A document may quote an attack to speak about it; quoting is not ordering.
             reason = reason.replace("reads", "quotes what reads", 1)
             return [*findings, Finding(QUOTED_ATTACK, opinion.place, reason, "low")]

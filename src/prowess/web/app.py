@@ -25,10 +25,12 @@ from prowess.web.openapi import document
 from prowess.web.operations import everything
 from prowess.web.pages import (
     agent,
+    alerts,
     approvals,
     ask,
     capability,
     catalogue,
+    digest,
     evolution,
     graph,
     injections,
@@ -42,6 +44,7 @@ from prowess.web.pages import (
     server_login,
     servers,
     try_tool,
+    welcome,
 )
 from prowess.web.problems import answer_to, handle
 from prowess.web.protection import HEADERS, LOCAL, Protection, RequestLimits
@@ -71,6 +74,9 @@ PAGES = (
     journal,
     quarantine,
     approvals,
+    alerts,
+    digest,
+    welcome,
 )
 SMALLEST_COMPRESSED = 1000
 

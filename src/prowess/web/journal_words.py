@@ -97,6 +97,8 @@ SENTENCES: Mapping[str, Callable[[Data], str]] = {
     "approval.answered": _approval,
     "web.asked": _asked,
     "quarantine.held": _held,
+    "alert.raised": lambda data: f"alert: {data.get('text')}",
+    "alert.ended": lambda data: f"over: {str(data.get('kind')).replace('_', ' ')} of {data.get('subject')}",
 }
 
 

@@ -13,6 +13,7 @@ from prowess.web.pages.endings import ENDINGS
 from prowess.web.pages.form import Fields, address, backend, form, note, said
 from prowess.web.pages.pagination import paged
 from prowess.web.pages.server_changes import in_words
+from prowess.web.pages.usage import said_window, usage_values
 
 TONES = {"on": "good", "partly": "warn", "down": "bad", "off": "", "not read": "warn"}
 DONE = {
@@ -44,7 +45,8 @@ def listed(request: Request) -> Response:
 
 
 def shown(request: Request) -> Response:
-    found = backend(request).call(show_server, NO_PARAMS, name=request.query_params.get("name", ""))
+    local, name = backend(request), request.query_params.get("name", "")
+    found = local.call(show_server, NO_PARAMS, name=name)
     return page.render(
         request,
         "server.html",
@@ -56,6 +58,7 @@ def shown(request: Request) -> Response:
         tones=TONES,
         endings=ENDINGS,
         notice=said(request, DONE),
+        **usage_values(local, address("/server", name=name), said_window(request), server=name),
     )
 
 

@@ -2,12 +2,12 @@
 
     python -m bench.gateway_soak [--seconds 7200]
 
-One call a second is a busy hour; here as many come as fast as they go, eight at a time, from a client of each
-protocol generation over HTTP: good calls, long results, failures, wrong arguments, unknown names, searches,
-progress, cancelled calls, servers that hang and servers that are killed. Meanwhile as many other clients come,
-one for each of those seconds, list the tools and leave, every third of them in the middle of that. The gateway
-is watched from outside and ended with kill -9; then every call that a client had an answer to must be in its
-journal.
+One call a second is a busy hour; here as many come as fast as they go, eight at a time, from a client of
+each protocol generation over HTTP: good calls, long results, failures, wrong arguments, unknown names,
+searches, progress, cancelled calls, servers that hang and servers that are killed. Meanwhile as many other
+clients come, one for each of those seconds, list the tools and leave, every third of them in the middle of
+that. The gateway is watched from outside and ended with kill -9; then every call that a client had an answer
+to must be in its journal.
 """
 
 import argparse

@@ -1,5 +1,7 @@
 """Tasks: calls that take long. Servers answer them with a handle, and clients may ask for one."""
 
+import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,9 +11,11 @@ import pytest
 from mcp import Client, MCPError
 from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult
 
+import prowess
 from prowess.sources.mcp.source import McpSource
 from tests.gateway.test_npm import npm_server, servers  # noqa: F401 - a fixture
-from tests.support.gateway import SERVERS, Person, call, text_of, until, world
+from tests.support.gateway import SERVERS, Person, call, served, text_of, until, world, write_config
+from tests.support.npm import locked_modules, node
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.timeout(90)]
 
@@ -169,6 +173,19 @@ async def test_a_client_may_make_a_call_as_a_task_and_fetch_its_result_later(tmp
         assert await seen(client) == "polish as a task; cast as a task"
         calls = [entry.data["capability"] for entry in here.journal("call")]
         assert {"tool:foundry/polish", "tool:foundry/cast"} <= set(calls)
+
+
+def test_the_typescript_sdk_makes_a_call_as_a_task(tmp_path: Path) -> None:
+    file = write_config(tmp_path, POLICY, foundry("older"))
+    with prowess.open(config=str(file)) as engine:
+        engine.sync()
+    script = str(SERVERS / "typescript_tasks.mjs")
+    command = [node(), script, str(locked_modules()), *served(file)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=80, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    saw = json.loads(done.stdout)
+    assert saw["told"][0] == "taskCreated" and saw["told"][-2:] == ["result", "a bell for Ada"]
+    assert saw["support"]["foundry__cast"] == "optional" and saw["kept"] == ["completed"]
 
 
 async def test_what_a_task_of_a_client_asks_is_put_to_it_while_it_waits_for_the_result(

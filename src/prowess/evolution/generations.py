@@ -186,6 +186,11 @@ class Generations:
             raise NotFound("generation", str(number), see=f"see: prowess evolve history --agent {agent}")
         return found
 
+    def began(self, transaction: Transaction, agent: str, number: int) -> str:
+        """When a generation was recorded; empty where there is none that can be read."""
+        found = _recall(transaction, agent)(number) if number else None
+        return found.at if found else ""
+
     def history(self, transaction: Transaction, agent: str, limit: int = 50) -> tuple[Generation, ...]:
         """The newest generations, oldest first."""
         rows = transaction.all(
@@ -325,7 +330,7 @@ def _recall(transaction: Transaction, agent: str) -> Recall:
 
 def _keep(transaction: Transaction, agent: str, before: AgentState, made: Transition) -> Evaluation:
     if made.recorded:
-        _record(transaction, agent, made.recorded)
+        _record(transaction, agent, made)
     if made.standing.seen == before.seen and before.generation:
         _save(transaction, agent, made.standing)
     else:
@@ -357,7 +362,9 @@ def _save_snapshot(transaction: Transaction, snapshot: Snapshot) -> str:
     return name
 
 
-def _record(transaction: Transaction, agent: str, generation: Generation) -> None:
+def _record(transaction: Transaction, agent: str, made: Transition) -> None:
+    generation = made.recorded
+    assert generation is not None, "asked before"
     transaction.run(
         "INSERT INTO evolution_generation (workspace, agent, number, snapshot, record, restored, rollbacks)"
         " VALUES (:workspace, :agent, :number, :snapshot, :record, :restored, 0)",
@@ -367,7 +374,7 @@ def _record(transaction: Transaction, agent: str, generation: Generation) -> Non
         record=generation_text(generation),
         restored=generation.restored,
     )
-    if generation.restored:
+    if made.counts:
         transaction.run(
             "UPDATE evolution_generation SET rollbacks = rollbacks + 1"
             " WHERE workspace = :workspace AND agent = :agent AND number = :number",

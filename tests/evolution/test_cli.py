@@ -95,6 +95,9 @@ def test_show_and_diff_tell_of_generations(engine: Engine) -> None:
 def test_rollback_says_what_it_switched_and_when_it_had_to_go_further(engine: Engine) -> None:
     engine.evolution.evaluate("default", FAIR, AB)
     engine.evolution.evaluate("default", FAIR)
+    for tried in (("rollback", "1"), ("trigger", "SafetyBreach", "--reason", "it leaked")):
+        assert "nothing is written or switched; it would be:" in run(*tried, "--dry-run").stderr
+    assert not any(provider.off for provider in engine.providers.list("default"))
     assert "brings back generation 1" in run("rollback", "1").stderr
     assert "C" in {provider.name for provider in engine.providers.list("default") if provider.off}
     for _ in range(2):

@@ -6,6 +6,7 @@ Each method that writes locks the agent's row first, so two processes that evalu
 come one after the other, and agents never wait for each other.
 """
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
@@ -38,7 +39,6 @@ from prowess.evolution.records import (
 from prowess.evolution.scores import Scores
 from prowess.evolution.snapshot import Snapshot, digest
 from prowess.evolution.transition import TriggerOrder, answer, apply_trigger, roll_back, step
-from prowess.evolution.triggers import EXTERNAL
 from prowess.journal import canonical
 from prowess.store.database import Transaction
 from prowess.types import Json
@@ -62,21 +62,20 @@ class Generations:
         return _keep(transaction, agent, standing, made)
 
     def preview(
-        self, transaction: Transaction, agent: str, scores: Scores, setting: EvaluationContext
-    ) -> Evaluation:
-        """What `evaluate` would come to; nothing is written."""
+        self, transaction: Transaction, agent: str, scores: Scores | None, setting: EvaluationContext,
+        make: Callable[[AgentState, EvaluationInput, Params, Recall], Transition] = step,
+    ) -> Evaluation:  # fmt: skip
+        """What `evaluate`, or what `make` does, would come to; nothing is written."""
         seen = self.seen(transaction, agent)
         standing = replace(self.standing(transaction, agent), seen=seen)
-        moment = EvaluationInput(agent, scores, setting)
+        moment = EvaluationInput(agent, scores or _scores(agent, standing), setting)
         params = self.params(transaction, agent)
-        return step(standing, moment, params, _recall(transaction, agent)).evaluation
+        return make(standing, moment, params, _recall(transaction, agent)).evaluation
 
     def trigger(
         self, transaction: Transaction, agent: str, order: TriggerOrder, setting: EvaluationContext
     ) -> Evaluation:
         """Carry out a transition that a system outside asks for."""
-        if order.trigger not in EXTERNAL:
-            raise NotFound("trigger", order.trigger, EXTERNAL, f"known: {', '.join(EXTERNAL)}")
         standing, params = _lock(transaction, agent, setting.snapshot)
         moment = EvaluationInput(agent, _scores(agent, standing), setting)
         made = apply_trigger(standing, moment, order, params, _recall(transaction, agent))

@@ -157,8 +157,9 @@ def _rest(ending: str) -> str:
 
 def _end(word: str) -> str:
     """The half of a German compound that is known: what it is a kind of."""
+    german = _lexicons()["de"]
     for start in range(3, len(word) - SHORTEST_STEM + 1):
-        if known := _lexicons()["de"].english.get(word[start:]):
+        if word[start:] not in german.small and (known := german.english.get(word[start:])):
             return f"{word[:start]} {known}"
     return ""
 

@@ -55,16 +55,9 @@ class EvolutionService:
     """How good each agent is, what changed when, and the way back to what was better."""
 
     def __init__(
-        self,
-        database: Database,
-        journal: Journal,
-        catalogue: Catalogue,
-        now: Callable[[], str],
-        worlds: Worlds,
-        use: UseCheck,
-        schedule: Schedule,
-        jobs: Jobs,
-    ) -> None:
+        self, database: Database, journal: Journal, catalogue: Catalogue, now: Callable[[], str],
+        worlds: Worlds, use: UseCheck, schedule: Schedule, jobs: Jobs,
+    ) -> None:  # fmt: skip
         self._database = database
         self._journal = journal
         self._catalogue = catalogue
@@ -88,9 +81,8 @@ class EvolutionService:
         snapshot: what it can use; without it, what it can use now.
         """
         refuse_unnamed(agent)
-        evaluation = self._evaluated(
-            agent, self._measured.now(agent, scores), snapshot, self._schedule.begin_anew
-        )
+        measured = self._measured.now(agent, scores)
+        evaluation = self._evaluated(agent, measured, snapshot, self._schedule.begin_anew)
         assert evaluation is not None, "nobody else can take what is done by hand"
         return evaluation
 
@@ -109,7 +101,6 @@ class EvolutionService:
     def _would(
         self, agent: str, scores: Scores | None, snapshot: Snapshot | None, make: Callable[..., Transition]
     ) -> Evaluation:
-        """What something would come to, were it done now."""
         setting, _ = self._surroundings.now(agent, snapshot)
         with self._database.reading() as transaction:
             setting = self._surroundings.decided(transaction, agent, setting)

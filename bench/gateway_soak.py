@@ -6,8 +6,8 @@ One call a second is a busy hour; here as many come as fast as they go, eight at
 each protocol generation over HTTP: good calls, long results, failures, wrong arguments, unknown names,
 searches, progress, cancelled calls, servers that hang and servers that are killed. Meanwhile as many other
 clients come, one for each of those seconds, list the tools and leave, every third of them in the middle of
-that. The gateway is watched from outside and ended with kill -9; then every call that a client had an answer
-to must be in its journal.
+that. The gateway is watched from outside and ended with kill -9; then every call that a client had an
+answer to must be in its journal.
 """
 
 import argparse

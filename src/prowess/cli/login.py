@@ -46,7 +46,7 @@ def command(
 
 
 def _source(name: str) -> McpSource:
-    settings = configuration.load(config_file(), Path.cwd())
+    settings = configuration.load(config_file(), Path.cwd(), os.environ)
     secrets = with_secrets(settings, os.environ)
     chosen = click.get_current_context().find_root().obj or {}
     environment = of_workspace(workspace_of(chosen.get("workspace"), secrets, settings), secrets)
@@ -62,7 +62,7 @@ def _log_in(source: McpSource, browser: bool, how: dict[str, Any]) -> None:
         import anyio
         from anyio import to_thread
 
-        from prowess.gateway.login import LoginRequest, log_in
+        from prowess.sources.mcp.login_flow import LoginRequest, log_in
     except ImportError as error:
         raise MissingExtra("logging in at an MCP server", "gateway") from error
 

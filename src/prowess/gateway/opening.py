@@ -11,7 +11,7 @@ from prowess.calling.mcp.upstreams import Upstreams
 from prowess.catalogue.health import ReadingNode
 from prowess.config import Settings
 from prowess.engine.engine import Engine
-from prowess.engine.options import EngineOptions, new_id
+from prowess.engine.options import EngineOptions, node_name
 from prowess.gateway.config_reload import Reloading, refuse_nothing
 from prowess.gateway.gateway import Gateway
 from prowess.opening import now, of_workspace, options_of, owned, workspace_of
@@ -30,7 +30,7 @@ PATIENCE = 5.0
 def opened(
     file: Path | None, store: str | None, environment: Mapping[str, str], workspace: str | None = None
 ) -> Iterator[Gateway]:
-    settings = configuration.load(file, Path.cwd())
+    settings = configuration.load(file, Path.cwd(), environment)
     url = store or environment.get("PROWESS_STORE") or settings.config.store
     environment = with_secrets(settings, environment)
     workspace = workspace_of(workspace, environment, settings)
@@ -60,7 +60,7 @@ def over(
         raise
     upstreams = Upstreams(sources, settings.config.calls)
     # It reads every source itself and keeps the servers: what it could read is there for as long as it runs.
-    node = ReadingNode(id=new_id(), vouches=VOUCHES)
+    node = ReadingNode(id=node_name(), vouches=VOUCHES)
     options = replace(owned(options, settings, sources), node=node)
     with Engine(database, upstreams.sources, now, environment, options) as engine:
         reloading = Reloading(settings.file, environment_of_sources, refuse) if settings.file else None

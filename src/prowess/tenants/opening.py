@@ -96,6 +96,9 @@ def refuse(settings: Settings) -> None:
     if settings.config.gateway.authorization:
         what = "[gateway.authorization] is for a process that serves one workspace"
         raise ConfigError(place, what, "serve it without --workspaces, or take it out")
+    if settings.config.web.oidc:
+        what = "[web.oidc] is for the configuration of the process, where its groups name workspaces"
+        raise ConfigError(place, what, "move it there")
     for source in settings.config.source:
         package = source.module.partition(".")[0]
         if package and PathFinder.find_spec(package, [str(settings.root)]):

@@ -38,6 +38,7 @@ from prowess.sources.mcp.repair import UNREADABLE
 from prowess.sources.mcp.source import McpSource
 from prowess.sources.mcp.upstream import connect
 
+SECONDS_TO_RESTART = 5.0
 LONGEST_WAIT = 60.0
 """Seconds between two attempts to start a server that does not start."""
 MOST_SILENCES = 3
@@ -100,6 +101,7 @@ class Upstream:
         self._is_over = False
         self._asking = 0
         self._used = time.monotonic()
+        self._last_output = ""
         self._unlisted = False
         """Whether it could not say what it offers when it was last asked."""
 
@@ -132,6 +134,24 @@ class Upstream:
             self.news.audience.changed(self.source.name)
         elif self._agent and self.news.is_wanted and attempt.not_before <= time.monotonic():
             attempt.wanted.set()  # what is told over an agent's own connection nobody else asks for
+
+    @property
+    def output(self) -> str:
+        """The end of what the server wrote to standard error: the one that runs, or else the last."""
+        return self._attempt.conduct.output or self._last_output
+
+    async def restart(self) -> None:
+        """End the connection, and forget what failed before: the next to ask starts the server anew."""
+        self._failures = self._crashes = self._silences = 0
+        attempt = self._attempt
+        attempt.not_before = 0.0
+        if attempt.wanted.is_set():
+            attempt.over.set()
+            with anyio.move_on_after(SECONDS_TO_RESTART):
+                while self._attempt is attempt:
+                    await anyio.sleep(SECONDS_BETWEEN)
+            self._failures = self._crashes = 0
+            self._attempt.not_before = 0.0
 
     # --- asking --------------------------------------------------------------------------------
 
@@ -284,6 +304,7 @@ class Upstream:
             attempt = self._attempt
             await attempt.wanted.wait()
             failure = await self._held(attempt)
+            self._last_output = attempt.conduct.output or self._last_output
             self._failures = self._failures + 1 if attempt.client is None else 0
             wait = min(LONGEST_WAIT, 2.0 ** (self._failures - 1)) if self._failures else 0.0
             self._crashes = self._crashes + 1 if attempt.client is not None and attempt.conduct.ended else 0

@@ -143,6 +143,18 @@ class Upstreams:
             hears=hears,
         )
 
+    def output(self, name: str) -> str:
+        """The end of what a server wrote to standard error, without the values it was given."""
+        server = self._servers.get(name)
+        return server.source.safe(server.output) if server else ""
+
+    def restart(self, name: str) -> None:
+        """End a server and the connections that agents have of their own; the next to ask starts it anew."""
+        own = [server for (of, _), server in self._of_agents.items() if of == name]
+        for server in (*filter(None, [self._servers.get(name)]), *own):
+            if self._portal is not None:
+                self._portal.call(server.restart)
+
     def stir(self) -> None:
         """Other resources are to be heard of."""
         for server in self._all:

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import prowess
 from bench.scripted_models import ScriptedModel, offered, serving
 from examples.claude_api import OFFLINE, scripted
 from tests.support.gateway import OWNER, library, served, write_config
@@ -168,6 +169,8 @@ def main() -> None:
         wanted = [f"{name}@{version}" for name, version in PACKAGES.items()]
         npm("install", "--no-audit", "--no-fund", "--silent", "--prefix", place, *wanted)
         file = write_config(folder, OWNER, library())
+        with prowess.open(config=str(file)) as engine:
+            engine.sync()
         program, *arguments = served(file)
         entry: dict[str, Any] = {"command": program, "args": arguments}
         modules = folder / "node_modules"

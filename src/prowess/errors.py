@@ -16,6 +16,7 @@
       JournalBroken          an entry was edited, removed or forged
       PolicyError            a grant or profile cannot be used
       SecretError            a secret cannot be kept, or its home cannot be read
+      AlertNotSent           an alert did not arrive; it is tried again
       Denied                 policy says no
       ApprovalNeeded         policy says: ask a person first
       InvalidArguments       the arguments of a call do not fit
@@ -142,10 +143,12 @@ class FindingStands(ProwessError):
 class SourceError(ProwessError):
     """One place cannot be read; a source turns it into a `Problem` and goes on."""
 
-    def __init__(self, place: str, what: str, remedy: str) -> None:
+    def __init__(self, place: str, what: str, remedy: str, output: str = "") -> None:
         super().__init__(f"{place}: {what}", remedy)
         self.place = place
         self.what = what
+        self.output = output
+        """What a program that was started for it wrote last."""
 
     def problem(self, source: str) -> Problem:
         return Problem(source, self.place, self.what, self.remedy)
@@ -182,6 +185,14 @@ class SecretError(ProwessError):
     def __init__(self, place: str, what: str, remedy: str) -> None:
         super().__init__(f"{place}: {what}", remedy)
         self.place = place
+
+
+class AlertNotSent(ProwessError):
+    """An alert did not arrive on a channel; it is tried again."""
+
+    def __init__(self, channel: str, what: str, remedy: str = "") -> None:
+        super().__init__(f"{channel}: {what}", remedy)
+        self.channel = channel
 
 
 class Denied(ProwessError):

@@ -81,6 +81,8 @@ class SourceSet:
     """Source -> what prowess.toml says otherwise about its tools."""
     lock_file: Path | None = None
     """Where prowess.lock is, or would be."""
+    outputs: dict[str, str] = field(default_factory=dict)
+    """Source -> the end of what its server wrote to standard error when it was last read here."""
 
     def configure(
         self, sources: Sequence[Source], definitions: Mapping[str, str], trust: Mapping[str, Trust],

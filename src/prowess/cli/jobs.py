@@ -33,10 +33,10 @@ def command(everywhere: bool, as_json: bool) -> None:
 
 
 def _here() -> tuple[Job, ...]:
-    with connected(existing=True) as backend:
+    with connected() as backend:
         return backend.call(ops.list_jobs, NO_PARAMS)
 
 
 def _everywhere() -> tuple[Job, ...]:
-    with opened(existing=True) as engine:
+    with opened() as engine:
         return engine.internals.jobs.every(everywhere=True)

@@ -21,7 +21,7 @@ P = TypeVar("P", bound=RequestParams)
 A = TypeVar("A")
 
 COMMANDS = ("agent", "approval", "call", "calls", "cards", "doctor", "evolve", "find", "gaps", "jobs",
-            "lessons", "list", "log", "offer", "provider", "quarantine", "secret", "show", "sync",
+            "lessons", "list", "log", "offer", "policy", "provider", "quarantine", "secret", "show", "sync",
             "version", "why")  # fmt: skip
 """The commands that can talk to a server."""
 PAGE = 500

@@ -36,12 +36,19 @@ from prowess.world import SourceSet, World, Worlds
 
 if TYPE_CHECKING:
     from prowess.calling.calls import CallParts
+    from prowess.calling.mcp.upstreams import Upstreams
     from prowess.calling.service import CallService
     from prowess.discovery.search import Search
+    from prowess.engine.project_file import ProjectFile
     from prowess.engine.turn import TurnParts
 
 
 class Internals:
+    project: "ProjectFile | None" = None
+    """prowess.toml, where this process may write it."""
+    upstreams: "Upstreams | None" = None
+    """The MCP servers that a gateway of this process keeps."""
+
     def __init__(
         self,
         database: Database,
@@ -98,6 +105,17 @@ class Internals:
         if self.options.guard is None:
             self.guard.close()
         self.__dict__.pop("parts", None)
+
+    @property
+    def kept_servers(self) -> "Upstreams | None":
+        """The MCP servers that this process keeps: those of its gateway, or those that calls started."""
+        calling: CallService | None = self.__dict__.get("calling")
+        return self.upstreams or (calling.upstreams if calling else None)
+
+    def output_of(self, source: str) -> str:
+        """The end of what a server wrote to standard error, as far as this process has seen it."""
+        kept = self.kept_servers
+        return (kept.output(source) if kept else "") or self.sources.outputs.get(source, "")
 
     def now(self) -> str:
         return stamp(self.clock())

@@ -17,6 +17,7 @@ from prowess.config import (
     JournalConfig,
     LearningConfig,
 )
+from prowess.config_alerts import AlertsConfig
 from prowess.sources.overrides import Overrides
 from prowess.tracing import NoTracer, Tracer
 from prowess.types import Trust
@@ -68,6 +69,7 @@ class EngineOptions:
     journal: JournalConfig = field(default_factory=JournalConfig)
     learning: LearningConfig = field(default_factory=LearningConfig)
     evolution: EvolutionConfig = field(default_factory=EvolutionConfig)
+    alerts: AlertsConfig = field(default_factory=AlertsConfig)
     root: Path = field(default_factory=Path)
     stale_for: float = 30.0
     """Seconds for which a search goes by what was last seen, while the store does not answer."""

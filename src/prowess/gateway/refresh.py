@@ -184,6 +184,8 @@ class Following:
             tasks.start_soon(self._watch, portal, stop)
             if self._reloading:
                 tasks.start_soon(self._watch_configuration, self._reloading, portal, stop)
+                if project := self._engine.internals.project:
+                    project.reload = partial(portal.call, self._reload, self._reloading)
             try:
                 yield
             finally:

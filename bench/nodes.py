@@ -222,9 +222,7 @@ def main(workspaces: int) -> None:
         size = copy(url, workspaces)
         print(f"{workspaces} workspaces of {COUNT} capabilities, copied in {time.monotonic() - begun:.0f} s;"
               f" {size / 1000:.0f} kB each in PostgreSQL, indexes included.\n")  # fmt: skip
-        print(
-            "| nodes | clients of each | find p50 / p99, ms | offer p50 / p99, ms | offers/s | processor |"
-        )
+        print("| nodes | clients of each | find p50 / p99, ms | offer p50 / p99, ms | offers/s | processor |")
         print("|---|---|---|---|---|---|")
         found: list[dict[str, Any]] = []
         for nodes, clients in ((1, 1), (1, 4), (1, 16), (2, 1), (2, 4), (2, 8)):
@@ -241,9 +239,7 @@ def main(workspaces: int) -> None:
               f" one and a first search: p50 / p99 {shown([t for t, _ in one['loads'][1:]])} ms,"
             f" of processor time {shown([t for _, t in one['loads'][1:]])} ms.")  # fmt: skip
         old, new = past(url, folder, 1_000_000)
-        print(
-            f"A million entries of an agent: offer p50 / p99 {shown(old)} ms; of one with none {shown(new)} ms."
-        )
+        print(f"An agent of a million entries: offer p50 / p99 {shown(old)} ms; of none {shown(new)} ms.")
         fill("sqlite:alone.db", folder, "w0")
         single = answers([run("alone", folder)])[0]
         size, loaded = single["resident"], single["loaded"]

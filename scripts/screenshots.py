@@ -80,7 +80,12 @@ def lived(folder: Path) -> Iterator[Engine]:
     clock = MovingClock()
     file = folder / "prowess.toml"
     demo = (ROOT / "demo" / "prowess.toml").read_text()
-    text = demo.replace('"catalogue/', f'"{ROOT}/demo/catalogue/')
+    text = demo.replace('"catalogue/policy.yaml"', '"policy.yaml"').replace(
+        '"catalogue/', f'"{ROOT}/demo/catalogue/'
+    )
+    policy = (ROOT / "demo" / "catalogue" / "policy.yaml").read_text().replace("agents: [ada]", "agents: []")
+    asks = 'agents: [default, ada]\n    ask: ["tool:send_email", "tool:crm/find_customer"]'
+    (folder / "policy.yaml").write_text(policy.replace("agents: [default]", asks))
     file.write_text(f'{text}\n[learning]\nmode = "accumulate"\n\n[journal]\nkeep_arguments = true\n')
     with prowess.open(f"{folder}/prowess.db", config=str(file), clock=clock) as engine:
         make_writable(engine, file)
@@ -92,7 +97,6 @@ def lived(folder: Path) -> Iterator[Engine]:
         inner.sources.trust = {**inner.sources.trust, "crm": "pinned"}
         clock.back = timedelta(days=6)
         engine.sync()
-        engine.agents.bind("ada", next(iter(engine.policy.rules.profiles)))
         for day in range(6, -1, -1):
             clock.back = timedelta(days=day, hours=2)
             _a_day(engine, day)
@@ -124,11 +128,12 @@ def _a_day(engine: Engine, day: int) -> None:
 
 def _ask_people(engine: Engine) -> None:
     offer = engine.offer(Turn(messages=(Message("user", "Export all customers for the audit"),), agent="ada"))
-    for name in ("tool:crm/find_customer", "tool:send_email"):
-        with_arguments = {"to": "audit@example.com", "subject": "Customers"} if "mail" in name else {}
-        engine.call(name, with_arguments, agent="ada", offer=offer)
-    for question, yes in zip(engine.approvals.list(), (True,), strict=False):
-        engine.approvals.answer(question.id, ApprovalAnswer(yes=yes, by="Ada", note="for the audit"))
+    mail = {"to": "audit@example.com", "subject": "Customers", "body": "All of them are attached."}
+    engine.call("tool:crm/find_customer", agent="ada", offer=offer)
+    first = engine.approvals.list()[0]
+    engine.approvals.answer(first.id, ApprovalAnswer(yes=True, by="Ada", note="for the audit"))
+    engine.call("tool:crm/find_customer", agent="ada", offer=offer)
+    engine.call("tool:send_email", mail, agent="ada", offer=offer)
 
 
 def pages(engine: Engine) -> Iterator[tuple[str, str]]:

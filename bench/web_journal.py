@@ -1,9 +1,9 @@
 """Pages over a long journal: the first page, the journal and a search in it.
 
-    python -m bench.web_journal [--entries 1000000] [--capabilities 10000] [--store URL]
+    python -m bench.web_journal [--entries 1000000] [--capabilities 10000]
 
-The entries are offers and calls of thirty agents over ninety days, written without their seals: nobody verifies
-them here. Each page is asked for as a browser asks, by one person, several times; the first time counts, too.
+The entries are offers and calls of thirty agents over ninety days, written without their seals: nobody
+verifies them here. Each page is asked for as a browser asks, by one person, several times; the first time counts, too.
 """
 
 import argparse
@@ -49,13 +49,18 @@ def rows(count: int) -> Iterator[dict[str, object]]:
         offer, chain = f"offer{n // 2}", f"agent{n % 30}"
         if n % 2:
             ok = n % 21 > 1
-            data = {"offer": offer, "capability": f"tool:t{n % 1000}", "ok": ok, "milliseconds": float(n % 900),
-                    "detail": "" if ok else "the server answered HTTP 503", "key": ""}  # fmt: skip
+            detail = "" if ok else "the server answered HTTP 503"
+            data = {
+                "offer": offer, "capability": f"tool:t{n % 1000}", "ok": ok, "milliseconds": float(n % 900),
+                "detail": detail, "key": "",
+            }  # fmt: skip
             type = "outcome"
         else:
             request = "find the zebra 4711" if n == count // 3 * 2 else f"read the invoice {n} of a customer"
-            data = {"offer": offer, "request": request, "hits": [{"id": f"tool:t{n % 1000}", "score": 0.9}],
-                    "tokens": 900, "left_out": {"below the threshold": 9000}, "mode": "discovery"}  # fmt: skip
+            data = {
+                "offer": offer, "request": request, "hits": [{"id": f"tool:t{n % 1000}", "score": 0.9}],
+                "tokens": 900, "left_out": {"below the threshold": 9000}, "mode": "discovery",
+            }  # fmt: skip
             type = "offer"
         text = msgspec.json.encode(data, order="sorted").decode()
         yield {"chain": chain, "number": n // 30 + 1, "at": at, "type": type, "data": text, "hash": "",

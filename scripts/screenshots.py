@@ -80,9 +80,8 @@ def lived(folder: Path) -> Iterator[Engine]:
     clock = MovingClock()
     file = folder / "prowess.toml"
     demo = (ROOT / "demo" / "prowess.toml").read_text()
-    text = demo.replace('"catalogue/policy.yaml"', '"policy.yaml"').replace(
-        '"catalogue/', f'"{ROOT}/demo/catalogue/'
-    )
+    own = demo.replace('"catalogue/policy.yaml"', '"policy.yaml"')
+    text = own.replace('"catalogue/', f'"{ROOT}/demo/catalogue/')
     policy = (ROOT / "demo" / "catalogue" / "policy.yaml").read_text().replace("agents: [ada]", "agents: []")
     asks = 'agents: [default, ada]\n    ask: ["tool:send_email", "tool:crm/find_customer"]'
     (folder / "policy.yaml").write_text(policy.replace("agents: [default]", asks))

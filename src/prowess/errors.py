@@ -4,6 +4,7 @@
       ConfigError            prowess.toml cannot be used
       StoreError             the database cannot be reached or is not ours
         StoreBusy            others wrote to it for too long
+        StoreAway            it does not answer now; once it does, this goes on by itself
         WorkspaceError       no name for a workspace
       BackupError            a backup cannot be written, read or taken
       MissingExtra           an optional part is not installed
@@ -69,6 +70,16 @@ class StoreBusy(StoreError):
         super().__init__(
             f"the store is busy: others have been writing to it for {seconds:g} s",
             "try again; if that goes on, end the process that holds it, or use PostgreSQL for many writers",
+        )
+
+
+class StoreAway(StoreError):
+    """The database does not answer, or not as the one that was seen before; what was begun may be undone."""
+
+    def __init__(self, place: str, why: str) -> None:
+        super().__init__(
+            f"the store {place} does not answer: {why}",
+            "try again in a moment: it is found again by itself; if not, check the server and the URL",
         )
 
 

@@ -7,6 +7,7 @@ transaction: the generation, the providers a rollback switches and the events ha
 import logging
 from collections.abc import Callable
 from functools import partial
+from itertools import takewhile
 from typing import cast
 
 from prowess.calling.use import UseCheck
@@ -28,6 +29,7 @@ from prowess.evolution.scores import Scores, axis_fraction
 from prowess.evolution.snapshot import Snapshot
 from prowess.evolution.transition import TriggerOrder
 from prowess.evolution.triggers import Trigger
+from prowess.jobs import Jobs
 from prowess.journal import Entry, Journal
 from prowess.journal.between_turns import (
     EvolutionAnswered,
@@ -61,6 +63,7 @@ class EvolutionService:
         worlds: Worlds,
         use: UseCheck,
         schedule: Schedule,
+        jobs: Jobs,
     ) -> None:
         self._database = database
         self._journal = journal
@@ -68,6 +71,7 @@ class EvolutionService:
         self._worlds = worlds
         self._use = use
         self._schedule = schedule
+        self._jobs = jobs
         self._generations = Generations()
         self._measured = JournalScores(database, journal, self._generations)
         self._consequences = Consequences(journal, catalogue)
@@ -112,7 +116,15 @@ class EvolutionService:
             return ()
         with self._database.reading() as transaction:
             agents = self._schedule.due(transaction)
-        return tuple(filter(None, map(self._evaluate_if_due, agents)))
+        if not agents:
+            return ()
+        with self._jobs.held("evaluation") as lease:
+            if lease is None:
+                return ()
+            kept = takewhile(lambda _: lease.keep(), agents)
+            done = tuple(filter(None, map(self._evaluate_if_due, kept)))
+            lease.result = f"{len(done)} agents evaluated"
+        return done
 
     def note_outcome(self, agent: str) -> None:
         """Something came of a use: where [evolution] says that this was enough, the agent is evaluated.

@@ -19,8 +19,10 @@ from prowess.engine.options import EngineOptions
 from prowess.engine.replay import WorldReplays
 from prowess.engine.sync import OpenedGuard, Sync
 from prowess.engine.turn_log import TurnLog
+from prowess.errors import StoreAway
 from prowess.evolution.generations import Generations
 from prowess.evolution.schedule import Schedule
+from prowess.jobs import Jobs
 from prowess.journal import Clock, Journal, stamp
 from prowess.journal.payloads import Payloads
 from prowess.learning.procedures import procedures_of
@@ -63,6 +65,8 @@ class Internals:
         self.clock = clock
         self.sources = _source_set(sources, options)
         self.journal = Journal(database, clock)
+        self.jobs = Jobs(database, clock, options.node.id)
+        """Work that one of all processes does."""
         self.catalogue = Catalogue(database)
         self.policy = Policy(database, clock, options.policy_files)
         self.guard = options.guard or OpenedGuard()
@@ -91,7 +95,7 @@ class Internals:
         """What changed in each agent, and when it is looked at."""
         schedule = Schedule(self.options.evolution, self.clock)
         return EvolutionService(
-            self.database, self.journal, self.catalogue, self.now, self.worlds, self.use, schedule
+            self.database, self.journal, self.catalogue, self.now, self.worlds, self.use, schedule, self.jobs
         )
 
     def close(self) -> None:
@@ -120,6 +124,16 @@ class Internals:
         """Everything a turn of these agents depends on, as it is now."""
         return self.worlds.now(*agents)
 
+    def world_or_memory(self, agent: str) -> tuple[World, str]:
+        """The world; while the store is away, for a while the one that was last seen, and why."""
+        try:
+            return self.world(agent), ""
+        except StoreAway as away:
+            known = self.worlds.remembered(agent, self.options.stale_for)
+            if known is None:
+                raise
+            return known, away.message
+
     def settings(self, given: Mapping[str, Any]) -> DiscoveryConfig:
         """What [discovery] says, with what a caller says instead."""
         return with_arguments(self.discovery, given) if given else self.discovery
@@ -134,8 +148,9 @@ class Internals:
         from prowess.engine.assembly import parts_of  # numpy, at the first turn
 
         return parts_of(
-            self.database, self.journal, self.catalogue, self.worlds, self.options, self.clock, self.guard
-        )
+            self.database, self.journal, self.catalogue, self.worlds, self.options, self.clock, self.guard,
+            self.jobs,
+        )  # fmt: skip
 
     @cached_property
     def calling(self) -> "CallService":

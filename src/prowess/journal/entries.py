@@ -247,10 +247,12 @@ class AgentBound(Entry, frozen=True, kw_only=True):
     profile: str
 
 
-class AgentSpawned(Entry, frozen=True, kw_only=True):
+class AgentSpawned(Entry, frozen=True, kw_only=True, omit_defaults=True):
     type = "agent.spawned"
     parent: str
     profile: str
+    definition: JsonObject | None = None
+    """What its profile says, where that was written for it alone."""
 
 
 class AgentRetired(Entry, frozen=True, kw_only=True):

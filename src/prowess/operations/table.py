@@ -9,6 +9,7 @@ from prowess.operations import (
     catalogue,
     digests,
     evolution,
+    jobs,
     journal,
     learning,
     lint,
@@ -25,6 +26,6 @@ from prowess.operations.operation import declared_in
 
 RESOURCES = (
     catalogue, servers, server_changes, lint, turns, calls, usage, agents, policy, policy_changes, approvals,
-    quarantine, alerts, digests, secrets, cards, evolution, learning, journal,
+    quarantine, alerts, digests, secrets, cards, evolution, learning, journal, jobs,
 )  # fmt: skip
 OPERATIONS = tuple(operation for resource in RESOURCES for operation in declared_in(resource))

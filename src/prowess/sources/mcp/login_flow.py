@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 from urllib.parse import parse_qs, urlsplit
+from uuid import uuid4
 
 import anyio
 from anyio.abc import SocketStream
@@ -56,7 +57,9 @@ class LoginRequest:
     client_id: str = ""
     client_secret: str = ""
     agent: str = ""
-    """Whose login it is; without one, that of whoever runs prowess."""
+    """Whose login it is; without one, that of the agent `default`."""
+    mark: str = field(default_factory=lambda: uuid4().hex)
+    """Tells this login from others of the same agent."""
 
 
 async def log_in(
@@ -66,7 +69,7 @@ async def log_in(
     address = _address(source)
     kept = login_file(source.name, address.url, source.environment, wanted.agent)
     # Until it has worked, the old login stays.
-    login = Login(kept.with_suffix(".new"))
+    login = Login(kept.with_suffix(".new"), making=wanted.mark)
     login.forget()
     conduct = Conduct()
     party = Party(login=source.name)

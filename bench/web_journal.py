@@ -3,7 +3,7 @@
     python -m bench.web_journal [--entries 1000000] [--capabilities 10000]
 
 The entries are offers and calls of thirty agents over ninety days, written without their seals: nobody
-verifies them here. Each page is asked for as a browser asks, by one person, several times; the first time counts, too.
+verifies them here. Each page is asked for as a browser asks, several times; the first time counts, too.
 """
 
 import argparse

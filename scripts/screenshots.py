@@ -127,11 +127,12 @@ def _a_day(engine: Engine, day: int) -> None:
 
 def _ask_people(engine: Engine) -> None:
     offer = engine.offer(Turn(messages=(Message("user", "Export all customers for the audit"),), agent="ada"))
-    mail = {"to": "audit@example.com", "subject": "Customers", "body": "All of them are attached."}
-    engine.call("tool:crm/find_customer", agent="ada", offer=offer)
+    for to, subject in (("audit@example.com", "Customers"), ("press@example.com", "All our customers")):
+        mail = {"to": to, "subject": subject, "body": "All of them are attached."}
+        engine.call("tool:send_email", mail, agent="ada", offer=offer)
     first = engine.approvals.list()[0]
     engine.approvals.answer(first.id, ApprovalAnswer(yes=True, by="Ada", note="for the audit"))
-    engine.call("tool:crm/find_customer", agent="ada", offer=offer)
+    mail = {"to": "audit@example.com", "subject": "Customers", "body": "All of them are attached."}
     engine.call("tool:send_email", mail, agent="ada", offer=offer)
 
 

@@ -25,7 +25,7 @@ from prowess.text.redaction import redacted
 if TYPE_CHECKING:
     from prowess.engine.internals import Internals
 
-MAX_READ = 20_000
+MAX_READ = 10_000
 MAX_LISTED = 8
 
 

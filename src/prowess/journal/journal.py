@@ -98,13 +98,15 @@ class Journal:
         search: JournalSearch = EVERYTHING,
     ) -> tuple[JournalEntry, ...]:
         """The newest entries (older than a place), oldest first; in `type`, `*` stands for anything."""
-        pattern = escaped(type).replace("*", "%")
+        # Only what is equal is found by its index.
+        is_type = "type = :pattern" if "*" not in type else "type LIKE :pattern ESCAPE '\\'"
+        pattern = type if "*" not in type else escaped(type).replace("*", "%")
         with self._database.reading() as transaction:
             moment, chain, number = _moment(transaction, before or END)
             rows = transaction.all(
                 "SELECT chain, number, at, type, data, hash FROM journal"
                 " WHERE workspace = :workspace AND (:any_agent = 1 OR chain = :chain)"
-                " AND type LIKE :pattern ESCAPE '\\'"
+                f" AND {is_type}"
                 " AND (:any_text = 1 OR LOWER(data) LIKE :text ESCAPE '\\')"
                 " AND (:any_ending = 1 OR data LIKE :not_ok OR data LIKE :failed OR data LIKE :denied)"
                 " AND moment >= :since"
@@ -116,6 +118,18 @@ class Journal:
                 any_ending=int(not search.wrong), since=search.since, **WRONG,
             )  # fmt: skip
         return tuple(_entry(row) for row in reversed(rows))
+
+    def place_back(self, number: int, before: JournalPosition | None = None) -> JournalPosition | None:
+        """Where the entry so many before a place stands, or before the end; nothing where there are fewer."""
+        with self._database.reading() as transaction:
+            moment, chain, below = _moment(transaction, before or END)
+            row = transaction.one(
+                "SELECT moment, chain, number FROM journal WHERE workspace = :workspace AND moment <= :at"
+                " AND (moment < :at OR chain < :chain OR (chain = :chain AND number < :below))"
+                " ORDER BY moment DESC, chain DESC, number DESC LIMIT 1 OFFSET :number",
+                at=moment, chain=chain, below=below, number=number,
+            )  # fmt: skip
+        return JournalPosition(*row) if row else None
 
     def trace(self, id: str) -> tuple[JournalEntry, ...]:
         """What belongs to one request (an offer or a search), in order of time."""
@@ -133,7 +147,7 @@ class Journal:
         with self._database.reading() as transaction:
             rows = transaction.all(
                 "SELECT substr(at, 1, 13), COUNT(*) FROM journal"
-                " WHERE workspace = :workspace AND type = :type AND at >= :since"
+                " WHERE workspace = :workspace AND type = :type AND moment >= :since AND at >= :since"
                 " GROUP BY substr(at, 1, 13)",
                 type=type, since=stamp(since),
             )  # fmt: skip

@@ -1,7 +1,7 @@
 """Arguments for a tool from what a person said, by the names and types of its schema; for any tool alike."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,10 @@ from jsonschema import SchemaError, ValidationError, validate  # type: ignore[im
 from prowess.discovery.text import split_name
 
 Schema = Mapping[str, Any]
+SHORTEST = 4
+"""Letters of a word that may be short for another."""
+UNKNOWN = "unknown"
+"""What stands for a text that nobody said."""
 TYPES: Mapping[str, type | tuple[type, ...]] = {
     "string": str,
     "integer": int,
@@ -25,47 +29,58 @@ class Filled:
     """Arguments that fit a schema, and how well what was said found its place."""
 
     arguments: dict[str, Any]
+    named: int
+    """How many of the values were taken under their own names, or such as speak of them."""
     placed: int
-    """How many of the values were taken."""
-    worth: int
-    """More where their names agree; nothing for what has only the right type."""
+    """How many were taken at all."""
+    guessed: int
+    """How many required parameters got what merely has the right type."""
+    unknown: int
+    """How many got what nobody said."""
+
+
+@dataclass(slots=True)
+class _Count:
+    named: int = 0
+    guessed: int = 0
+    unknown: int = 0
 
 
 def filled(schema: Schema, said: Mapping[str, Any], around: Mapping[str, Any]) -> Filled | None:
-    """What to call with; nothing where something required is not known.
+    """What to call with; nothing where something required cannot even be guessed.
 
     said: what the person said, by the names they would use.
     around: what a model knows of where it works, such as its folder; taken only where it is required.
     """
-    left, worth = dict(said), [0]
-    arguments = _object(schema, left, schema, around, worth)
+    left, count = dict(said), _Count()
+    arguments = _object(schema, left, schema, around, count)
     if arguments is None:
         return None
     try:
         validate(arguments, schema)
     except (ValidationError, SchemaError):
         return None
-    return Filled(arguments, len(said) - len(left), worth[0])
+    return Filled(arguments, count.named, len(said) - len(left), count.guessed, count.unknown)
 
 
 def _object(
-    schema: Schema, left: dict[str, Any], root: Schema, around: Mapping[str, Any], worth: list[int]
+    schema: Schema, left: dict[str, Any], root: Schema, around: Mapping[str, Any], count: _Count
 ) -> dict[str, Any] | None:
     properties = {name: _resolved(each, root) for name, each in (schema.get("properties") or {}).items()}
     required = schema.get("required") or []
     made: dict[str, Any] = {}
-    for value_of, is_close in ((3, _is_same), (2, _is_part), (1, _is_spoken_of)):
+    for is_close in (_is_same, _is_part, _is_spoken_of):
         for name, each in properties.items():
             for key in [] if name in made else list(left):
                 value = _as(each, left[key])
                 if is_close(name, each, key) and value is not None:
                     made[name] = value
-                    worth[0] += value_of
+                    count.named += 1
                     del left[key]
                     break
     for name in required:
         if name not in made:
-            value = _required(name, properties.get(name, {}), left, root, around, worth)
+            value = _required(name, properties.get(name, {}), left, root, around, count)
             if value is None:
                 return None
             made[name] = value
@@ -74,20 +89,30 @@ def _object(
 
 def _required(
     name: str, schema: Schema, left: dict[str, Any], root: Schema, around: Mapping[str, Any],
-    worth: list[int],
+    count: _Count,
 ) -> Any:  # fmt: skip
-    """Where nothing bears its name: what lies inside it, what is known anyway, or what has its type."""
+    """Where nothing bears its name: what lies inside it, what is known anyway, what has its type, a guess."""
     if schema.get("type") == "array" and _resolved(schema.get("items") or {}, root).get("type") == "object":
-        inner = dict(left)
-        item = _object(_resolved(schema["items"], root), inner, root, around, worth)
+        inner, within = dict(left), _Count()
+        item = _object(_resolved(schema["items"], root), inner, root, around, within)
         if item:
+            count.named += within.named
+            count.guessed += within.guessed
+            count.unknown += within.unknown
             for key in set(left) - set(inner):
                 del left[key]
             return [item]
     known = [value for key, value in around.items() if set(_words(key)) & set(_words(name))]
     usual = [schema["default"]] if "default" in schema else list(schema.get("enum") or ())
     fitting = [made for value in (*known, *usual) if (made := _as(schema, value)) is not None]
-    return fitting[0] if fitting else _by_type(schema, left)
+    if fitting:
+        return fitting[0]
+    by_type = _by_type(schema, left)
+    if by_type is not None:
+        count.guessed += 1
+        return by_type
+    count.unknown += 1
+    return _as(schema, UNKNOWN)
 
 
 def _by_type(schema: Schema, left: dict[str, Any]) -> Any:
@@ -117,7 +142,16 @@ def _is_same(name: str, schema: Schema, key: str) -> bool:
 
 def _is_part(name: str, schema: Schema, key: str) -> bool:
     one, other = _words(name), _words(key)
-    return set(one) <= set(other) or set(other) <= set(one)
+    return _are_in(one, other) or _are_in(other, one)
+
+
+def _are_in(some: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether each is one of the others, or short for it, as `repo` is for `repository`."""
+    return all(any(_is_short(one, other) or _is_short(other, one) for other in others) for one in some)
+
+
+def _is_short(one: str, other: str) -> bool:
+    return one == other or (len(one) >= SHORTEST and other.startswith(one))
 
 
 def _is_spoken_of(name: str, schema: Schema, key: str) -> bool:

@@ -1,9 +1,10 @@
 """A scripted model with one fixed strategy. It knows a task's words and what the tools say, and nothing else.
 
-It plans the steps of a task, searches once for all, and takes for each the first tool that fits and
-arguments for; where several fit, the one whose arguments take most of what was said, by name. What
-is shown as weak it takes only where that takes everything that was said. What it calls first is what it is
-judged by.
+It plans the steps of a task, searches once for all, and takes for each step what is worth most: what stands
+before the others, has names for what was said, speaks of the same things, and needs no guesses. It changes
+nothing where it was asked something, and takes what is marked as weak only where names or words speak for
+it. It searches in the language of the task and understands it: what tools say is held against the English
+wording. What it calls first is what it is judged by.
 """
 
 from collections.abc import Sequence
@@ -12,6 +13,26 @@ from typing import Any, Protocol
 
 from bench.tasks.arguments import Filled, filled
 from bench.tasks.task import Step, Task
+from prowess.discovery.text import Words, split_name
+
+WORDS = Words()
+QUESTIONS = frozenset(
+    ("what", "which", "who", "whose", "when", "where", "how", "why", "is", "are", "do", "does", "did")
+)
+NAMED, TOLD, CALLED, PLACE, GUESSED, UNKNOWN, LEFT_OVER, WEAK, ACTS = (
+    2.0,
+    1.5,
+    1.5,
+    0.3,
+    0.4,
+    1.0,
+    1.0,
+    1.0,
+    2.0,
+)
+"""What speaks for a tool and against it."""
+LAST_PLACE = 4
+CLEARLY_TOLD = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +44,10 @@ class Found:
     weak: bool = False
     use: str = ""
     """How it is called, as the search said."""
+    told: str = ""
+    """Its name and what it says of itself."""
+    acts: bool = False
+    """Whether it may change something."""
 
 
 class Way(Protocol):
@@ -33,8 +58,8 @@ class Way(Protocol):
     async def search(self, needs: Sequence[str]) -> list[list[Found]]:
         """For each need what is shown, best first; one search, or one for each need."""
 
-    async def schema(self, found: Found) -> dict[str, Any]:
-        """The schema of what was shown without."""
+    async def described(self, found: Found) -> Found:
+        """What was shown without a schema, with it."""
 
     async def call(self, found: Found, arguments: dict[str, Any]) -> bool:
         """Whether the server did it."""
@@ -57,6 +82,8 @@ class Attempt:
     task: Task
     language: str
     shown_at_first: bool = False
+    steps_shown: list[bool] = field(default_factory=list)
+    """For each step, whether a right tool stood among those shown for it."""
     called: list[str] = field(default_factory=list)
     """For each step the tool that was called; empty where none was."""
     solved: bool = False
@@ -69,8 +96,11 @@ async def attempted(task: Task, language: str, way: Way, around: dict[str, Any])
     shown = await way.search([step.need[language] for step in task.steps])
     everything = {found.id for each in shown for found in each}
     attempt.shown_at_first = all(step.calls & everything for step in task.steps if step.calls)
+    attempt.steps_shown = [
+        bool(step.calls & {found.id for found in each}) for step, each in zip(task.steps, shown, strict=True)
+    ]
     for number, step in enumerate(task.steps):
-        attempt.called.append(await _done(step, shown[number], language, way, around))
+        attempt.called.append(await _done(step, shown[number], way, around))
     attempt.solved = all(
         called in step.calls if step.calls else not called
         for step, called in zip(task.steps, attempt.called, strict=True)
@@ -78,7 +108,7 @@ async def attempted(task: Task, language: str, way: Way, around: dict[str, Any])
     return attempt
 
 
-async def _done(step: Step, shown: Sequence[Found], language: str, way: Way, around: dict[str, Any]) -> str:
+async def _done(step: Step, shown: Sequence[Found], way: Way, around: dict[str, Any]) -> str:
     found = await _chosen(step, shown, way, around)
     if found is None:
         return ""
@@ -91,12 +121,56 @@ async def _chosen(
     step: Step, shown: Sequence[Found], way: Way, around: dict[str, Any]
 ) -> tuple[Found, Filled] | None:
     """The tool to call, and what with; nothing where nothing serves."""
-    usable: list[tuple[Found, Filled]] = []
-    for found in shown:
-        schema = found.schema if found.schema is not None else await way.schema(found)
-        given = filled(schema, step.values, around)
-        takes_all = given is not None and given.placed == len(step.values) > 0
-        if given is not None and (takes_all or not found.weak):
-            usable.append((found, given))
-    strong = [one for one in usable if not one[0].weak] or usable
-    return max(strong, key=lambda one: one[1].worth) if strong else None
+    best: tuple[float, Found, Filled] | None = None
+    for place, each in enumerate(shown):
+        if each.schema is None and not may_do(step, each):
+            continue
+        found = each if each.schema is not None else await way.described(each)
+        given = filled(found.schema or {}, step.values, around)
+        worth = None if given is None else worth_of(step, found, given, place)
+        if given is not None and worth is not None and (best is None or worth > best[0]):
+            best = worth, found, given
+    return best[1:] if best else None
+
+
+def may_do(step: Step, found: Found) -> bool:
+    """Whether it is worth reading about: it speaks of the same things, or has names for all that was said."""
+    names = set(WORDS.terms(found.told))
+    takes = all(names.intersection(WORDS.terms(split_name(key))) for key in step.values)
+    return overlap(step.meaning, found.told) >= CLEARLY_TOLD or bool(step.values and takes)
+
+
+def worth_of(step: Step, found: Found, given: Filled, place: int) -> float | None:
+    """How likely it is meant; nothing for what would be called in the dark."""
+    said, told = len(step.values), overlap(step.meaning, found.told)
+    named = given.named / said if said else 0.0
+    if found.weak and told < CLEARLY_TOLD and not takes_all(given, said, told):
+        return None
+    return (
+        NAMED * named
+        + TOLD * told
+        + CALLED * overlap(step.meaning, found.told.partition(" ")[0])
+        - PLACE * min(place, LAST_PLACE)
+        - GUESSED * given.guessed
+        - UNKNOWN * given.unknown
+        - LEFT_OVER * (said - given.placed)
+        - WEAK * found.weak
+        - ACTS * (found.acts and asks(step.meaning))
+    )
+
+
+def takes_all(given: Filled, said: int, told: float) -> bool:
+    """Whether all that was said has a parameter of its name, and nothing else is needed."""
+    return given.named == said > 0 and not (given.guessed or given.unknown) and (told > 0 or said > 1)
+
+
+def asks(need: str) -> bool:
+    """Whether it wants to know something; then nothing is changed."""
+    return need.split(" ", 1)[0].lower() in QUESTIONS or need.endswith("?")
+
+
+def overlap(need: str, told: str) -> float:
+    """The share of the words of a need that the tool says as well."""
+    words = WORDS.terms(need)
+    says = set(WORDS.terms(told))
+    return len(says.intersection(words)) / len(set(words)) if words else 0.0

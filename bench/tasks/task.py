@@ -23,6 +23,11 @@ class Step:
     calls: frozenset[str]
     """The tools that do it, any of them; none where nothing can."""
 
+    @property
+    def meaning(self) -> str:
+        """The same in English, where it is written."""
+        return self.need.get("en") or next(iter(self.need.values()))
+
 
 @dataclass(frozen=True, slots=True)
 class Task:

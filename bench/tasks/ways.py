@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,24 +61,41 @@ class Prowess(Counted):
         self.tally.searches += 1
         asked: dict[str, Any] = {"query": needs[0]} if len(needs) == 1 else {"needs": list(needs)}
         answer = json.loads((await self.ask("discover_capabilities", asked))[0])
-        hits = {hit["id"]: self._found(hit) for hit in answer.get("capabilities", ())}
-        if len(needs) == 1:
-            return [list(hits.values())]
-        by_need = {one["need"]: one["capabilities"] for one in answer.get("needs", ())}
-        return [[hits[id] for id in by_need.get(need, ()) if id in hits] for need in needs]
+        return shown_by(answer, needs)
 
-    def _found(self, hit: dict[str, Any]) -> Found:
-        return Found(hit["id"], hit.get("arguments"), hit.get("fit") == "weak", hit["use"])
-
-    async def schema(self, found: Found) -> dict[str, Any]:
+    async def described(self, found: Found) -> Found:
         text, _ = await self.ask("describe_capability", {"id": found.id})
-        described: dict[str, Any] = json.loads(text)["arguments"]
-        return described
+        return described_as(json.loads(text), found)
 
     async def call(self, found: Found, arguments: dict[str, Any]) -> bool:
         if not found.use.startswith("call_"):
             return False
         return await self.did(found.use, {"id": found.id, "arguments": arguments})
+
+
+def shown_by(answer: dict[str, Any], needs: Sequence[str]) -> list[list[Found]]:
+    """What one answer of `discover_capabilities` shows for each need; what is only named comes last."""
+    hits = {hit["id"]: _hit(hit) for hit in answer.get("capabilities", ())}
+    named = [_named(id, gist) for id, gist in answer.get("also_near", {}).items()]
+    by_need = {one["need"]: one["capabilities"] for one in answer.get("needs", ())}
+    return [[*(hits[id] for id in by_need.get(need, hits) if id in hits), *named] for need in needs]
+
+
+def described_as(said: dict[str, Any], found: Found) -> Found:
+    """The same tool, with what `describe_capability` says of it."""
+    acts = said["use"] == "call_with_effects"
+    return replace(found, schema=said.get("arguments") or {}, use=said["use"], acts=acts)
+
+
+def _hit(hit: dict[str, Any]) -> Found:
+    return Found(
+        hit["id"], hit.get("arguments"), hit.get("fit") == "weak", hit["use"],
+        f"{hit['id'].partition(':')[2]} {hit['description']}", hit["use"] == "call_with_effects",
+    )  # fmt: skip
+
+
+def _named(id: str, gist: str) -> Found:
+    return Found(id, None, True, "", f"{id.partition(':')[2]} {gist}")
 
 
 class FastMcp(Counted):
@@ -95,10 +113,12 @@ class FastMcp(Counted):
 
     def _found(self, tool: dict[str, Any]) -> Found:
         server, _, name = str(tool["name"]).partition("_")
-        return Found(f"tool:{server}/{name}", tool["inputSchema"], use=str(tool["name"]))
+        told = f"{server} {name} {tool.get('description') or ''}"
+        acts = (tool.get("annotations") or {}).get("readOnlyHint") is False
+        return Found(f"tool:{server}/{name}", tool["inputSchema"], False, str(tool["name"]), told, acts)
 
-    async def schema(self, found: Found) -> dict[str, Any]:
-        return found.schema or {}
+    async def described(self, found: Found) -> Found:
+        return found
 
     async def call(self, found: Found, arguments: dict[str, Any]) -> bool:
         return await self.did("call_tool", {"name": found.use, "arguments": arguments})
@@ -120,7 +140,8 @@ class SmartProxy(FastMcp):
     def _found(self, tool: dict[str, Any]) -> Found:
         server, _, name = str(tool["name"]).partition("_")
         schema = tool.get("input_schema") or tool.get("inputSchema") or tool.get("params") or {}
-        return Found(f"tool:{server}/{name}", schema, use=str(tool["name"]))
+        told = f"{server} {name} {tool.get('description') or ''}"
+        return Found(f"tool:{server}/{name}", schema, False, str(tool["name"]), told)
 
     async def call(self, found: Found, arguments: dict[str, Any]) -> bool:
         return await self.did("call_tool", {"name": found.use, "args": arguments})

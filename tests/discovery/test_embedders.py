@@ -280,7 +280,7 @@ def test_a_service_that_is_down_is_asked_once_in_a_while_and_not_by_every_search
     embedder = Watched(lambda vectors: (vectors * 10).tolist())
     embedder.failure = OSError("down")
     seconds = [0.0]
-    index = Index(database, lambda: ("mine", embedder), "test", {}, lambda: seconds[0])
+    index = Index(database, lambda: ("mine", embedder), "test", {}, elapsed=lambda: seconds[0])
     tools = {tool.id: tool for tool in TOOLS}
 
     def search_often() -> int:

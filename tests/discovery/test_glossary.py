@@ -1,10 +1,9 @@
-"""Requests in other languages and in everyday words, as tools that speak English understand them."""
+"""Requests in other languages, as tools that speak English understand them."""
 
 import pytest
 
 from prowess.discovery.corpus import Corpus
 from prowess.discovery.encoder import Encoder
-from prowess.discovery.everyday import in_words_of_tools
 from prowess.discovery.fusion import Calibration
 from prowess.discovery.glossary import in_english
 from prowess.discovery.ranking import Ranker
@@ -62,21 +61,9 @@ def test_what_is_english_or_in_no_known_language_stays_as_it_is(request_: str) -
     assert in_english(request_) == ""
 
 
-def test_what_people_say_is_read_in_the_words_of_tools_besides() -> None:
-    said = in_words_of_tools("remember that my sister prefers tea")
-    assert said == "remember that my sister prefers tea (create add new entity observation in memory)"
-    assert in_words_of_tools("Renaming the files") == "Renaming the files (move)"
-    assert in_words_of_tools("convert a document to PDF") == ""
-
-
 @pytest.mark.parametrize(
     ("request_", "wanted"),
     [
-        (
-            "remember that my sister prefers tea",
-            {"tool:memory/create_entities", "tool:memory/add_observations"},
-        ),
-        ("merke dir, dass meine Schwester lieber Tee trinkt", {"tool:memory/add_observations"}),
         ("what changed since the last commit", {"tool:git/git_diff_unstaged", "tool:git/git_status"}),
         (
             "was hat sich seit dem letzten Commit geändert",

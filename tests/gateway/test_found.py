@@ -46,13 +46,19 @@ async def test_a_model_finds_by_its_own_words_in_any_language_and_nothing_where_
             good = {hit["id"] for hit in answer["capabilities"] if "fit" not in hit}
             return [set(one["capabilities"]) & good for one in answer["needs"]]
 
+        async def shown(query: str) -> set[str]:
+            return {
+                hit["id"] for hit in (await ask(client, "discover_capabilities", query=query))["capabilities"]
+            }
+
         await until(is_read)
-        told, changed, renamed = await found(
-            "remember that my sister prefers tea",
+        changed, renamed = await found(
             "was hat sich seit dem letzten Commit geändert",
             "重命名文件",
         )
-        assert {"tool:memory/create_entities", "tool:memory/add_observations"} & told
+        assert {"tool:memory/create_entities", "tool:memory/add_observations"} & await shown(
+            "remember that my sister prefers tea"
+        )
         assert {"tool:git/git_status", "tool:git/git_diff_unstaged"} <= changed
         assert "tool:files/move_file" in renamed
         assert await found("order a pizza", "allume la lumière dans la cuisine") == [set(), set()]

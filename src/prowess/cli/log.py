@@ -39,7 +39,7 @@ def command(
     """What happened, oldest first; with --verify, whether the record is intact."""
     if context.invoked_subcommand:
         return
-    with connected(existing=True) as backend:
+    with connected() as backend:
         if export_heads:
             emit(backend.call(ops.list_heads, NO_PARAMS))
         elif verify:
@@ -62,7 +62,7 @@ def show(id: str, as_json: bool) -> None:
 
     OFFER is the id of an offer, or of a search through the gateway: prowess log --type offer
     """
-    with connected(existing=True) as backend:
+    with connected() as backend:
         trace = backend.call(ops.trace, ops.Traced(id=id))
     if as_json:
         emit(trace)

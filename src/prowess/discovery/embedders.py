@@ -40,9 +40,9 @@ class Opener:
 
 
 def _shipped_name() -> str:
-    from prowess.discovery.encoder import digest  # numpy, at the first search
+    from prowess.discovery.encoder import digest, shipped_as  # numpy, at the first search
 
-    return f"shipped:{digest()[:16]}"
+    return shipped_as(digest())
 
 
 def _shipped_encoder() -> "Embed":

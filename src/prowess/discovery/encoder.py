@@ -83,6 +83,11 @@ def digest(folder: Path = SHIPPED) -> str:
     return _digests(folder)["model.onnx"]
 
 
+def shipped_as(digest: str) -> str:
+    """What vectors of a shipped model are kept under."""
+    return f"shipped:{digest[:16]}"
+
+
 def _digests(folder: Path) -> dict[str, str]:
     path = folder / "digests.json"
     try:

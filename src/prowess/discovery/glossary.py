@@ -8,7 +8,7 @@ is no translation: what is not in the list stays as it is. The encoder reads Eng
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from prowess.word_lists import words_in
@@ -130,6 +130,7 @@ def _spoken(words: Sequence[str], language: str) -> Iterable[str]:
             at += 1
 
 
+@lru_cache(maxsize=8192)
 def _of(word: str, language: str) -> str:
     """A word in English; nothing where it is not known."""
     lexicon = _lexicons()[language]
@@ -156,8 +157,9 @@ def _rest(ending: str) -> str:
 
 def _end(word: str) -> str:
     """The half of a German compound that is known: what it is a kind of."""
+    german = _lexicons()["de"]
     for start in range(3, len(word) - SHORTEST_STEM + 1):
-        if known := _lexicons()["de"].english.get(word[start:]):
+        if word[start:] not in german.small and (known := german.english.get(word[start:])):
             return f"{word[:start]} {known}"
     return ""
 

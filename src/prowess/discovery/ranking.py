@@ -13,9 +13,10 @@ import numpy.typing as npt
 
 from prowess.discovery.corpus import Corpus, Mask
 from prowess.discovery.dense import Matrix, joined
-from prowess.discovery.everyday import in_words_of_tools
 from prowess.discovery.fusion import Calibration, pooled
 from prowess.discovery.glossary import in_english
+from prowess.discovery.known_requests import KnownRequests
+from prowess.discovery.mentions import with_mentions
 from prowess.discovery.needs import MOST_NEEDS, Splitter
 from prowess.discovery.reranking import USUAL_BOOST, Candidate, in_order, with_relatives
 from prowess.types import SIMILARITY, Hit
@@ -35,6 +36,11 @@ STRENGTH_DIGITS = 4
 # it has 4.5 times the odds it would have alone. Found on the train splits of metatool and BFCL.
 CLOSE = 20.0
 NEAR = 4.5
+# Where nothing is stronger than this (a relevance of .67), the nearest known requests are asked as well: how
+# near a row is to what did them, beyond what is usual, counts so much; see bench/results/candidates.md.
+UNSURE = 1.0
+LIKENED = 0.35
+USUALLY_LIKE = 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +71,8 @@ class _Text:
     terms: Sequence[str]
     words: Floats
     similar: Floats | None
+    vector: Matrix | None = None
+    """What it means, in English where it could be read so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +90,14 @@ class ParsedRequest:
     Without an embedder it is read by its words alone.
     """
 
-    def __init__(self, corpus: Corpus, request: str, embed: Embed | None = None) -> None:
+    def __init__(
+        self, corpus: Corpus, request: str, embed: Embed | None = None, known: KnownRequests | None = None
+    ) -> None:
         self.corpus = corpus
         self.request = request
         self._embed = embed
+        self._known = known
+        self._likened: dict[str, Floats] = {}
         self._weighed: list[tuple[Mask, bool, _Evidence]] = []
         # Not cached properties: until Python 3.12 those lock, and all requests would wait for one encoder.
         self._whole: _Text | None = None
@@ -130,6 +142,15 @@ class ParsedRequest:
             vectors = np.vstack([joined(vectors, [len(need) for need in needs]), vectors])
         return self._texts([self.request, *needs], vectors)
 
+    def likened(self, text: _Text) -> Floats | None:
+        """How near each row is to what did the requests that are known and nearest to this text."""
+        if self._known is None or text.vector is None:
+            return None
+        if text.need not in self._likened:
+            answer = self._known.answer(text.vector)
+            self._likened[text.need] = self.corpus.dense.similarities(answer[np.newaxis])[0]
+        return self._likened[text.need]
+
     def go_by_words(self) -> None:
         """The embedder failed: what was read with it is read again without."""
         self._embed, self._weighed = None, []
@@ -140,27 +161,21 @@ class ParsedRequest:
         return self._embed(texts) if self._embed and (dense.complete or dense.known.any()) else None
 
     def _texts(self, texts: Sequence[str], vectors: Matrix | None) -> list[_Text]:
-        """The whole request, which comes first, and its needs; each as it is, and in the words of tools."""
+        """The whole request, which comes first, and its needs; each as it is, and in other words."""
         corpus = self.corpus
         similar = [None] * len(texts) if vectors is None else corpus.dense.similarities(vectors)
         read = []
         for number, (text, near) in enumerate(zip(texts, similar, strict=True)):
-            terms, english = corpus.words.terms(text), in_english(text)
-            if english:
-                terms = list(dict.fromkeys((*terms, *corpus.words.terms(english))))
-            others = [other for other in (english, in_words_of_tools(english or text)) if other]
-            if near is not None and others:
-                near = self._nearest(near, others)
-            read.append(_Text(text if number else "", terms, corpus.lexical.scores(terms), near))
+            terms, other = corpus.words.terms(text), in_english(text) or with_mentions(text)
+            vector = None if vectors is None else vectors[number]
+            if other:
+                terms = list(dict.fromkeys((*terms, *corpus.words.terms(other))))
+                reading = self._vectors([other])
+                if near is not None and reading is not None:
+                    near, vector = np.maximum(near, corpus.dense.similarities(reading)[0]), reading[0]
+            words = corpus.lexical.scores(terms)
+            read.append(_Text(text if number else "", terms, words, near, vector))
         return read
-
-    def _nearest(self, near: Floats, others: Sequence[str]) -> Floats:
-        """How near each row is to whichever way to say it is nearest."""
-        vectors = self._vectors(others)
-        if vectors is None:
-            return near
-        nearest: Floats = np.max([near, *self.corpus.dense.similarities(vectors)], axis=0)
-        return nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,13 +185,16 @@ class Ranker:
     corpus: Corpus
     calibration: Calibration
     embed: Embed | None = None
+    known: KnownRequests | None = None
 
     def search(
         self, request: str | ParsedRequest, allowed: Mask | None = None, options: Options | None = None
     ) -> tuple[Hit, ...]:
         """The capabilities that answer a request, best first, from those that are allowed."""
         wanted = options or Options()
-        read = ParsedRequest(self.corpus, request, self.embed) if isinstance(request, str) else request
+        read = request
+        if isinstance(read, str):
+            read = ParsedRequest(self.corpus, read, self.embed, self.known)
         searched = self._searched(allowed, wanted)
         population = int(np.count_nonzero(searched))
         called = {row for row in read.called if searched[row]}
@@ -216,21 +234,38 @@ class Ranker:
     def _evidence(self, read: ParsedRequest, searched: Mask, population: int, split: bool) -> _Evidence:
         """What speaks for each row: the needs of the request where they are clear, else all of it at once."""
         needs = read.in_needs if split else []
-        strengths = self._strengths(needs, population)
+        strengths = self._strengths(read, needs, searched, population)
         if needs:
             merged = pooled(strengths, self._candidates(needs, searched))
             if merged is not None:
                 return _Evidence(needs, strengths, merged)
         # Encoded only now: it takes as long as all the needs together.
         whole = [read.whole]
-        strength = self._strengths(whole, population)
+        strength = self._strengths(read, whole, searched, population)
         merged = np.where(self._candidates(whole, searched), strength[0], np.float32(-np.inf))
         return _Evidence([*whole, *needs[1:]], [*strength, *strengths[1:]], merged)
 
-    def _strengths(self, texts: Sequence[_Text], population: int) -> list[Floats]:
+    def _strengths(
+        self, read: ParsedRequest, texts: Sequence[_Text], searched: Mask, population: int
+    ) -> list[Floats]:
         dense = self.corpus.dense
         known = None if dense.complete else dense.known
-        return [self.calibration.strengths(each.words, each.similar, known, population) for each in texts]
+        weigh = self.calibration.strengths
+        strengths = [weigh(each.words, each.similar, known, population) for each in texts]
+        return [
+            self._with_likeness(read, each, strength, searched)
+            for each, strength in zip(texts, strengths, strict=True)
+        ]
+
+    def _with_likeness(self, read: ParsedRequest, text: _Text, strength: Floats, searched: Mask) -> Floats:
+        """Where nothing fits for sure, what is like the tools that did requests like this one counts more."""
+        if text.similar is None or strength.max(where=searched, initial=-np.inf) >= UNSURE:
+            return strength
+        like = read.likened(text)
+        if like is None:
+            return strength
+        more = np.float32(self.calibration.hybrid.dense * LIKENED) * (like - np.float32(USUALLY_LIKE))
+        return strength + np.where(self.corpus.dense.known, more, np.float32(0))
 
     def _found(self, merged: Floats, called: set[int], count: int) -> list[Candidate]:
         rounded = np.round(merged, STRENGTH_DIGITS)

@@ -19,6 +19,7 @@ from prowess.discovery.dense import Matrix
 from prowess.discovery.embedding import Embedding
 from prowess.discovery.fusion import Calibration
 from prowess.discovery.graph import Graph
+from prowess.discovery.known_requests import known_to
 from prowess.discovery.lint import LintFinding, lint
 from prowess.discovery.ranking import Options, ParsedRequest, Ranker
 from prowess.errors import EncoderUnavailable
@@ -119,8 +120,9 @@ class Search:
 
     def read(self, request: str) -> ParsedRequest:
         """A request to be searched for once or several times; what it says is read once."""
-        embed = None if self._vectors.embedding.failure else self._embed
-        return ParsedRequest(self._corpus, request, embed)
+        if self._vectors.embedding.failure:
+            return ParsedRequest(self._corpus, request)
+        return ParsedRequest(self._corpus, request, self._embed, known_to(self._vectors.embedding.name))
 
     def hits(
         self, request: str | ParsedRequest, allowed: Collection[str], options: Options | None = None

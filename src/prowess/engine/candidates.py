@@ -21,8 +21,12 @@ from prowess.types import Capability, Hit, JsonObject
 if TYPE_CHECKING:
     from prowess.engine.internals import Internals
 
-WEAK_FROM = 0.1
-"""The least relevance of what is shown as weak; how it was found stands in bench/results/candidates.md."""
+FITS_FROM = 0.4
+"""The least relevance of what fits: a model that asked is told how sure it is, and sees the rest as well."""
+WEAK_FROM = 0.02
+"""The least relevance of what is shown as weak; how both were found stands in bench/results/candidates.md."""
+NEARBY = 6
+"""How many more are named for one need; for several, half as many for each."""
 LONGEST_NEED_TOLD = 80
 SECONDS_TO_WAIT = 1.5
 """How long a search waits for vectors that are being made."""
@@ -35,6 +39,8 @@ class NeedCandidates:
     need: str
     fits: tuple[Hit, ...]
     weak: tuple[Hit, ...]
+    nearby: tuple[Hit, ...] = ()
+    """What comes behind those and has no place of its own."""
 
     @property
     def all(self) -> tuple[Hit, ...]:
@@ -56,6 +62,12 @@ class Candidates:
         fits = merged([one.fits for one in self.needs])
         ids = {hit.id for hit in fits}
         return (*fits, *(hit for hit in merged([one.weak for one in self.needs]) if hit.id not in ids))
+
+    @property
+    def nearby(self) -> tuple[Hit, ...]:
+        """What is only named, best first: cheap to read, and often the one that was meant."""
+        shown = {hit.id for hit in self.hits}
+        return tuple(hit for hit in merged([one.nearby for one in self.needs]) if hit.id not in shown)
 
     @property
     def weak(self) -> Collection[str]:
@@ -116,24 +128,32 @@ def candidates(inner: "Internals", asked: ModelQuery, caller: Caller) -> Candida
 def _of_need(search: Search, need: str, allowed: Collection[str], chosen: Options) -> NeedCandidates:
     """What fits, and what is nearest of the rest."""
     read = search.read(need)
-    fits = search.hits(read, allowed, chosen)
+    sure = max(FITS_FROM, chosen.min_relevance)
+    fits = search.hits(read, allowed, replace(chosen, min_relevance=sure))
     # A prompt is for people to choose: where a tool does it, too, the tool comes first.
     fits = tuple(sorted(fits, key=lambda hit: hit.id.startswith("prompt:")))
     ids = {hit.id for hit in fits}
     least = min(WEAK_FROM, chosen.min_relevance)
-    near = search.hits(read, allowed, replace(chosen, min_relevance=least, use_graph=False))
+    wide = replace(chosen, min_relevance=least, use_graph=False, top_k=chosen.top_k + NEARBY)
+    near = search.hits(read, allowed, wide)
     return NeedCandidates(need, fits, tuple(hit for hit in near if hit.id not in ids))
 
 
 def _shared(found: Sequence[NeedCandidates], places: int) -> tuple[NeedCandidates, ...]:
-    """The places of one answer: what fits comes first, and what is weak has what is left."""
-    fits = in_turn([one.fits for one in found], places)
-    taken = {hit.id for share in fits for hit in share if not hit.brought_by}
-    left = places - len(taken)
-    weak = in_turn([[hit for hit in one.weak if hit.id not in taken] for one in found], left)
-    return tuple(
-        replace(one, fits=strong, weak=near) for one, strong, near in zip(found, fits, weak, strict=True)
-    )
+    """The places of one answer, in turn: what fits one need takes none from another that nothing fits."""
+    more = NEARBY if len(found) == 1 else NEARBY // 2
+    shared = []
+    for one, kept in zip(found, in_turn([one.all for one in found], places), strict=True):
+        ids, fits = {hit.id for hit in kept}, {hit.id for hit in one.fits}
+        shared.append(
+            NeedCandidates(
+                one.need,
+                tuple(hit for hit in kept if hit.id in fits),
+                tuple(hit for hit in kept if hit.id not in fits),
+                tuple(hit for hit in one.all if hit.id not in ids)[:more],
+            )
+        )
+    return tuple(shared)
 
 
 def _is_rejected(inner: "Internals", capability: Capability) -> bool:

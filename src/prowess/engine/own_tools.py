@@ -4,7 +4,7 @@ Above: the engine, which calls them like everything else. Below: a turn's parts.
 what is called afterwards refers to the search that showed it.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from prowess.calling.arguments import as_arguments
@@ -17,7 +17,7 @@ from prowess.engine.candidates import Candidates, candidates
 from prowess.engine.model_query import QUERY_MISSING, ModelQuery
 from prowess.engine.turn_log import record_search
 from prowess.errors import CallFailed
-from prowess.prompt.render import discovered
+from prowess.prompt.render import discovered, gist
 from prowess.types import DISCOVER, CallResult, JsonObject
 
 if TYPE_CHECKING:
@@ -35,12 +35,14 @@ class ModelSearch:
     total: int
     search: str
     needs: tuple[JsonObject, ...] = ()
+    nearby: JsonObject = field(default_factory=dict)
+    """What is only named: by id, what it does."""
     note: str = ""
 
     @property
     def answer(self) -> JsonObject:
         """As the model reads it."""
-        said = {"needs": list(self.needs), "note": self.note}
+        said = {"needs": list(self.needs), "also_near": self.nearby, "note": self.note}
         found: JsonObject = {"capabilities": list(self.hits), "total_indexed": self.total}
         return {**found, **{key: value for key, value in said.items() if value}}
 
@@ -66,7 +68,8 @@ def answered_query(inner: "Internals", given: JsonObject, agent: str) -> JsonObj
 def _shown(inner: "Internals", found: Candidates) -> ModelSearch:
     clean, known, weak = inner.parts.offering.clean, found.visible.capabilities, found.weak
     hits = tuple(discovered(clean(known[hit.id]), hit, is_weak=hit.id in weak) for hit in found.hits)
-    return ModelSearch(hits, len(known), "", tuple(found.by_need), found.note)
+    nearby = {hit.id: gist(clean(known[hit.id])) for hit in found.nearby}
+    return ModelSearch(hits, len(known), "", tuple(found.by_need), nearby, found.note)
 
 
 def own_tools(inner: "Internals") -> dict[str, OwnTool]:

@@ -117,7 +117,7 @@ def record_search(
         SearchedNeed(
             hidden(one.need[:MAX_QUERY_CHARACTERS]),
             [hit.id for hit in one.fits],
-            [hit.id for hit in one.weak],
+            [hit.id for hit in (*one.weak, *one.nearby)],
         )
         for one in found.needs
     ]

@@ -13,6 +13,7 @@ from prowess.calling.caller import Caller
 from prowess.calling.wording import EFFECTS, READ, callable_here, clean, clean_schema
 from prowess.catalogue.view import View
 from prowess.engine.engine import Engine
+from prowess.prompt.render import gist
 from prowess.types import SIMILARITY, Capability, Hit, JsonObject
 
 if TYPE_CHECKING:
@@ -38,6 +39,9 @@ def found(engine: Engine, caller: Caller, near: "Candidates") -> JsonObject:
     answer: dict[str, Any] = {"capabilities": hits}
     if near.by_need:
         answer["needs"] = near.by_need
+    if near.nearby:
+        known = near.visible.capabilities
+        answer["also_near"] = {hit.id: clean(gist(known[hit.id])) for hit in near.nearby}
     if near.note:
         answer["note"] = near.note if hits else f"{near.note}{_unavailable(near.visible)}"
     return answer

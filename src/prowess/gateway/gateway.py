@@ -66,6 +66,7 @@ class Gateway:
         audience.changed, audience.updated = self._following.changed, self.bus.updated
         audience.watched, self.bus.watching = self.bus.watched_of, self.upstreams.stir
         with closing(self._parts.records.log), self._worker.working():
+            self.engine.internals.upstreams = self.upstreams
             async with (
                 self.upstreams.running() as portal,
                 self._following.running(portal),

@@ -67,7 +67,6 @@ class Spans:
         at = bisect_right(self.starts, start) - 1
         return at >= 0 and end <= self.ends[at]
 
-
     def holding(self, start: int, end: int) -> tuple[int, int] | None:
         """The one that holds this whole stretch."""
         at = bisect_right(self.starts, start) - 1

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import msgspec
 
+from prowess.engine.request_reports import RequestReport, request_report
 from prowess.errors import JournalBroken, NotFound
 from prowess.journal import JournalPosition, JournalSearch
 from prowess.operations.operation import Call, Limit, Name, NoParams, Number, RequestParams, operation
@@ -75,6 +76,12 @@ def list_entries(call: Call[Entries]) -> Page[JournalEntry]:
 def trace(call: Call[Traced]) -> Trace:
     """One request, from what the model was shown to what came of it."""
     return call.engine.trace(call.params.id)
+
+
+@operation("requests.show", "GET /requests/{id}", quotes=True, errors=(NotFound,))
+def show_request(call: Call[NoParams]) -> RequestReport:
+    """One request put together: what was offered and why, its calls and decisions, what was learnt."""
+    return request_report(call.engine.internals, call.path["id"])
 
 
 @operation("journal.heads", "GET /journal/heads")

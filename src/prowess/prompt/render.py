@@ -10,9 +10,11 @@ import msgspec
 
 from prowess.areas import area_of
 from prowess.tool_names import tool_name
-from prowess.types import DISCOVER, Capability, Detail, Hit, Json, JsonObject
+from prowess.types import DISCOVER, KINDS, Capability, Detail, Hit, Json, JsonObject
 
 SUMMARY_LENGTH = 120
+GIST_LENGTH = 60
+GIST_PARAMETERS = 5
 SUMMARY_PARAMETERS = 3
 UNAVAILABLE = "[not available — missing secrets or dependencies]"
 
@@ -31,7 +33,7 @@ DISCOVER_TOOL: JsonObject = {
         "properties": {
             "query": {"type": "string", "description": "What you want to do"},
             "needs": {"type": "array", "items": {"type": "string"}, "description": "Your plan's steps"},
-            "kind": {"type": "string", "enum": ["tool", "skill", "extension", "channel", "any"]},
+            "kind": {"type": "string", "enum": [*KINDS, "any"]},
             "category": {"type": "string"},
         },
     },
@@ -58,6 +60,14 @@ def shortened(description: str) -> str:
     if len(text) > SUMMARY_LENGTH:
         return text[: SUMMARY_LENGTH - 3] + "..."
     return text.removesuffix(".") if not text.endswith("..") else text
+
+
+def gist(capability: Capability) -> str:
+    """The first sentence of what it says, or its beginning, and what it takes."""
+    first = capability.description.partition("\n")[0].partition(". ")[0]
+    short = first if len(first) <= GIST_LENGTH else f"{first[:GIST_LENGTH]}..."
+    names = capability.parameters[:GIST_PARAMETERS]
+    return f"{short} ({', '.join(names)})" if names else short
 
 
 def shown_name(capability: Capability) -> str:

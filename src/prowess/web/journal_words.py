@@ -91,11 +91,14 @@ SENTENCES: Mapping[str, Callable[[Data], str]] = {
     "decision": _decision,
     "catalogue.synced": _synced,
     "policy.changed": _policy_changed,
+    "configuration.changed": lambda data: f"prowess.toml: {data.get('by')} {data.get('does')}",
     "provider.on": _provider_on,
     "provider.off": _provider_off,
     "approval.answered": _approval,
     "web.asked": _asked,
     "quarantine.held": _held,
+    "alert.raised": lambda data: f"alert: {data.get('text')}",
+    "alert.ended": lambda data: f"over: {str(data.get('kind')).replace('_', ' ')} of {data.get('subject')}",
 }
 
 

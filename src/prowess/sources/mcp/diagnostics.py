@@ -63,6 +63,11 @@ class Conduct:
     unusable: list[Unusable] = field(default_factory=list)
 
     @property
+    def output(self) -> str:
+        """The end of what it wrote to standard error."""
+        return self.stderr.decode(errors="replace")
+
+    @property
     def last_words(self) -> str:
         """The last line of its standard error that tells of an error; the last of all, where none does."""
         lines = [line.strip() for line in self.stderr.decode(errors="replace").splitlines() if line.strip()]

@@ -11,14 +11,14 @@ from starlette.routing import Route
 from prowess.engine.namespaces.journal import JournalHistory
 from prowess.errors import JournalBroken
 from prowess.journal import JournalPosition, read, stamp
-from prowess.operations.journal import Entries, Traced, list_entries, list_heads
-from prowess.operations.journal import trace as show_trace
+from prowess.operations.journal import Entries, list_entries, list_heads, show_request
 from prowess.operations.operation import NO_PARAMS
 from prowess.operations.paging import cursor_of, key_of
 from prowess.text.redaction import redacted
 from prowess.types import Head, JournalEntry, Json
 from prowess.web import identity, page
 from prowess.web.journal_words import in_words
+from prowess.web.pages.endings import ENDINGS, SCOPES_IN_WORDS, VERDICTS
 from prowess.web.pages.form import backend
 from prowess.web.pages.pagination import before, newest, older
 from prowess.web.redact import plain
@@ -131,16 +131,17 @@ def listed(request: Request) -> Response:
 
 def traced(request: Request) -> Response:
     """One request as one page: what the model saw, why, and what came of it."""
-    trace = backend(request).call(show_trace, Traced(id=request.query_params.get("id", "")))
-    asked = [str(entry.data.get("request") or entry.data.get("query") or "") for entry in trace.entries]
+    report = backend(request).call(show_request, NO_PARAMS, id=request.query_params.get("id", ""))
     return page.render(
         request,
         "trace.html",
-        title="Request",
-        trace=trace,
-        asked=plain(redacted(next((text for text in asked if text), ""))),
-        kept=[(digest, plain(text)) for digest, text in trace.payloads.items()],
-        lines=[journal_line(entry) for entry in trace.entries],
+        title="Search" if report.is_search else "Request",
+        trace=report,
+        asked=plain(redacted(report.text)),
+        tones=ENDINGS,
+        verdicts=VERDICTS,
+        scopes=SCOPES_IN_WORDS,
+        lines=[journal_line(entry) for entry in report.entries],
         newest="",
         older="",
     )

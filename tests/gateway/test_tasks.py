@@ -123,8 +123,10 @@ async def test_a_call_that_its_client_gives_up_cancels_the_task_behind(tmp_path:
 
 
 async def test_a_task_that_takes_too_long_is_cancelled_and_said_so(tmp_path: Path) -> None:
-    limits = {"timeout": 0.5, "max_timeout": 0.6}
-    async with world(tmp_path, foundry("newest"), policy=POLICY, **limits) as here, here.client() as client:
+    async with (
+        world(tmp_path, foundry("newest"), policy=POLICY, timeout=0.5, max_timeout=0.6) as here,
+        here.client() as client,
+    ):
         late = await call(client, "tool:foundry/cast", with_effects=True, what="Ada", way="hang")
         assert late.is_error and "took more than 0.6 s" in text_of(late)
         assert "cancelled" in await seen(client)

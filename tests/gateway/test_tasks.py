@@ -249,3 +249,14 @@ async def test_tasks_are_for_who_may_call_and_belong_to_who_began_them(tmp_path:
         with pytest.raises(MCPError, match="not found"):
             await sent(newest, "tasks/get", taskId=task)
         await ended(client, task)
+
+
+async def test_a_client_has_so_many_tasks_at_once_and_those_that_ended_make_room(tmp_path: Path) -> None:
+    async with world(tmp_path, foundry("older"), policy=POLICY) as here, here.client(mode="legacy") as client:
+        tasks = [await begun(client, "foundry__cast", what="Ada", way="hang") for _ in range(64)]
+        with pytest.raises(MCPError, match="Too many tasks are running"):
+            await begun(client, "foundry__cast", what="Ada")
+        await sent(client, "tasks/cancel", taskId=tasks[7])
+        await begun(client, "foundry__cast", what="Ada")
+        kept = [one["taskId"] for one in (await sent(client, "tasks/list"))["tasks"]]
+        assert len(kept) == 64 and tasks[7] not in kept

@@ -1,12 +1,13 @@
 """Two hours' worth of mixed calls through the gateway in a few minutes: what leaks, and what is lost.
 
-    python -m bench.gateway_soak [--calls 7200]
+    python -m bench.gateway_soak [--seconds 7200]
 
-One call a second is a busy hour; here they come as fast as they go, eight at a time, from a client of each
-protocol generation over HTTP: good calls, long results, failures, wrong arguments, unknown names, searches,
-progress, cancelled calls, servers that hang and servers that are killed. Every second another client comes,
-lists the tools and leaves, every third of them in the middle of that. The gateway is watched from outside and
-ended with kill -9; then every call that a client had an answer to must be in its journal.
+One call a second is a busy hour; here as many come as fast as they go, eight at a time, from a client of
+each protocol generation over HTTP: good calls, long results, failures, wrong arguments, unknown names,
+searches, progress, cancelled calls, servers that hang and servers that are killed. Meanwhile as many other
+clients come, one for each of those seconds, list the tools and leave, every third of them in the middle of
+that. The gateway is watched from outside and ended with kill -9; then every call that a client had an
+answer to must be in its journal.
 """
 
 import argparse
@@ -22,12 +23,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import anyio
-from mcp import Client
+from mcp import Client, MCPError
 
 import prowess
 from tests.support.gateway import OWNER, free_port, served, workshop, write_config
 
 WORKERS = 8
+SECONDS_TO_ANSWER = 60
 TENTHS = 10
 RESULTS = Path(__file__).parent / "results" / "gateway_soak.md"
 SETTINGS = "[calls]\ntimeout = 1.0\nmax_result_characters = 10000\n"
@@ -56,6 +58,7 @@ class Sample:
 
     processes: int
     descriptors: int
+    threads: int
     megabytes: float
 
 
@@ -70,6 +73,8 @@ class Soak:
     entries: int = 0
     visits: int = 0
     """Clients that came and went meanwhile."""
+    errors: Counter[str] = field(default_factory=Counter)
+    """What no client should have met."""
     load: float = 0.0
 
     @property
@@ -82,6 +87,7 @@ class Soak:
         return Sample(
             end.processes - warm.processes,
             end.descriptors - warm.descriptors,
+            end.threads - warm.threads,
             end.megabytes - warm.megabytes,
         )
 
@@ -89,7 +95,8 @@ class Soak:
 def sample(pid: int) -> Sample:
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     megabytes = pages * os.sysconf("SC_PAGE_SIZE") / 1e6
-    return Sample(len(descendants(pid)), len(os.listdir(f"/proc/{pid}/fd")), megabytes)
+    threads = len(os.listdir(f"/proc/{pid}/task"))
+    return Sample(len(descendants(pid)), len(os.listdir(f"/proc/{pid}/fd")), threads, megabytes)
 
 
 def descendants(pid: int) -> list[int]:
@@ -102,15 +109,18 @@ def descendants(pid: int) -> list[int]:
 
 async def one_call(client: Client, chance: random.Random, soak: Soak) -> None:
     _, tool, name, arguments = chance.choices(KINDS, [kind[0] for kind in KINDS])[0]
-    if tool == "discover_capabilities":
-        await client.call_tool(tool, arguments)
-        soak.answered["search"] += 1
+    given = arguments if not name else {"id": f"tool:shop/{name}", "arguments": arguments}
+    told = "search" if not name else f"tool:shop/{name}"
+    try:
+        with anyio.move_on_after(0.05 if tool == "cancel" else SECONDS_TO_ANSWER) as patience:
+            await client.call_tool(READ if tool == "cancel" else tool, given)
+    except MCPError as error:
+        soak.errors[f"{told}: {error.error.message[:80]}"] += 1
         return
-    given = {"id": f"tool:shop/{name}", "arguments": arguments}
-    with anyio.move_on_after(0.05 if tool == "cancel" else 30) as patience:
-        await client.call_tool(READ if tool == "cancel" else tool, given)
     if not patience.cancelled_caught:
-        soak.answered[f"tool:shop/{name}"] += 1
+        soak.answered[told] += 1
+    elif tool != "cancel":
+        soak.errors[f"{told}: no answer within {SECONDS_TO_ANSWER} s"] += 1
 
 
 async def tenth(clients: list[Client], calls: int, seed: int, soak: Soak) -> None:
@@ -128,35 +138,41 @@ async def tenth(clients: list[Client], calls: int, seed: int, soak: Soak) -> Non
             tasks.start_soon(worker, clients[number % len(clients)], chance)
 
 
-async def visiting(url: str, soak: Soak) -> None:
+async def visits(url: str, soak: Soak, most: int) -> None:
     """Clients that come and go, every third without a word."""
-    while True:
-        await anyio.sleep(1)
+    for _ in range(most):
         mode = "legacy" if soak.visits % 2 else "auto"
-        with anyio.move_on_after(0.1 if soak.visits % 3 == 0 else 30):
-            async with Client(url, mode=mode, cache=None) as client:
-                await client.list_tools()
+        hasty = soak.visits % 3 == 0
+        try:
+            with anyio.move_on_after(0.1 if hasty else SECONDS_TO_ANSWER) as patience:
+                async with Client(url, mode=mode, cache=None) as client:
+                    await client.list_tools()
+            if patience.cancelled_caught and not hasty:
+                soak.errors[f"a visit took more than {SECONDS_TO_ANSWER} s"] += 1
+        except* MCPError as errors:
+            soak.errors[f"a visit: {str(errors.exceptions[0])[:80]}"] += 1
         soak.visits += 1
 
 
 async def soaked(folder: Path, calls: int) -> Soak:
+    """As many calls, and as many clients that come and go."""
     soak = Soak()
     file = write_config(folder, OWNER, workshop(), gateway="rate = 0")
     file.write_text(f"{file.read_text()}{SETTINGS}")
-    async with (
-        gateway(file) as (process, url),
-        Client(url, cache=None) as one,
-        Client(url, mode="legacy", cache=None) as other,
-        anyio.create_task_group() as tasks,
-    ):
-        started, soak.load = time.perf_counter(), os.getloadavg()[0]
-        tasks.start_soon(visiting, url, soak)
-        for number in range(TENTHS):
-            await tenth([one, other], calls // TENTHS, number, soak)
-            await anyio.sleep(0.3)  # what was cancelled or killed is being put away
+    async with gateway(file) as (process, url):
+        async with Client(url, cache=None) as one, Client(url, mode="legacy", cache=None) as other:
+            await one.list_tools()
+            started, soak.load = time.perf_counter(), os.getloadavg()[0]
             soak.samples.append(sample(process.pid))
-        soak.seconds = time.perf_counter() - started
-        tasks.cancel_scope.cancel()
+            for number in range(TENTHS):
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(visits, url, soak, calls // TENTHS)
+                    await tenth([one, other], calls // TENTHS, number, soak)
+                await anyio.sleep(0.3)  # what was cancelled or killed is being put away
+                soak.samples.append(sample(process.pid))
+                told = f"{soak.calls} calls, {soak.visits} visits, {time.perf_counter() - started:.0f} s"
+                print(f"{told}: {soak.samples[-1]}", flush=True)
+            soak.seconds = time.perf_counter() - started
         process.kill()
         process.wait(10)
     check(folder, file, soak)
@@ -206,22 +222,27 @@ def told(soak: Soak) -> str:
         f" Load before: {soak.load:.0f} on 2 cores. `python -m bench.gateway_soak`.",
         "",
         f"Answers without an entry in the journal: {soak.lost.total()} (entries: {soak.entries}, the chain is"
-        " whole).",
+        f" whole). Errors that clients met: {soak.errors.total()}"
+        + "".join(f"; {error}: {times}" for error, times in soak.errors.most_common())
+        + ".",
         "",
-        "| tenth | processes behind | descriptors | MB |",
-        "|---|---|---|---|",
+        "| tenth | processes behind | descriptors | threads | MB |",
+        "|---|---|---|---|---|",
     ]
-    for number, one in enumerate(soak.samples, 1):
-        lines.append(f"| {number} | {one.processes} | {one.descriptors} | {one.megabytes:.0f} |")
+    for number, one in enumerate(soak.samples):
+        name = number or "start"
+        lines.append(
+            f"| {name} | {one.processes} | {one.descriptors} | {one.threads} | {one.megabytes:.0f} |"
+        )
     return "\n".join(lines) + "\n"
 
 
 def main() -> None:
     options = argparse.ArgumentParser()
-    options.add_argument("--calls", type=int, default=7200)
+    options.add_argument("--seconds", type=int, default=7200)
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        text = told(anyio.run(soaked, Path(folder), given.calls))
+        text = told(anyio.run(soaked, Path(folder), given.seconds))
     RESULTS.write_text(text)
     print(text)
 

@@ -28,6 +28,8 @@ import msgspec
 from prowess.engine import Engine
 from prowess.engine.options import EngineOptions
 from prowess.listen import LOOPBACK, Bind
+from prowess.monitoring.monitored import Monitored, ServerState
+from prowess.monitoring.stopping import StopTimes
 from prowess.opening import now
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource, capability
@@ -114,7 +116,8 @@ def serve(place: Path, count: int) -> None:
         door = listening(bind)
         bound = Bind(bind.host, door.getsockname()[1])
         print(login_link(app.state.people, bound, "bench"), engine.tokens.issue(AGENT).text, flush=True)
-        anyio.run(serving, app, door)
+        monitored = Monitored(app, ServerState(engine.internals.database.check))
+        anyio.run(serving, monitored, door, StopTimes())
 
 
 class Server:

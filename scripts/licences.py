@@ -13,7 +13,7 @@ ASKED = re.compile(r"([A-Za-z0-9._-]+)(?: *\[(.*?)\])?")
 ONLY = re.compile(r"""extra == ["'](\w[\w-]*)["']""")
 ALLOWED = re.compile(r"Apache|BSD|MIT|ISC|MPL|Python|PSF|LGPL|0BSD|Unlicense|CC0|Zlib", re.IGNORECASE)
 ROOT = "prowess"
-EXTRAS = ("gateway", "otel", "postgres", "secrets", "tokens", "web")
+EXTRAS = ("gateway", "oidc", "otel", "postgres", "secrets", "tokens", "web")
 
 
 def installed() -> dict[str, Distribution]:

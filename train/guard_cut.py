@@ -13,7 +13,7 @@ FOLDS = 5
 NOBODY = -9
 """A fold that no author is in."""
 SHARE_OF_ATTACKS = 0.45
-GROUPS = {"many": 0.5, "own": 0.35, "set in": 0.15, "quantity": 0.1, "tongues": 0.1, "unlabelled": 0.0}
+GROUPS = {"many": 0.5, "own": 0.35, "set in": 0.15, "quantity": 0.1, "tongues": 0.2, "unlabelled": 0.0}
 """How much of what is drawn comes from which texts."""
 SOURCES_OF_QUANTITY = ("bench", "packages", "translations")
 NOT_LABELLED = ("written", "grammar", "languages", "tongues", *SOURCES_OF_QUANTITY)

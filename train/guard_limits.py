@@ -9,6 +9,7 @@ authors that set no limits either, a quarter of them at a time.
 """
 
 import argparse
+import gzip
 import json
 import zlib
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ import numpy.typing as npt
 from prowess.guard.classifier import CHANNELS, GREATEST, LEAST, SHIPPED, SUMS
 from prowess.guard.sanitise import BEYOND_DOUBT
 from train.guard_cut import FOLDS, NOT_LABELLED, Flags, Numbers, Texts, folds_of
+from train.guard_evidence import JUDGED
 
 ORDINARY, HARD = 0.01, 0.05
 """What the shipped limits may touch. At 0.3% and 3% too much of what is subtle passes: see the report."""
@@ -44,6 +46,7 @@ class Opinions:
     own: Flags
     author: npt.NDArray[Any]
     channel: npt.NDArray[Any]
+    language: npt.NDArray[Any]
     stopped: Flags
     touched: Flags
     """What is rejected or neutralised whatever it reads like."""
@@ -143,6 +146,11 @@ def report(seen: Opinions, limits: dict[str, float]) -> Iterator[str]:
         yield f"| {name} | {limits[name]:.2f} | {' | '.join(f'{r:.1%}' for r in (*caught, *rates))} |"
     yield from (f"| {name} | {size} | {share:.0%} |"
                 for name, share, size in zip(names, shares, count, strict=True))  # fmt: skip
+    for name in np.unique(seen.language[many]):
+        inside = seen.language == name
+        honest = touched[inside & ~seen.attack & ~seen.own]
+        said = f"{honest.sum()}/{len(honest)}"
+        yield f"| {name} | {stopped[many & inside].sum()}/{(many & inside).sum()} | {said} |"
 
 
 def foreseen(seen: Opinions, most: tuple[float, float]) -> str:
@@ -172,11 +180,20 @@ def read_of(texts: Texts, folder: Path, name: str) -> Numbers:
     return found
 
 
-def opinions_of(texts: Texts, network: Numbers, odd: Numbers) -> Opinions:
+def evidence_of(texts: Texts, cut: Path) -> list[dict[str, Any]]:
+    """What `guard_evidence` wrote about each text; nothing about those that set no limits."""
+    with gzip.open(cut / JUDGED, "rt", encoding="utf-8") as lines:
+        known = {(row["source"], row["id"]): row for row in map(json.loads, lines)}
+    return [known.get((row["source"], row["id"]), {}) for row in texts.about]
+
+
+def opinions_of(texts: Texts, network: Numbers, odd: Numbers, cut: Path) -> Opinions:
     """Of all labelled texts that a network has read which left their author out."""
 
+    judged = evidence_of(texts, cut)
+
     def of(name: str) -> npt.NDArray[Any]:
-        return texts.column(name)[chosen]
+        return np.array([{**texts.about[row], **judged[row]}[name] for row in chosen])
 
     chosen = np.flatnonzero(
         ~np.isnan(network)
@@ -189,8 +206,9 @@ def opinions_of(texts: Texts, network: Numbers, odd: Numbers) -> Opinions:
     total = COUNTS["network"] * network[chosen] + COUNTS["words"] * words + COUNTS["rules"] * found
     firmly = (of("open") >= BEYOND_DOUBT) | (of("hidden") >= 3)
     told = (of("attack").astype(bool), of("hard").astype(bool), of("source") != "more", of("by"))
+    places = (of("channel"), of("language"))
     changed, touched = of("changed").astype(bool), of("touched").astype(bool)
-    return Opinions(*told, of("channel"), changed | firmly, touched | firmly, total)
+    return Opinions(*told, *places, changed | firmly, touched | firmly, total)
 
 
 def main() -> None:
@@ -206,7 +224,7 @@ def main() -> None:
     with np.load(given.head) as held:
         known = dict(zip(held["ids"].tolist(), held["odd"].tolist(), strict=True))
     odd = np.array([known.get(f"{row['source']}/{row['id']}", 0.0) for row in texts.about])
-    seen = opinions_of(texts, read_of(texts, given.taught, given.network), odd)
+    seen = opinions_of(texts, read_of(texts, given.taught, given.network), odd, given.cut)
     shares = ((0.003, 0.03), (0.01, 0.05), (0.03, 0.1), (given.ordinary, given.hard))
     for most in dict.fromkeys(shares):
         limits = limits_of(seen, most)

@@ -1,8 +1,8 @@
 """Cut the guard's texts into stretches, as tokens: `python -m train.guard_stretches --out FOLDER`.
 
-`texts.jsonl` says of each text what it is and what the rules find in it, `stretches.npz` holds the tokens
-as the reader will see them, what a text hides brought out beside what it says. Texts that only measure are
-cut too, each with the name of its part; `guard_teach` learns from the part `train` alone.
+`texts.jsonl` says of each text what it is, `stretches.npz` holds the tokens as the reader will see them, what
+a text hides brought out beside what it says. Texts that only measure are cut too, each with the name of its
+part; `guard_teach` learns from the part `train` alone. What rules find is written by `guard_evidence`.
 """
 
 import argparse
@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,21 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
 
-from prowess.guard.networks import ENCODER, LETTERS, SHIPPED, asked, folded, opened_tokenizer, stretches
-from prowess.guard.parsed_text import MOST_HIDDEN, ParsedText, read, signals_of
-from prowess.guard.quotations import QuotedSpans, without_frontmatter
-from prowess.guard.sanitise import DOCUMENTS, HIDDEN_READ, neutralise
-from prowess.guard.signals import heaviest
+from prowess.guard.hidden import Hidden, hidden
+from prowess.guard.networks import (
+    ENCODER,
+    LETTERS,
+    SHIPPED,
+    asked,
+    folded,
+    ids_of,
+    opened_tokenizer,
+    readable,
+    stretches,
+)
+from prowess.guard.parsed_text import MOST_HIDDEN
+from prowess.guard.quotations import without_frontmatter
+from prowess.guard.sanitise import DOCUMENTS, HIDDEN_READ
 from train.catalogues import read_catalogue
 from train.guard_disguises import disguised
 from train.guard_texts import (
@@ -43,14 +54,13 @@ SHORT, SHORTER = 900, 300
 TIMES = 3
 """How often an attack is set into honest texts."""
 DISGUISED = 0.35
+IN_ITS_LANGUAGE = 0.6
+"""How often the honest text around an attack is in the same language."""
 MOST = 40
 OPEN, HIDDEN = range(2)
 SEED = 11
 SENTENCE = re.compile(r"(?<=[.!?。])\s+|\n+")
-MARKER = re.compile(r"^(User|Assistant|System):", re.IGNORECASE | re.MULTILINE)
-TAG = re.compile(r"</?(?:user|assistant|system)>", re.IGNORECASE)
-
-NOT_JUDGED = ("catalogues", "translations", "packages", "bench")
+NOT_JUDGED = ("catalogues", "translations", "packages", "bench", "tongues", "languages")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,81 +75,54 @@ class Cut:
 
 def cut(one: Example, part: str) -> Cut:
     body = without_frontmatter(one.text) if one.channel in DOCUMENTS else one.text
-    seen = read(body)
     about = {
         "id": one.id, "part": part, "attack": one.attack, "channel": one.channel, "by": one.by,
         "source": one.source, "family": one.family, "language": one.language, "hard": one.hard,
-        "doubt": bool(one.doubt), **evidence(seen), **neutralised(one),
+        "doubt": bool(one.doubt),
     }  # fmt: skip
     said = said_openly(body, one.channel)
-    hidden = said_hidden(seen, one.channel)
-    return Cut(about, said + hidden, [OPEN] * len(said) + [HIDDEN] * len(hidden))
-
-
-def cut_plainly(one: Example, part: str) -> Cut:
-    """Without asking the rules: for texts that nobody judges."""
-    said = said_openly(one.text, one.channel)
-    about = {"id": one.id, "part": part, "attack": one.attack, "channel": one.channel, "by": one.by,
-             "source": one.source, "family": "", "language": one.language, "hard": False, "doubt": False,
-             "open": 0, "any": 0, "families": [], "odd": 0, "hidden": 0, "changed": False,
-             "touched": False}  # fmt: skip
-    return Cut(about, said, [OPEN] * len(said))
+    hides = () if one.source in NOT_JUDGED and part == "train" else hidden(body)
+    brought = said_hidden(hides, one.channel)
+    return Cut(about, said + brought, [OPEN] * len(said) + [HIDDEN] * len(brought))
 
 
 def said_openly(body: str, channel: str) -> list[str]:
     plain = folded(body)
-    return [readable(asked(plain[start:end], channel)) for start, end in stretches(plain)[:MOST]]
+    return [readable(asked(plain[start:end], channel)) for start, end in stretches(plain, tokens())[:MOST]]
 
 
-def said_hidden(seen: ParsedText, channel: str) -> list[str]:
+def said_hidden(hides: Sequence[Hidden], channel: str) -> list[str]:
     """What the judge brings out of a text, read apart."""
     found = []
-    for one in seen.hidden[:HIDDEN_READ]:
+    for one in hides[:HIDDEN_READ]:
         plain = folded(one.said[:MOST_HIDDEN])
         found += [
-            readable(asked(plain[start:end], channel, hidden=True)) for start, end in stretches(plain)[:6]
+            readable(asked(plain[start:end], channel, hidden=True))
+            for start, end in stretches(plain, tokens())[:6]
         ]
     return found
 
 
-def readable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
-
-
-def evidence(seen: ParsedText) -> dict[str, Any]:
-    """What the rules find: how heavy in the open, anywhere and in what is hidden, and how odd the hiding."""
-    open_weight, carrying = heaviest(signal for signal in seen.signals if not signal.shown)
-    any_weight, _ = heaviest(seen.signals)
-    inside = [
-        (one.weight, heaviest(signals_of(one.said[:MOST_HIDDEN], QuotedSpans()))[0]) for one in seen.hidden
-    ]
-    speaking = [(odd, weight) for odd, weight in inside if weight and not (odd == 0 and weight <= any_weight)]
-    return {
-        "open": open_weight,
-        "any": any_weight,
-        "families": [one.family for one in carrying],
-        "odd": max((odd for odd, _ in inside), default=0),
-        "hidden": max((odd + weight for odd, weight in speaking), default=0),
-    }
-
-
-def neutralised(one: Example) -> dict[str, Any]:
-    """Whether the door changes it, and whether by more than the two rewrites that touch nobody."""
-    after = neutralise(one.text, one.channel)
-    body = without_frontmatter(one.text) if one.channel in DOCUMENTS else one.text
-    usual = TAG.sub("", MARKER.sub(r"[\1]:", body))
-    return {"changed": after.changed, "touched": after.changed and after.text != usual}
+@cache
+def tokens() -> Tokenizer:
+    known = json.loads(SHIPPED.with_name(LETTERS).read_text(encoding="utf-8"))
+    return opened_tokenizer(ENCODER / "tokenizer.json", known["letters"])
 
 
 def variations(seen: Sequence[Example], chance: random.Random) -> Iterator[Example]:
     """Attacks set into honest texts, of any channel; each counts as by its author."""
     attacks = [one for one in seen if one.attack and len(one.text) < SHORT and not one.doubt]
     honest = [one for one in seen if not one.attack and not one.doubt and len(one.text) > 60]
+    alike: dict[str, list[Example]] = {}
+    for one in honest:
+        alike.setdefault(one.language, []).append(one)
     for one in attacks:
         for number in range(TIMES):
             hides = len(one.text) < SHORTER and chance.random() < DISGUISED
             attack = replace(one, text=disguised(one.text, chance)) if hides else one
-            text, channel = _set_into(chance.choice(honest), attack, chance)
+            own_language = alike.get(one.language, honest)
+            around = chance.choice(own_language if chance.random() < IN_ITS_LANGUAGE else honest)
+            text, channel = _set_into(around, attack, chance)
             yield replace(one, id=f"{one.id}+{number}", text=text, channel=channel)
 
 
@@ -159,7 +142,9 @@ def in_catalogues(chance: random.Random) -> Iterator[Example]:
     for path in sorted((ROOT / "train" / "catalogues").rglob("*.txt")):
         bench = read_catalogue(path)
         said = [(tool.description, "tool_description") for tool in bench.tools]
-        said += [(text, "schema_field") for tool in bench.tools[::3] for text in tool.parameters.values()]
+        said += [
+            (text, "schema_field") for tool in bench.tools[::3] for text in (tool.parameters or {}).values()
+        ]
         said += [(query.text, chance.choice(CHANNELS)) for query in bench.queries[::8]]
         for number, (text, channel) in enumerate(said):
             yield Example(f"{path.stem}-{number}", text, channel, False, "catalogues")  # type: ignore[arg-type]
@@ -178,14 +163,14 @@ def parts(packages: Path | None) -> Iterator[tuple[str, Example]]:
 
 def cut_one(chosen: tuple[str, Example]) -> Cut:
     part, one = chosen
-    return cut_plainly(one, part) if one.source in NOT_JUDGED else cut(one, part)
+    return cut(one, part)
 
 
 def flat(tokenizer: Tokenizer, said: Sequence[str]) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint32]]:
     """All tokens in a row, and where each stretch ends."""
-    tokens = [found.ids for found in tokenizer.encode_batch(list(said))]
-    ends = np.cumsum([len(ids) for ids in tokens])
-    return np.concatenate([np.array(ids, np.uint16) for ids in tokens]), ends.astype(np.uint32)
+    found = [ids_of(one, tokenizer) for one in said]
+    ends = np.cumsum([len(ids) for ids in found])
+    return np.concatenate([np.array(ids, np.uint16) for ids in found]), ends.astype(np.uint32)
 
 
 def main() -> None:
@@ -199,17 +184,15 @@ def main() -> None:
     chosen = list(parts(given.packages))[:: given.every]
     with ProcessPoolExecutor(given.workers) as workers:
         found = [one for one in workers.map(cut_one, chosen, chunksize=500) if one.said]
-    known = json.loads(SHIPPED.with_name(LETTERS).read_text(encoding="utf-8"))
-    tokenizer = opened_tokenizer(ENCODER / "tokenizer.json", known["letters"])
-    tokens, ends = flat(tokenizer, [piece for one in found for piece in one.said])
+    said, ends = flat(tokens(), [piece for one in found for piece in one.said])
     owners = np.repeat(np.arange(len(found)), [len(one.said) for one in found])
     kinds = np.array([kind for one in found for kind in one.kinds], np.uint8)
     np.savez_compressed(
-        given.out / "stretches.npz", tokens=tokens, ends=ends, owners=owners.astype(np.uint32), kinds=kinds
+        given.out / "stretches.npz", tokens=said, ends=ends, owners=owners.astype(np.uint32), kinds=kinds
     )
     with gzip.open(given.out / "texts.jsonl.gz", "wt", encoding="utf-8") as file:
         file.writelines(json.dumps(one.about) + "\n" for one in found)
-    print(f"{len(found)} texts, {len(ends)} stretches, {len(tokens)} tokens")
+    print(f"{len(found)} texts, {len(ends)} stretches, {len(said)} tokens")
 
 
 if __name__ == "__main__":

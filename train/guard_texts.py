@@ -39,7 +39,7 @@ MOST_DOCSTRINGS = 2500
 MOST_MESSAGES = 25
 PER_SENTENCE = 6
 """How many texts are made of one sentence of the grammar."""
-PER_TONGUE = 14
+PER_TONGUE = 24
 """How many texts are made of one sentence with choices."""
 CHOICE, SLOT = re.compile(r"\[([^\]]*)\]"), re.compile(r"\{(\w+)\}")
 THINGS = {
@@ -142,16 +142,25 @@ def in_languages() -> Iterator[Example]:
 
 def in_tongues() -> Iterator[Example]:
     """Sentences in some forty languages with choices in brackets; each language counts as an author."""
-    lines = (ROOT / "train" / "guard_tongues.txt").read_text(encoding="utf-8").splitlines()
     chance = random.Random(SEED)
-    for row, line in enumerate(lines):
-        language, kind, sentence = line.split("|", 2)
+    for row, (language, kind, sentence) in enumerate(_tongues()):
         texts = dict.fromkeys(_chosen_words(sentence, chance) for _ in range(PER_TONGUE))
         for column, text in enumerate(texts):
             channel = CHANNELS[(row + column) % len(CHANNELS)]
             family = "multilingual" if kind == "a" else ""
-            about = (kind == "a", "tongues", family, f"tongues-{language}", language)
-            yield Example(f"tongues-{row}-{column}", text, channel, *about)
+            about = (kind == "a", "tongues", family, f"tongues-{language}", language, kind == "h")
+            yield Example(f"tongues-{row}-{column}", text.replace("\\n", "\n"), channel, *about)
+
+
+def _tongues() -> Iterator[tuple[str, str, str]]:
+    """Language, attack or honest, sentence: of the file with all languages, and of one file for each."""
+    for line in (ROOT / "train" / "guard_tongues.txt").read_text(encoding="utf-8").splitlines():
+        language, kind, sentence = line.split("|", 2)
+        yield language, kind, sentence
+    for file in sorted((ROOT / "train" / "guard_tongues").glob("*.txt")):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            kind, sentence = line.split("|", 1)
+            yield file.stem, kind, sentence
 
 
 def _chosen_words(sentence: str, chance: random.Random) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from prowess.engine import Engine
     from prowess.errors import (
+        AlertNotSent,
         ApprovalNeeded,
         BackupError,
         CallFailed,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         RemoteError,
         SecretError,
         SourceError,
+        StoreAway,
         StoreBusy,
         StoreError,
         WorkspaceError,
@@ -73,6 +75,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "AlertNotSent",
     "ApprovalAnswer",
     "ApprovalNeeded",
     "BackupError",
@@ -117,6 +120,7 @@ __all__ = [
     "SourceEntry",
     "SourceError",
     "SourceReading",
+    "StoreAway",
     "StoreBusy",
     "StoreError",
     "SyncReport",
@@ -137,11 +141,11 @@ __all__ = [
 HOMES = {
     "prowess.engine": ("Engine",),
     "prowess.errors": (
-        "ApprovalNeeded", "BackupError", "CallFailed", "ConfigError", "Denied", "EncoderUnavailable",
-        "EvolutionError", "FindingStands", "InvalidArguments", "JournalBroken",
+        "AlertNotSent", "ApprovalNeeded", "BackupError", "CallFailed", "ConfigError", "Denied",
+        "EncoderUnavailable", "EvolutionError", "FindingStands", "InvalidArguments", "JournalBroken",
         "LearningError", "LoginNeeded", "MissingExtra", "NotFound", "Outdated", "PolicyError",
-        "ProwessError", "Refused", "RemoteError", "SecretError", "SourceError", "StoreBusy", "StoreError",
-        "WorkspaceError",
+        "ProwessError", "Refused", "RemoteError", "SecretError", "SourceError", "StoreAway", "StoreBusy",
+        "StoreError", "WorkspaceError",
     ),
     "prowess.evolution.scores": ("Scores",),
     "prowess.opening": ("open",),

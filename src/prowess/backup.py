@@ -132,10 +132,12 @@ def _load(transaction: Transaction, file: Path) -> None:
 
 def _read(file: Path) -> Iterator[Any]:
     """What a backup says, line by line, each part checked when it ends."""
-    known, count, digest, ended = set(tables()), 0, hashlib.sha256(), False
+    count, digest, ended = 0, hashlib.sha256(), False
     try:
         with gzip.open(file, "rb") as packed:
-            _check_first(json.loads(packed.readline(1000)), file)
+            first = json.loads(packed.readline(1000))
+            _check_first(first, file)
+            known = set(tables_at(first["schema"]))
             packed.seek(0)
             for line in packed:
                 said = json.loads(line)

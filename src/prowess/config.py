@@ -1,11 +1,10 @@
 """prowess.toml: the one configuration file.
 
-An argument wins over the environment (`PROWESS_STORE`, `PROWESS_CONFIG`), that over the file,
+An argument wins over the environment (`PROWESS_STORE`, `PROWESS_WEB__RATE`), that over the file,
 that over the default. Secrets are named here by variable, never written. An unknown key is an
 error that names the nearest known one. Only `open()` and the faces read this; stages get values.
 """
 
-import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,12 +13,16 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from prowess.config_alerts import AlertsConfig
 from prowess.config_problems import config_error
+from prowess.config_spelling import cards_in_snake_case
+from prowess.config_variables import variables, with_variables
 from prowess.errors import ConfigError
 from prowess.types import Trust
 
 FILE = "prowess.toml"
 DEFAULT_STORE = "sqlite:.prowess/prowess.db"
+NO_VARIABLES: Mapping[str, str] = {}
 
 
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -79,7 +82,7 @@ class SourceConfig(_Section, frozen=True):
     url: str = ""
     headers: dict[str, str] = {}
     login: Literal["agent", "shared"] = "agent"
-    """Whose login a server gets over HTTP: the calling agent's own, or one that all of them share."""
+    """Whose login a server is shown: the calling agent's own, or one that all of them share."""
     digest: str = ""
     faculties: list[str] | None = None
     timeout: Annotated[float, msgspec.Meta(gt=0)] | None = None
@@ -88,6 +91,8 @@ class SourceConfig(_Section, frozen=True):
     limits: LimitsConfig = LimitsConfig()
     tools: dict[str, ToolOverrideConfig] = {}
     disabled: list[str] = []
+    category: Annotated[str, msgspec.Meta(max_length=64)] = ""
+    """What all of it is about, where a capability does not say so itself."""
 
 
 class SecretsConfig(_Section, frozen=True):
@@ -170,6 +175,8 @@ class CallsConfig(_Section, frozen=True):
     timeout: Annotated[float, msgspec.Meta(gt=0)] = 120.0
     max_timeout: Annotated[float, msgspec.Meta(gt=0)] = 3600.0
     """How long a call may take altogether while its server reports progress."""
+    idle: Annotated[float, msgspec.Meta(gt=0)] = 600.0
+    """How long a connection that shows an agent's own login is kept without a call."""
     keep_keys_hours: Positive = 24
     """How long a repeated `key` is answered with the first result."""
 
@@ -204,12 +211,41 @@ class GatewayConfig(_Section, frozen=True):
     """Which capabilities are tools of their own: what a profile pins, all, or all where that is little."""
 
 
+class OidcGroupConfig(_Section, frozen=True):
+    """`[[web.oidc.group]]`: what the people of a group may do, and in which workspace."""
+
+    group: str
+    role: Literal["viewer", "operator", "admin"] = "viewer"
+    workspace: str = ""
+
+
+class OidcConfig(_Section, frozen=True):
+    """`[web.oidc]`: the identity provider at which people sign in."""
+
+    issuer: str
+    client_id: str
+    url: str
+    """Where browsers reach this server."""
+    secret: str = ""
+    name: str = ""
+    scopes: tuple[str, ...] = ("openid", "profile", "email")
+    groups_claim: str = "groups"
+    name_claim: str = "email"
+    audience: str = ""
+    """What access tokens must be for to be taken by the API."""
+    session_minutes: Positive = 60
+    group: list[OidcGroupConfig] = []
+
+
 class WebConfig(_Section, frozen=True):
     """`[web]`: what the dashboard and the API allow those who ask."""
 
     hosts: list[str] = []
     rate: Whole = 1200
     max_body_bytes: Positive = 1_000_000
+    change_servers: Literal["local", "always", "never"] = "local"
+    """Whether admins add and change servers from pages: `local`, where only this machine can reach them."""
+    oidc: OidcConfig | None = None
 
 
 class LearningConfig(_Section, frozen=True):
@@ -251,6 +287,8 @@ class Config(_Section, frozen=True):
     store: str = DEFAULT_STORE
     workspace: str = "default"
     owner: str = ""
+    stale_for: Annotated[float, msgspec.Meta(ge=0, le=3600)] = 30.0
+    """Seconds for which searches are answered from memory while the store does not answer; 0: never."""
     source: list[SourceConfig] = []
     preset: list[PresetConfig] = []
     secrets: SecretsConfig = SecretsConfig()
@@ -263,6 +301,7 @@ class Config(_Section, frozen=True):
     calls: CallsConfig = CallsConfig()
     gateway: GatewayConfig = GatewayConfig()
     web: WebConfig = WebConfig()
+    alerts: AlertsConfig = AlertsConfig()
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,26 +324,30 @@ def find(environment: Mapping[str, str], start: Path) -> Path | None:
     return next((folder / FILE for folder in [start, *start.parents] if (folder / FILE).is_file()), None)
 
 
-def load(file: Path | None, start: Path) -> Settings:
-    """Read a configuration; without a file, the defaults hold in `start`."""
+def load(file: Path | None, start: Path, environment: Mapping[str, str]) -> Settings:
+    """Read a configuration; without a file, the defaults hold in `start`. What the environment says wins."""
+    given = variables(environment)
     if file is None:
-        return Settings(Config(), start)
+        return Settings(parse("", "the environment", given), start)
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as failure:
         raise ConfigError(
             str(file), f"cannot be read ({failure})", "check the path or run: prowess init"
         ) from None
-    return Settings(parse(text, file.name), file.resolve().parent, file)
+    found = parse(text, file.name)  # what is wrong in the file is said with its line
+    found = parse(text, "the environment", given) if given else found
+    return Settings(found, file.resolve().parent, file)
 
 
-def parse(text: str, place: str = FILE) -> Config:
+def parse(text: str, place: str = FILE, given: Mapping[str, str] = NO_VARIABLES) -> Config:
     try:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as failure:
         raise ConfigError(place, f"is not TOML: {failure}", "mend that line") from None
+    data = with_variables(data, given)
     if isinstance(data.get("cards"), dict):
-        data["cards"] = _cards_in_snake_case(data["cards"], place)
+        data["cards"] = cards_in_snake_case(data["cards"], place)
     learning = data.get("learning")
     if isinstance(learning, dict) and isinstance(learning.get("mode"), str):
         learning["mode"] = learning["mode"].strip().lower()
@@ -338,26 +381,3 @@ def _given(name: str, section: _Section, given: Mapping[str, Any]) -> Config:
         return msgspec.convert({name: values}, Config)
     except msgspec.ValidationError as failure:
         raise config_error(str(failure), "", "arguments", Config) from None
-
-
-def _cards_in_snake_case(section: dict[str, Any], place: str) -> dict[str, Any]:
-    """`[cards]` as the system it follows wrote it, too; the names of profiles stay as they are."""
-    keys = _snake_keys(section, place)
-    profiles = keys.get("profiles")
-    if isinstance(profiles, dict):
-        keys["profiles"] = {
-            name: _snake_keys(profile, place) if isinstance(profile, dict) else profile
-            for name, profile in profiles.items()
-        }
-    return keys
-
-
-def _snake_keys(values: dict[str, Any], place: str) -> dict[str, Any]:
-    renamed: dict[str, Any] = {}
-    for key, value in values.items():
-        name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key).lower()
-        name = "workspace" if name == "allow_workspace_cards" else name
-        if name in renamed:
-            raise ConfigError(place, f"{name!r} is given twice in [cards]", "keep one of them")
-        renamed[name] = value
-    return renamed

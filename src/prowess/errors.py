@@ -4,8 +4,9 @@
       ConfigError            prowess.toml cannot be used
       StoreError             the database cannot be reached or is not ours
         StoreBusy            others wrote to it for too long
+        StoreAway            it does not answer now; once it does, this goes on by itself
         WorkspaceError       no name for a workspace
-      BackupError            a backup cannot be written, read or taken
+      BackupError            a backup or an archive cannot be written, read or taken
       MissingExtra           an optional part is not installed
       NotFound               no such capability, provider, agent ...
       Outdated               it changed after the person who decides had looked at it
@@ -15,6 +16,7 @@
       JournalBroken          an entry was edited, removed or forged
       PolicyError            a grant or profile cannot be used
       SecretError            a secret cannot be kept, or its home cannot be read
+      AlertNotSent           an alert did not arrive; it is tried again
       Denied                 policy says no
       ApprovalNeeded         policy says: ask a person first
       InvalidArguments       the arguments of a call do not fit
@@ -71,6 +73,16 @@ class StoreBusy(StoreError):
         )
 
 
+class StoreAway(StoreError):
+    """The database does not answer, or not as the one that was seen before; what was begun may be undone."""
+
+    def __init__(self, place: str, why: str) -> None:
+        super().__init__(
+            f"the store {place} does not answer: {why}",
+            "try again in a moment: it is found again by itself; if not, check the server and the URL",
+        )
+
+
 class WorkspaceError(StoreError):
     """A workspace is called by what is no name for one."""
 
@@ -83,7 +95,7 @@ class WorkspaceError(StoreError):
 
 
 class BackupError(ProwessError):
-    """A backup cannot be written, read or taken; `place` is the file."""
+    """A backup or an archive cannot be written, read or taken; `place` is the file."""
 
     def __init__(self, place: str, what: str, remedy: str) -> None:
         super().__init__(f"{place}: {what}", remedy)
@@ -131,10 +143,12 @@ class FindingStands(ProwessError):
 class SourceError(ProwessError):
     """One place cannot be read; a source turns it into a `Problem` and goes on."""
 
-    def __init__(self, place: str, what: str, remedy: str) -> None:
+    def __init__(self, place: str, what: str, remedy: str, output: str = "") -> None:
         super().__init__(f"{place}: {what}", remedy)
         self.place = place
         self.what = what
+        self.output = output
+        """What a program that was started for it wrote last."""
 
     def problem(self, source: str) -> Problem:
         return Problem(source, self.place, self.what, self.remedy)
@@ -171,6 +185,14 @@ class SecretError(ProwessError):
     def __init__(self, place: str, what: str, remedy: str) -> None:
         super().__init__(f"{place}: {what}", remedy)
         self.place = place
+
+
+class AlertNotSent(ProwessError):
+    """An alert did not arrive on a channel; it is tried again."""
+
+    def __init__(self, channel: str, what: str, remedy: str = "") -> None:
+        super().__init__(f"{channel}: {what}", remedy)
+        self.channel = channel
 
 
 class Denied(ProwessError):

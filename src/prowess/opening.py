@@ -13,15 +13,16 @@ from prowess.config import Settings, with_arguments
 from prowess.discovery import embedders
 from prowess.engine.engine import Engine
 from prowess.engine.options import EngineOptions
+from prowess.engine.project_file import ProjectFile
 from prowess.journal import Clock
 from prowess.options import DiscoveryOptions
-from prowess.secrets.environment import with_secrets
+from prowess.secrets.environment import SecretEnvironment, with_secrets
 from prowess.sources.configured import configured_sources, definitions, overrides, owner
 from prowess.sources.lock.lock_file import NAME as LOCK
 from prowess.sources.source import Source
 from prowess.store.opening import open_database
 from prowess.tracing import Tracer
-from prowess.types import Message
+from prowess.types import Message, Trust
 
 if TYPE_CHECKING:
     from prowess.cards.scorers import Scorer
@@ -76,15 +77,14 @@ def open(
 
 def _settings(config: str | None, environment: Mapping[str, str]) -> Settings:
     file = Path(config) if config else configuration.find(environment, Path.cwd())
-    return configuration.load(file, Path.cwd())
+    return configuration.load(file, Path.cwd(), environment)
 
 
 def _configured(
     settings: Settings, options: EngineOptions, environment: Mapping[str, str], url: str, workspace: str
 ) -> tuple[Sequence[Source], EngineOptions]:
     """The sources of the configuration, and the options under which what they bring belongs to it."""
-    chosen = {"PROWESS_STORE": url, "PROWESS_WORKSPACE": workspace}
-    sources = configured_sources(settings, ChainMap(chosen, environment))  # type: ignore[arg-type]
+    sources = configured_sources(settings, of_workspace(workspace, environment, PROWESS_STORE=url))
     return sources, owned(options, settings, sources)
 
 
@@ -93,11 +93,19 @@ def workspace_of(given: str | None, environment: Mapping[str, str], settings: Se
     return given or environment.get("PROWESS_WORKSPACE") or settings.config.workspace
 
 
+def of_workspace(workspace: str, environment: Mapping[str, str], **more: str) -> Mapping[str, str]:
+    """The environment as the sources of a workspace see it."""
+    chosen = {"PROWESS_WORKSPACE": workspace, **more}
+    if isinstance(environment, SecretEnvironment):  # which says also where secrets are kept
+        return replace(environment, process=ChainMap(chosen, environment.process))  # type: ignore[arg-type]
+    return ChainMap(chosen, environment)  # type: ignore[arg-type]
+
+
 def owned(options: EngineOptions, settings: Settings, sources: Sequence[Source]) -> EngineOptions:
     """The same options, for sources that a configuration names: what they bring belongs to it."""
     return replace(
         options, owner=owner(settings), definitions=definitions(settings, sources),
-        overrides=overrides(settings), lock_file=settings.root / LOCK if settings.file else None,
+        overrides=overrides(settings, sources), lock_file=settings.root / LOCK if settings.file else None,
     )  # fmt: skip
 
 
@@ -119,5 +127,28 @@ def options_of(
         journal=settings.config.journal,
         learning=settings.config.learning,
         evolution=settings.config.evolution,
+        alerts=settings.config.alerts,
         root=settings.root,
+        stale_for=settings.config.stale_for,
     )
+
+
+def make_writable(engine: Engine, file: Path) -> None:
+    """Let the faces of this process change the prowess.toml that an engine was opened by.
+
+    file: its path.
+    """
+    inner = engine.internals
+    chosen = {"PROWESS_STORE": engine.store, "PROWESS_WORKSPACE": inner.database.workspace}
+    environment: Mapping[str, str] = ChainMap(chosen, inner.environment)  # type: ignore[arg-type]
+
+    def reload() -> None:
+        settings = configuration.load(file, Path.cwd(), environment)
+        sources = configured_sources(settings, environment)
+        trust: dict[str, Trust] = {one.name: one.trust for one in settings.config.source if one.trust}
+        learned = tuple(one for one in inner.sources.current if one.kind == "learnt")
+        inner.sources.configure(
+            (*sources, *learned), definitions(settings, sources), trust, overrides(settings, sources)
+        )
+
+    inner.project = ProjectFile(file, inner.database, inner.journal, inner.options.ids, reload)

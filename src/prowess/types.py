@@ -130,8 +130,8 @@ class SourceReading:
     providers: tuple[Provider, ...] = ()  # what the capabilities belong to
     problems: tuple[Problem, ...] = ()  # what could not be read
     server: str = ""  # what a server says it is: its name and version
-    down: str = ""
-    """Why the whole source could not be read; what it offered before is then kept as unavailable."""
+    down: str = ""  # why all of it could not be read; what it offered before is then kept as unavailable
+    output: str = ""  # the end of what a server wrote to standard error
 
 
 Trust: TypeAlias = Literal["full", "growing", "pinned", "none"]

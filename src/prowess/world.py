@@ -6,15 +6,19 @@ that is opened here. What would happen in another world is the same turn on `rep
 """
 
 import shutil
+import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from prowess.cards.history import NO_RATE, InjectionRate, read_rate
 from prowess.catalogue.catalogue import Catalogue
 from prowess.catalogue.health import NOTHING_DOWN, Health, health, health_anywhere
 from prowess.catalogue.view import View, off_below, with_availability, with_health
+from prowess.errors import StoreAway
 from prowess.evolution.generations import Generations
 from prowess.learning import lessons as skills
 from prowess.learning import reading_state, uses
@@ -59,6 +63,7 @@ class World:
         return replace(self, view=view, policy=policy, lessons=lessons)
 
 
+REMEMBERED_AGENTS = 1000
 SERVED = ("mcp", "openapi")
 
 
@@ -76,6 +81,8 @@ class SourceSet:
     """Source -> what prowess.toml says otherwise about its tools."""
     lock_file: Path | None = None
     """Where prowess.lock is, or would be."""
+    outputs: dict[str, str] = field(default_factory=dict)
+    """Source -> the end of what its server wrote to standard error when it was last read here."""
 
     def configure(
         self, sources: Sequence[Source], definitions: Mapping[str, str], trust: Mapping[str, Trust],
@@ -120,13 +127,20 @@ class ProcessFacts:
     health: Health
 
 
+class _Known(NamedTuple):
+    """Why an agent was stopped, if it was, and when that was seen."""
+
+    stopped: str
+    at: float
+
+
 class Worlds:
     """Takes a world: one read transaction, and one small query for each stage when nothing changed."""
 
     def __init__(
         self, database: Database, catalogue: Catalogue, policy: Policy, sources: SourceSet,
         environment: Mapping[str, str], clock: Callable[[], datetime], node: str,
-        *, learns: bool, card_hours: int,
+        *, learns: bool, card_hours: int, elapsed: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
         self._database = database
         self._catalogue = catalogue
@@ -137,9 +151,12 @@ class Worlds:
         self._node = node
         self._learns = learns
         self._card_hours = card_hours
+        self._elapsed = elapsed
         self._generations = Generations()
+        self._memory: OrderedDict[str, _Known] = OrderedDict()
         self._read: View | None = None
         self._seen: tuple[View, PolicyState, ProcessFacts, View] | None = None
+        self._policy_seen = 0
         self._learnt_at: tuple[int, Lessons, Mapping[str, str]] = (-1, NOTHING, {})
 
     def now(self, *agents: str, of_all_nodes: bool = False) -> World:
@@ -154,6 +171,7 @@ class Worlds:
             stopped = {agent: self._stopped(transaction, standing, agent) for agent in agents}
             lessons, failing = self._learnt(transaction)
             rate = self._rate(transaction) if agents and read.has_cards else NO_RATE
+        self._remember(stopped, standing.version)
         seen = self._of_all_nodes if of_all_nodes else self._with_availability
         view = seen(read, standing)
         return World(
@@ -164,6 +182,37 @@ class Worlds:
             stopped=stopped,
             cards=rate,
         )
+
+    def remembered(self, agent: str, seconds: float) -> World | None:
+        """The newest world that was seen, while the store is away: for an agent that was looked at lately.
+
+        Nothing where it was not, or where it is longer ago: it may have been stopped since.
+        """
+        self._policy.read_files()
+        known, read = self._memory.get(agent), self._read
+        if known is None or read is None or self._elapsed() - known.at > seconds:
+            return None
+        standing = self._policy.standing
+        view = self._with_availability(read, standing)
+        return World(
+            view=view,
+            policy=self._policy.at(view, standing),
+            lessons=self._learnt_at[1],
+            failing=self._learnt_at[2],
+            stopped={agent: known.stopped},
+        )
+
+    def _remember(self, stopped: Mapping[str, str], version: int) -> None:
+        """What was seen of agents; what has seen a newer policy is not answered by an older one."""
+        if version < self._policy_seen:
+            why = f"it has policy {version}, and {self._policy_seen} was seen before"
+            raise StoreAway(self._database.place, why)
+        self._policy_seen = version
+        for agent, why in stopped.items():
+            self._memory[agent] = _Known(why, self._elapsed())
+            self._memory.move_to_end(agent)
+        while len(self._memory) > REMEMBERED_AGENTS:
+            self._memory.popitem(last=False)
 
     def _stopped(self, transaction: Transaction, standing: PolicyState, agent: str) -> str:
         """Why the agent may use nothing: a child loses at once what its parent loses."""

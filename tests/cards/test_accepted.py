@@ -95,7 +95,18 @@ def test_an_order_to_drop_instructions_and_a_credential_cannot_be_accepted(
     engine.sync()
     with pytest.raises(FindingStands, match=reason):
         engine.findings.accept("card:bad", "ada")
+    told = [*engine.diagnose(), *engine.findings.list(), *engine.sync().problems]
+    assert len(told) == 3
+    assert all("guard accept" not in one.remedy and "in other words" in one.remedy for one in told)
     assert [card.accepted_by for card in engine.cards.list()] == [""]
+
+
+def test_a_search_of_a_program_names_a_rejected_card_and_no_prompt_does(engine: Engine) -> None:
+    """A list of ids names it, so that whoever wrote it can find out why; no text of it goes anywhere."""
+    assert [hit.id for hit in engine.find(ASKED, kind="card")] == [ID]
+    assert ID not in [found["id"] for found in engine.discover(ASKED, kind="card")["capabilities"]]
+    offer = engine.offer(ASKED)
+    assert ID not in offer.text and "audit.example.com" not in offer.text
 
 
 # --- from the terminal -------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from prowess.cards.card import Card, Guarded
+from prowess.cards.injection import BootstrapFile
 from prowess.config import CardProfileConfig
 from prowess.engine.namespaces.cards import Cards
 from prowess.errors import ConfigError, EncoderUnavailable, NotFound, SourceError
@@ -40,6 +41,17 @@ def test_a_turn_gets_the_card_it_needs_after_agents_md(made: Any) -> None:
     assert [file.name for file in found.files] == ["AGENTS.md", "CAPABILITIES.md"]
     assert BODY.strip() in found.files[1].text
     assert found.tokens_used == found.injected[0].tokens
+
+
+def test_whatever_a_budget_left_of_the_file_makes_room_for_the_next(open_engine: OpenEngine) -> None:
+    engine = open_engine(source(ECONOMY, CALENDAR))
+    engine.sync()
+    files: tuple[BootstrapFile, ...] = (AGENTS,)
+    for max_tokens in (1, 30, 120, 400):
+        files = engine.inject(files, ASKED, max_tokens=max_tokens).files
+    again = engine.inject(files, ASKED)
+    assert again.files == engine.inject([AGENTS], ASKED).files
+    assert [file.name for file in again.files] == ["AGENTS.md", "CAPABILITIES.md"]
 
 
 def test_the_same_turn_gives_the_same_bytes(made: Any) -> None:

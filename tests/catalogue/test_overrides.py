@@ -134,3 +134,32 @@ def test_what_a_person_rejected_stays_out_under_another_name(open_engine: OpenEn
     engine = open_engine(server("Reads your mail."), overrides=worded())
     engine.sync()
     assert [one.id for one in engine.quarantine.list()] == ["tool:web/open_page"]
+
+
+def categories(engine: Engine) -> dict[str, str]:
+    return {one.id: one.category for one in engine.catalogue.list()}
+
+
+def test_what_says_no_category_has_that_of_its_source(open_engine: OpenEngine) -> None:
+    own = capability("tool:web/archive", "Keeps a page.", provider="web", category="history")
+    source = StaticSource("web", kind="mcp", capabilities=[*server().capabilities, own])
+    engine = open_engine(source, overrides={"web": Overrides(category="browsing")})
+    assert problems(engine) == []
+    assert categories(engine) == {
+        "tool:web/archive": "history", "tool:web/drop": "browsing", "tool:web/get": "browsing",
+    }  # fmt: skip
+    found = engine.find("a page", category="browsing")
+    assert {hit.id for hit in found} == {"tool:web/get", "tool:web/drop"}
+
+
+def test_a_category_for_a_source_asks_nobody_again_and_can_be_taken_back(open_engine: OpenEngine) -> None:
+    open_engine(server()).sync()
+    for category in ("browsing", "reading", ""):
+        engine = open_engine(server(), overrides={"web": Overrides(category=category)})
+        assert engine.sync().changes.changed == ("tool:web/drop", "tool:web/get")
+        assert engine.quarantine.list() == ()
+        assert set(categories(engine).values()) == {category or "general"}
+
+    changed = open_engine(server("Reads your mail."), overrides={"web": Overrides(category="browsing")})
+    changed.sync()
+    assert [one.id for one in changed.quarantine.list()] == ["tool:web/get"]

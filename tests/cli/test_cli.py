@@ -210,7 +210,7 @@ def test_without_a_policy_doctor_and_find_say_why_nothing_may_be_used(run: Run) 
     assert "prowess.toml names none" in told and '[policy] files = ["policy.yaml"]' in told
     assert "no agent is bound to a profile" in run("find", "search the web").stderr
     assert "no policy" not in run("init").stderr
-    assert "only base" not in run("doctor").stdout
+    assert "only what comes with every profile" not in run("doctor").stdout
     assert "tool:web-search" in run("find", "search the web").stdout
 
 
@@ -222,7 +222,10 @@ def test_init_beside_a_configuration_without_a_policy_says_what_to_add(run: Run)
 @pytest.mark.parametrize(
     ("options", "cause"),
     [
-        (["--agent", "defualt"], "no agent named 'defualt' is bound to a profile, so it has only base"),
+        (
+            ["--agent", "defualt"],
+            "no agent named 'defualt' is bound to a profile, so it has only what comes with every profile",
+        ),
         (["--kind", "tols"], "nothing is of kind 'tols'; did you mean 'tool'?"),
         (["--category", "zzz"], "nothing is of category 'zzz'; there are: general"),
         ([], "what fits cannot be used by default: tool:web-search (secret NOT_SET_ANYWHERE is not set)"),
@@ -307,10 +310,20 @@ def test_a_sync_of_many_texts_says_how_many_the_guard_judged_and_what_judges_the
 
 
 def test_looking_around_in_an_empty_folder_leaves_nothing_there(run: Run) -> None:
-    for words in (("find", "mail"), ("list",), ("doctor",), ("sources",)):
+    asked = "find mail; list; sources; why default mail; doctor; approval list; guard check --all"
+    for words in map(str.split, asked.split(";")):
         done = run(*words)
         assert done.exit_code == 1 and "there is no project here or above; run: prowess init" in done.stderr
     assert list(Path().iterdir()) == []
+
+
+def test_a_first_sync_that_reads_nothing_says_where_capabilities_come_from(run: Run) -> None:
+    assert "name what there is in prowess.toml" in run("init").stderr
+    assert "no source has anything: name your functions" in run("sync").stderr
+    Path("extensions.json").write_text('{"extensions": [{"name": "mail", "description": "Send a mail."}]}')
+    with Path("prowess.toml").open("a") as config:
+        config.write('\n[[source]]\ntype = "catalogue"\npath = "extensions.json"\n')
+    assert "no source has anything" not in run("sync").stderr
 
 
 def test_a_project_without_cards_passes_their_check_and_a_mistyped_folder_does_not(run: Run) -> None:

@@ -11,7 +11,7 @@ from prowess.sources.configured import configured_sources
 
 
 def test_without_a_file_the_defaults_hold_in_the_folder(tmp_path: Path) -> None:
-    settings = config.load(config.find({}, tmp_path), tmp_path)
+    settings = config.load(config.find({}, tmp_path), tmp_path, {})
     assert settings.config.store == "sqlite:.prowess/prowess.db"
     assert settings.root == tmp_path
 
@@ -78,14 +78,14 @@ def test_what_is_not_toml_is_said_with_its_line() -> None:
 
 def test_a_file_that_is_named_but_missing_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"nowhere.toml: cannot be read"):
-        config.load(config.find({"PROWESS_CONFIG": str(tmp_path / "nowhere.toml")}, tmp_path), tmp_path)
+        config.load(config.find({"PROWESS_CONFIG": str(tmp_path / "nowhere.toml")}, tmp_path), tmp_path, {})
 
 
 def test_the_nearest_file_above_is_found_and_paths_start_there(tmp_path: Path) -> None:
     (tmp_path / "prowess.toml").write_text('store = "here.db"')
     below = tmp_path / "a" / "b"
     below.mkdir(parents=True)
-    settings = config.load(config.find({}, below), below)
+    settings = config.load(config.find({}, below), below, {})
     assert settings.root == tmp_path.resolve()
     assert settings.path("x/y") == tmp_path.resolve() / "x" / "y"
 
@@ -149,3 +149,33 @@ def test_two_sources_of_one_name_are_refused(tmp_path: Path) -> None:
 def test_a_source_without_what_it_needs_says_what_to_add(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"source 'skills' of type skills has no path; add: path = \.\.\."):
         sources_of('[[source]]\ntype = "skills"', tmp_path)
+
+
+def test_keys_of_the_file_may_stand_in_the_environment_which_wins(tmp_path: Path) -> None:
+    (tmp_path / "prowess.toml").write_text('[web]\nrate = 5\nhosts = ["a.example"]\n')
+    environment = {
+        "PROWESS_WEB__RATE": "7",
+        "PROWESS_WEB__OIDC__ISSUER": "https://id.example",
+        "PROWESS_WEB__OIDC__CLIENT_ID": "prowess",
+        "PROWESS_WEB__OIDC__URL": "https://tools.example",
+        "PROWESS_WEB__OIDC__GROUP": '[{ group = "staff", role = "admin" }]',
+        "PROWESS_DISCOVERY__TIER1_TOP_K": "9",
+        "PROWESS_STORE": "elsewhere.db",
+        "PROWESS_SERVE_PORT": "80",
+    }
+    read = config.load(tmp_path / "prowess.toml", tmp_path, environment).config
+    assert (read.web.rate, read.web.hosts, read.discovery.tier1_top_k) == (7, ["a.example"], 9)
+    assert read.web.oidc and read.web.oidc.issuer == "https://id.example"
+    assert read.web.oidc.group[0].role == "admin"
+    assert config.load(None, tmp_path, environment).config.web.rate == 7
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "what"),
+    [("PROWESS_WEB__HOSTZ", "[]", "did you mean 'hosts'"), ("PROWESS_WEB__RATE", "many", "web.rate")],
+)
+def test_what_is_wrong_in_the_environment_is_said_so(
+    tmp_path: Path, name: str, value: str, what: str
+) -> None:
+    with pytest.raises(ConfigError, match=f"the environment.*{what}"):
+        config.load(None, tmp_path, {name: value})

@@ -172,3 +172,21 @@ def test_configuration_words_only_tools_of_others(terminal: Terminal) -> None:
     file = terminal.folder / "prowess.toml"
     file.write_text(f'[[source]]\ntype = "functions"\nmodule = "m"\ndisabled = ["a"]\n{file.read_text()}')
     assert "tools otherwise that are your own" in terminal.run("sync").stderr
+
+
+@pytest.mark.slow
+def test_a_category_for_a_source_is_in_the_next_prompt_and_the_lock_still_holds(terminal: Terminal) -> None:
+    begin(terminal)
+    offer(terminal, read="Read a page.", write="Write a page.")
+    assert terminal.run("lock").exit_code == 0
+    assert terminal.run("sync").exit_code == 0
+    file = terminal.folder / "prowess.toml"
+    file.write_text(file.read_text().replace('name = "shelf"\n', 'name = "shelf"\ncategory = "library"\n'))
+
+    synced = terminal.run("sync")
+    assert synced.exit_code == 0 and "held" not in synced.output
+    assert terminal.run("quarantine", "list", "--json").stdout.strip() in ("[]", '{"quarantine": []}')
+    assert terminal.run("lock", "check").exit_code == 0
+    shown = json.loads(terminal.run("show", "tool:shelf/read", "--json").stdout)
+    assert shown["category"] == "library"
+    assert "Library" in terminal.run("offer", "what is there?").stdout

@@ -131,6 +131,13 @@ def test_the_command_shows_what_to_say_instead(tmp_path: Path, monkeypatch: pyte
         engine.sync()
     shown = CliRunner().invoke(prowess, ["lint"]).stdout
     assert "  for tool:send_mail, say: Send mail in post, given to.\n" in shown
+    unit = unit / "CAPABILITY.yaml"
+    unit.write_text(
+        unit.read_text().replace("description: Mail", "description: Send mail in post, given to.")
+    )
+    with prowess_open() as engine:
+        engine.sync()
+    assert "tool:send_mail" not in CliRunner().invoke(prowess, ["lint"]).stdout
 
 
 def test_what_is_known_by_its_text_opens_no_encoder(tmp_path: Path) -> None:

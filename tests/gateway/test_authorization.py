@@ -25,6 +25,7 @@ from prowess.config import parse
 from prowess.errors import ConfigError
 from prowess.gateway.access_tokens import AccessTokens
 from tests.support.gateway import SERVERS, call, free_port, library, served, text_of, write_config
+from tests.support.hostile_provider import hostile_provider
 from tests.support.npm import locked_modules, node
 from tests.support.wire import eventually, listens
 
@@ -195,27 +196,25 @@ def test_what_the_provider_did_not_sign_is_refused(behind: Behind) -> None:
 
 
 @pytest.mark.anyio
-async def test_a_token_that_has_run_out_or_is_not_yet_valid_is_refused(behind: Behind) -> None:
-    """Signed by the right key, and judged by the clock: as the gateway does it, with keys of our own."""
-    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    config = parse(section(behind.issuer, behind.resource)).gateway.authorization
-    assert config is not None
-    tokens = AccessTokens(config)
-    public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(key.public_key())) | {"kid": "own"}
-    tokens._keys["own"] = jwt.PyJWK.from_dict(public, algorithm="RS256")
-    now = int(time.time())
-    good = {"iss": behind.issuer, "aud": [behind.resource, "another"], "exp": now + 60, "sub": "ada"}
-    for change, taken in (
-        ({}, True),
-        ({"exp": now - 60}, False),
-        ({"nbf": now + 300}, False),
-        ({"iss": "https://evil.example"}, False),
-        ({"aud": "another"}, False),
-        ({"exp": None}, False),
-    ):
-        claims = {name: value for name, value in {**good, **change}.items() if value is not None}
-        token = jwt.encode(claims, key, algorithm="RS256", headers={"kid": "own"})
-        assert (await tokens.claims(token) is not None) is taken, change
+async def test_a_token_that_has_run_out_or_is_not_yet_valid_is_refused() -> None:
+    """Signed by the right key, and judged by the clock."""
+    with hostile_provider() as provider:
+        resource = "https://gateway.example/mcp"
+        config = parse(section(provider.issuer, resource)).gateway.authorization
+        assert config is not None
+        tokens = AccessTokens(config)
+        now = int(time.time())
+        good = {"iss": provider.issuer, "aud": [resource, "another"], "exp": now + 60, "sub": "ada"}
+        for change, taken in (
+            ({}, True),
+            ({"exp": now - 60}, False),
+            ({"nbf": now + 300}, False),
+            ({"iss": "https://evil.example"}, False),
+            ({"aud": "another"}, False),
+            ({"exp": None}, False),
+        ):
+            claims = {name: value for name, value in {**good, **change}.items() if value is not None}
+            assert (await tokens.claims(provider.signed(claims)) is not None) is taken, change
 
 
 def test_an_agent_is_named_by_a_claim_where_the_configuration_says_so() -> None:

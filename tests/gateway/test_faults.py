@@ -10,6 +10,7 @@ import anyio
 import pytest
 from mcp import Client
 
+from prowess.calling.caller import Caller
 from prowess.errors import SourceError
 from prowess.sources.mcp.source import McpSource
 from tests.support.gateway import ask, call, free_port, listening_server, text_of, until, workshop, world
@@ -103,7 +104,7 @@ async def test_a_server_that_does_not_start_is_reported_and_tried_again_later(tm
         assert text_of(await call(client, "tool:shop/echo", text="fine")) == "fine"
         problems = here.engine.catalogue.problems()
         assert [problem.source for problem in problems if problem.severity == "error"] == ["broken"]
-        server = here.gateway.upstreams.of("broken", "default")
+        server = here.gateway.upstreams.of("broken", Caller("default"))
         assert server is not None
         with pytest.raises(SourceError, match="no command"):  # the first attempt may be long ago
             await server.survey()

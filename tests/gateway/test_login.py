@@ -1,104 +1,22 @@
 """Servers that want OAuth: a person logs in once, at the terminal; the gateway renews and never waits."""
 
 import json
-import os
 import stat
-import subprocess
-import sys
-import urllib.request
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from shlex import quote
 
 import anyio
-import httpx2
 import pytest
-from anyio import to_thread
-from mcp import Client, StdioServerParameters
-from mcp.client.streamable_http import streamable_http_client
 
-from tests.support.gateway import (
-    OWNER,
-    ask,
-    call,
-    free_port,
-    listening_server,
-    served,
-    text_of,
-    until,
-)
-from tests.support.wire import listens
+from tests.support.gateway import ask, call, free_port, listening_server, text_of
+from tests.support.vault import Vault, over_http, vault, who_calls
 
-pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.timeout(60)]
-
-# A browser of a person who agrees to everything: it goes wherever it is sent.
-BROWSER = f"{quote(sys.executable)} -c 'import sys, urllib.request as u; u.urlopen(sys.argv[1]).read()' %s"
-
-
-class Vault:
-    """A server that wants OAuth, the configuration that names it, and a person's home."""
-
-    def __init__(self, folder: Path, port: int) -> None:
-        self.url = f"http://127.0.0.1:{port}"
-        self.environment = {**os.environ, "XDG_STATE_HOME": str(folder / "state"), "BROWSER": BROWSER}
-        self.environment["LOUD"] = "1"
-        (folder / "policy.yaml").write_text(OWNER)
-        self.config = folder / "prowess.toml"
-        self.config.write_text(
-            'store = "sqlite:store.db"\n[policy]\nfiles = ["policy.yaml"]\n'
-            f'[[source]]\ntype = "mcp"\nname = "vault"\nurl = "{self.url}/mcp"\ntrust = "full"\n'
-        )
-        self.logins = folder / "state" / "prowess" / "logins"
-        self.log = folder / "log"
-
-    async def prowess(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [
-            sys.executable,
-            "-m",
-            "tests.support.servers.gateway",
-            "--config",
-            str(self.config),
-            *arguments,
-        ]
-        return await to_thread.run_sync(
-            lambda: subprocess.run(
-                command, env=self.environment, capture_output=True, text=True, timeout=40, check=False
-            )
-        )
-
-    @asynccontextmanager
-    async def gateway(self) -> AsyncIterator[Client]:
-        command, *args = served(self.config)
-        # Through a shell, to keep what the gateway logs.
-        script = f'exec "$0" "$@" 2>>{quote(str(self.log))}'
-        parameters = StdioServerParameters(
-            command="sh", args=["-c", script, command, *args], env=self.environment
-        )
-        async with Client(parameters, cache=None) as client:
-            yield client
-
-    def tokens(self) -> dict[str, str]:
-        (file,) = self.logins.iterdir()
-        found: dict[str, str] = json.loads(file.read_text())["tokens"]
-        return found
-
-    async def revoke(self, what: str = "revoke") -> None:
-        post = urllib.request.Request(f"{self.url}/{what}", method="POST")
-        await to_thread.run_sync(lambda: urllib.request.urlopen(post).close())
-
-
-@asynccontextmanager
-async def vault(folder: Path, seconds: int = 3600) -> AsyncIterator[Vault]:
-    port = free_port()
-    async with listening_server("vault.py", port, str(seconds)):
-        yield Vault(folder, port)
+pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.timeout(180)]
 
 
 async def test_one_login_at_the_terminal_opens_the_server_to_the_gateway(tmp_path: Path) -> None:
     async with vault(tmp_path) as here:
         told = await here.prowess("login", "vault")
-        assert "logged in at vault: 3 tools" in told.stderr, told.stderr
+        assert "logged in at vault: 4 tools" in told.stderr, told.stderr
         (file,) = here.logins.iterdir()
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert stat.S_IMODE(here.logins.stat().st_mode) == 0o700
@@ -183,51 +101,11 @@ async def test_no_token_is_in_any_output_store_or_log(tmp_path: Path) -> None:
             assert secret.encode() not in kept
 
 
-MANY = """
-profiles:
-  owner:
-    agents: [ann, bea]
-    additional_tools: ["*"]
-"""
-
-
-@asynccontextmanager
-async def over_http(here: Vault) -> AsyncIterator[Callable[[str], AbstractAsyncContextManager[Client]]]:
-    """A gateway over HTTP; what it yields connects as an agent, with that agent's token."""
-    here.config.with_name("policy.yaml").write_text(MANY)
-    tokens = {}
-    for agent in ("ann", "bea"):
-        added = await here.prowess("agent", "access-token", "add", agent)
-        tokens[agent] = added.stdout.strip()
-        assert tokens[agent], added.stderr
-    port = free_port()
-    command = served(here.config, "--http", f"127.0.0.1:{port}")
-
-    @asynccontextmanager
-    async def connected(agent: str) -> AsyncIterator[Client]:
-        headers = {"Authorization": f"Bearer {tokens[agent]}"}
-        async with httpx2.AsyncClient(headers=headers, timeout=20) as http:
-            transport = streamable_http_client(f"http://127.0.0.1:{port}/mcp", http_client=http)
-            async with Client(transport, cache=None) as client:
-                yield client
-
-    with subprocess.Popen(command, env=here.environment, stderr=subprocess.DEVNULL) as process:
-        try:
-            await until(lambda: to_thread.run_sync(listens, port), 40)
-            yield connected
-        finally:
-            process.terminate()
-
-
-async def who_calls(client: Client) -> str:
-    return text_of(await call(client, "tool:vault/who", with_effects=True))
-
-
 async def test_over_http_each_agent_has_its_own_login_and_is_lent_no_other(tmp_path: Path) -> None:
     async with vault(tmp_path) as here:
         for more in ((), ("--agent", "ann")):
             assert (await here.prowess("login", "vault", *more)).returncode == 0
-        async with over_http(here) as connected, connected("ann") as ann, connected("bea") as bea:
+        async with over_http(here) as house, house.connected("ann") as ann, house.connected("bea") as bea:
             first = await who_calls(ann)
             assert "a person must log in" in await who_calls(bea)
             assert "prowess login" not in await who_calls(bea)
@@ -246,7 +124,7 @@ async def test_a_login_that_is_declared_shared_serves_every_agent_over_http(tmp_
         with here.config.open("a") as file:
             file.write('login = "shared"\n')
         await here.prowess("login", "vault")
-        async with over_http(here) as connected, connected("ann") as ann, connected("bea") as bea:
+        async with over_http(here) as house, house.connected("ann") as ann, house.connected("bea") as bea:
             first = await who_calls(ann)
             assert len(here.tokens()) > 1 and first == await who_calls(bea)
 

@@ -32,15 +32,15 @@ ACCEPT = {"Accept": "application/json, text/event-stream"}
 
 @contextmanager
 def serving(*arguments: str, waits_for: str) -> Iterator[str]:
-    """A server on every address of this machine; returns what it said on standard error."""
+    """A server on every address of this machine; returns what it said."""
     command = [sys.executable, "-m", "prowess", "serve", *arguments]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=os.environ.copy()) as process:
+    pipe, both = subprocess.PIPE, subprocess.STDOUT
+    with subprocess.Popen(command, stdout=pipe, stderr=both, text=True, env=os.environ.copy()) as process:
         try:
-            assert process.stderr is not None
+            assert process.stdout is not None
             said = ""
             while waits_for not in said:
-                line = process.stderr.readline()
+                line = process.stdout.readline()
                 assert line, f"it ended: {said}"
                 said += line
             yield said
@@ -67,7 +67,7 @@ def test_beyond_this_machine_every_address_wants_a_token_also_from_loopback(plac
     assert CliRunner().invoke(prowess, ["access-token", "add", "ann", "--role", "admin"]).exit_code == 0
     port = str(free_port())
     with serving("--host", "0.0.0.0", "--port", port, waits_for="at /mcp") as said:
-        assert "TLS" in said
+        assert "TLS" in said and "link=" not in said, "logs of a server are read by others"
         here = f"http://127.0.0.1:{port}"
         assert answers(f"{here}/mcp").status_code == 401
         with httpx2.Client(base_url=here, timeout=60) as client:

@@ -7,7 +7,7 @@ from shlex import quote
 
 import pytest
 
-from tests.gateway.test_login import Vault, vault
+from tests.support.vault import Vault, vault
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.timeout(90)]
 

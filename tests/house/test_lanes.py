@@ -35,7 +35,7 @@ def test_starts_a_program():
     subprocess.run([sys.executable, "-c", ""])
 """
 ROOMS = {path.name for path in (ROOT / "src" / "prowess").iterdir() if (path / "__init__.py").exists()}
-MORE_ROOMS = {"hostile", "house", "seeds", "support", "train"}
+MORE_ROOMS = {"deploy", "hostile", "house", "seeds", "support", "train"}
 
 
 def quick(folder: Path, *options: str) -> "subprocess.CompletedProcess[str]":

@@ -14,7 +14,7 @@ from prowess.cli.main import MODULES
 from prowess.cli.remote import COMMANDS, Remote
 from prowess.encoding import encoded
 from prowess.engine import Engine
-from prowess.errors import ProwessError, RemoteError
+from prowess.errors import ApprovalNeeded, ProwessError, RemoteError
 from prowess.operations.backend import Backend, Local
 from prowess.operations.operation import NO_PARAMS, AnyOperation, Operation, RequestParams
 from prowess.operations.person import ORDER, Person
@@ -25,16 +25,22 @@ from prowess.web.problems import TITLES, problem_of, status_of
 from scripts.operations import FILE, with_operations
 from tests.support.browser import serving
 from tests.support.clock import SteppingClock
-from tests.support.web import app_of, with_a_past, world
+from tests.support.web import app_of, with_a_past, with_a_project, world
 
-LOCAL_ONLY = {"cards baseline", "sync --watch"}
+LOCAL_ONLY = {
+    *("cards baseline", "jobs --everywhere", "sync --watch"),
+    *("policy export", "policy review", "policy_changes replay"),
+}
 """What a command that can go over a server does with an engine in its hands."""
+IN_MODULES_OF_THEIR_OWN = {"lessons": "lesson_commands", "policy": "policy_changes"}
+"""Commands whose parts that can go over a server stand elsewhere."""
 SAID: dict[str, JsonObject] = {
     "agent.find": {"request": "read a file"},
     "agent.no_results": {"request": "open the vault of zebras", "kind": "tol"},
     "agent.discover": {"query": "read a file"},
     "why": {"agent": "ada", "id": "tool:read"},
     "policy.propose": {"changes": ["level=read"]},
+    "servers.propose": {"name": "clock", "command": "clock-server"},
     "policy.diff": {"before": "owner", "after": "careful"},
     "evolution.difference": {"before": 1, "after": 1},
     "learning.read_ledger": {"text": "(mail: method read)"},
@@ -52,8 +58,11 @@ def engine(tmp_path: Path, store_url: str, clock: SteppingClock) -> Iterator[Eng
         engine.record(Outcome(offer=offer.id, capability="tool:mail/send", ok=False))
         engine.learning.propose(b'{"method": "tool:read", "spans": ["read me a file"]}', "proposal", "ann")
         engine.tokens.issue("ada")
+        with pytest.raises(ApprovalNeeded):
+            engine.check("ada", "tool:mail/send", arguments={"to": "the moon"})
         engine.policy.change(engine.policy.propose("careful", "description=Rarely"), "ann")
         engine.learning.learn()
+        with_a_project(engine, tmp_path)
         yield engine
 
 
@@ -70,11 +79,17 @@ def remote(engine: Engine) -> Iterator[Remote]:
         yield Remote(address, token)
 
 
+def offer_of(engine: Engine) -> str:
+    return str(engine.journal.latest(type="offer")[0].data["offer"])
+
+
 def asked(engine: Engine, operation: AnyOperation) -> tuple[RequestParams, dict[str, str]]:
     """Something to ask an operation that the store has an answer to."""
-    ids = {"capabilities": "tool:read", "agents": "tool:read", "quarantine": "skill:summary",
+    asks = [one.id for one in engine.approvals.list(every=True)]
+    ids = {"approvals": asks[0], "requests": offer_of(engine), "capabilities": "tool:read",
+           "agents": "tool:read", "quarantine": "skill:summary",
            "lessons": engine.learning.lessons()[0].id, "gaps": engine.learning.gaps()[0].id}  # fmt: skip
-    offer = engine.journal.latest(type="offer")[0].data["offer"]
+    offer = offer_of(engine)
     owners = {"profiles": "owner", "servers": "files"}
     name = next((owners[part] for part in operation.segments if part in owners), "base")
     id = ids.get(operation.segments[0], "")
@@ -176,11 +191,14 @@ def calls_in(module: Any) -> Iterator[tuple[str, object]]:
 
 
 def test_a_command_that_can_go_over_a_server_uses_only_operations_of_the_table() -> None:
-    named = [*(MODULES.get(name, name) for name in COMMANDS if name != "version"), "lesson_commands"]
+    named = [
+        *(MODULES.get(name, name) for name in COMMANDS if name != "version"),
+        *IN_MODULES_OF_THEIR_OWN.values(),
+    ]
     for name in named:
         module = import_module(f"prowess.cli.{name}")
         found = list(calls_in(module))
-        assert found or name == "lessons", name
+        assert found or name in IN_MODULES_OF_THEIR_OWN, name
         assert [one for _, one in found if not isinstance(one, Operation) or one not in OPERATIONS] == []
         source = Path(inspect.getfile(module)).read_text()
         assert source.count("with opened(") == sum(one.startswith(f"{name} ") for one in LOCAL_ONLY), name

@@ -15,8 +15,10 @@ from prowess.cli.policy import command as policy_command
 from prowess.cli.why import command as why_command
 from prowess.errors import ProwessError
 from prowess.policy.builtin_grants import owner_policy
+from prowess.testing import StaticSource, capability
 from tests.support.policy import DATA
 
+BOOKED = [capability("tool:book_table", "Book a table."), capability("tool:hotel/list_rooms", "List rooms.")]
 GRANTS = """
 grants: {mail: {event_patterns: ['mail:send'], tools: [OpenMail], requires: [state_read], version: 2}}
 profiles:
@@ -95,6 +97,50 @@ def test_what_answers_what_a_grant_gives(grants: str) -> None:
     assert found["events"] == ["mail:send", "state:get", "state:list"]
     assert found["requires"] == ["state_read"]
     assert "Messages between agents" in run(policy_command, "what", "agent_messaging").stdout
+
+
+def test_off_and_no_are_names_of_profiles(configured: Path) -> None:
+    """YAML 1.2: only true and false are not text."""
+    (configured / "policy.yaml").write_text(
+        "profiles:\n  off: {agents: [no], additional_tools: [yes]}\n  on: {extends: off}\n"
+    )
+    assert run(policy_command, "check").exit_code == 0
+    assert data(policy_command, "resolve", "off")["host_tools"] == ["yes"]
+    assert data(policy_command, "resolve", "on")["host_tools"] == ["yes"]
+    assert "profile 'off'" in run(why_command, "no", "yes").stdout
+    assert run(policy_command, "set", "off", "level=read", "--yes").exit_code == 0
+    assert (
+        "  off: {agents: [no], additional_tools: [yes], level: read}"
+        in (configured / "policy.yaml").read_text()
+    )
+
+
+def test_what_names_the_wildcards_that_match_nothing_yet(configured: Path) -> None:
+    wild = "{event_patterns: ['message:*', 'state:*'], tools: ['mcp__*'], requires: [state_read]}"
+    (configured / "wild.yaml").write_text(f"grants:\n  wild: {wild}\n")
+    assert data(policy_command, "what", "wild", "--grants", "wild.yaml")["unmatched"] == [
+        "message:*", "state:*", "mcp__*",
+    ]  # fmt: skip
+    with prowess.open(sources=[StaticSource(capabilities=[capability("event:message:send")])]) as engine:
+        engine.sync(vectors=False)
+    words = run(policy_command, "what", "wild", "--grants", "wild.yaml").stdout
+    assert "  events: message:send, state:get, state:list\n" in words
+    assert "  match nothing yet: state:*, mcp__*\n" in words
+
+
+def test_check_says_how_a_tool_is_spelt_that_a_profile_names_as_the_hosts(configured: Path) -> None:
+    with prowess.open(sources=[StaticSource(capabilities=BOOKED)]) as engine:
+        engine.sync(vectors=False)
+    names = "[book_table, list_rooms, 'host:book_table', Book_Table, unknown]"
+    (configured / "names.yaml").write_text(f"profiles: {{p: {{additional_tools: {names}}}}}")
+    found = run(policy_command, "check", "names.yaml")
+    assert found.exit_code == 0
+    told = [line for line in found.stdout.splitlines() if "additional_tools" in line]
+    assert len(told) == 2
+    assert "'book_table' matches nothing, and tool:book_table exists" in told[0]
+    assert "did you mean 'tool:book_table'? For a host's own tool write 'host:book_table'" in told[0]
+    assert "did you mean 'tool:hotel/list_rooms'?" in told[1]
+    assert run(policy_command, "check", "names.yaml", "--strict").exit_code == 1
 
 
 def test_diff_shows_what_changes(grants: str) -> None:
@@ -227,10 +273,23 @@ def test_a_review_is_recorded(configured: Path) -> None:
     assert run(policy_command, "review", "network_access", "--by", "ann").exit_code == 0
 
 
+def test_why_ends_in_the_limit_that_refuses_another_child(configured: Path) -> None:
+    lead = "{agents: [lena], capabilities: {spawn_agents: true}, limits: {max_children: 1}}"
+    (configured / "policy.yaml").write_text(f"profiles:\n  lead: {lead}\n  kid: {{}}\n")
+    child = ("--profile", "kid", "--parent", "lena", "--days", "0")
+    assert run(why_command, "lena", "agent:spawn").stdout.splitlines()[-1].startswith("allow")
+    assert run(agent_command, "add", "one", *child).exit_code == 0
+    refused = run(agent_command, "add", "two", *child)
+    assert "it has 1 child and max_children is 1" in str(refused.exception)
+    said = run(why_command, "lena", "agent:spawn").stdout.splitlines()
+    assert said[-1] == "deny: it has 1 child and max_children is 1"
+
+
 @pytest.mark.parametrize("days", ["-1", "3651", "99999999999"])
 def test_a_token_of_an_agent_lasts_ten_years_at_most_and_nothing_is_bound_when_asked_for_more(
-    days: str,
+    days: str, folder: Path
 ) -> None:
+    (folder / "prowess.toml").touch()
     refused = run(agent_command, "add", "eve", "--profile", "owner", "--days", days)
     assert refused.exit_code == 2
     assert "0<=x<=3650" in refused.output

@@ -201,7 +201,7 @@ def test_a_policy_that_vanishes_or_breaks_leaves_only_base_and_a_problem(
     assert policy.allowed("bob", view).allow == {"event:system:health", "event:system:help"}
     (problem,) = (p for p in policy.problems(view) if p.severity == "error")
     assert "policy.yaml" in problem.place
-    assert "only base" in problem.what
+    assert "only what comes with every profile" in problem.what
     assert "the policy cannot be used" in policy.explain("bob", "event:mail:read", view).steps[0]
     assert problem.remedy
     write(file, WORKER)

@@ -59,6 +59,40 @@ def test_what_has_no_category_stands_under_the_server_that_brings_it() -> None:
     assert "Category: crm" in shown
 
 
+def test_of_a_server_the_map_names_what_differs_first() -> None:
+    names = [
+        "add_comment",
+        "add_comments",
+        "get_issue",
+        "listIssues",
+        "merge_branch",
+        "open_ISSUE",
+        "push_files",
+    ]
+    tools = {
+        f"tool:git/{name}": capability(f"tool:git/{name}", provider="git", source_ref=SourceRef("mcp", "git"))
+        for name in names
+    }
+    line = "- Git: git__add_comment, git__get_issue, git__merge_branch, git__push_files (+3 more) (7)"
+    assert tier0(tools, 200, estimate).text.splitlines()[1] == line
+    alike = {id: one for id, one in tools.items() if "ssue" in id.lower()}
+    assert "git__get_issue, git__listIssues, git__open_ISSUE (3)" in tier0(alike, 200, estimate).text
+
+
+def test_ten_servers_of_thirty_tools_each_are_ten_lines_with_a_name_and_a_count() -> None:
+    servers = ("bank", "chat", "crm", "dns", "docs", "git", "logs", "mail", "shop", "wiki")
+    things = ("issue", "branch", "release", "label", "user", "note")
+    names = [f"{verb}_{thing}" for verb in ("list", "get", "make", "change", "delete") for thing in things]
+    tools = {
+        id: capability(id, provider=server, source_ref=SourceRef("mcp", server))
+        for server in servers
+        for id in (f"tool:{server}/{name}" for name in names)
+    }
+    lines = tier0(tools, 200, estimate).text.splitlines()[1:-1]
+    assert len(lines) == 10
+    assert all(line.endswith("(+29 more) (30)") and "__list_issue" in line for line in lines)
+
+
 def test_an_empty_catalogue_has_no_map() -> None:
     assert tier0({}, 200, estimate).text == ""
 

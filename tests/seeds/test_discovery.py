@@ -10,9 +10,10 @@ from prowess import Message, Turn
 from prowess.config import DiscoveryConfig
 from prowess.discovery.text import embedding_text
 from prowess.engine import Engine
+from prowess.prompt.render import DISCOVER_TOOL
 from prowess.sources.files.manifests import default_paths
 from prowess.testing import capability
-from prowess.types import DISCOVER
+from prowess.types import DISCOVER, KINDS
 from tests.seeds.conftest import write
 from tests.support.places import ROOT
 
@@ -258,6 +259,7 @@ def test_a_model_may_search_by_itself(office: Engine) -> None:
     answer = office.discover("send a message on Discord", kind="channel")
     assert answer["capabilities"][0]["id"] == "channel:discord"
     assert answer["capabilities"][0]["relevance"] >= 0.9
+    assert set(DISCOVER_TOOL["input_schema"]["properties"]["kind"]["enum"]) == {*KINDS, "any"}
     assert answer["total_indexed"] == len(office.catalogue.list())
 
 

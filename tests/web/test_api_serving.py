@@ -174,6 +174,27 @@ def test_commands_act_over_a_server(place: Path, monkeypatch: pytest.MonkeyPatch
         assert missing.exit_code == 1 and "did you mean 'tool:read'" in missing.output
 
 
+def test_a_policy_is_changed_and_changed_back_over_a_server(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROWESS_TOKEN", new_token("admin"))
+    file = place / "policy.yaml"
+    before = file.read_text()
+    with served("web") as server:
+        seen = CliRunner().invoke(
+            prowess, ["--server", server.address, "policy", "set", "owner", "ask+=tool:read"], input="n\n"
+        )
+        assert seen.exit_code == 1 and "tool:read" in seen.stdout and file.read_text() == before
+        changed = over(server, "policy", "set", "owner", "ask+=tool:read", "--yes")
+        assert changed.exit_code == 0 and "policy.yaml is changed" in changed.stderr, changed.output
+        assert "tool:read" in file.read_text()
+        assert "policy.changed" in over(server, "log").stdout
+        assert over(server, "policy", "undo", "--yes").exit_code == 0
+        assert file.read_text() == before
+        nobody = over(server, "policy", "set", "ownr", "level=read", "--yes")
+        assert nobody.exit_code == 1 and "did you mean 'owner'" in nobody.output
+
+
 def test_what_evolved_is_shown_and_brought_back_over_a_server(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -129,8 +129,8 @@ class BackgroundServers:
         return await self._loop.join(self._resource, capability, uri, client)
 
     @property
-    def is_open(self) -> bool:
-        return self._upstreams is not None
+    def upstreams(self) -> "Upstreams | None":
+        return self._upstreams
 
     def close(self) -> None:
         """End every server."""

@@ -69,7 +69,8 @@ class Routes:
 
     async def file(self, capability: Capability, path: str) -> SkillFile:
         """One of the files that lie beside a skill."""
-        return await to_thread.run_sync(read_skill_file, capability, path)
+        is_own = self.sources.trusts(capability.source)
+        return await to_thread.run_sync(read_skill_file, capability, path, is_own)
 
     async def _over_mcp(self, capability: Capability, arguments: Arguments, client: Client) -> Answer:
         if capability.kind == "prompt":

@@ -4,6 +4,7 @@ Above: the engine. Below: `calls`, and the event loop of the engine's own.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -16,6 +17,9 @@ from prowess.calling.results import Remainders, ResultPiece
 from prowess.calling.routing import Routes
 from prowess.calling.worker import InlineWorker, ThreadWorker, driven
 from prowess.types import CallResult
+
+if TYPE_CHECKING:
+    from prowess.calling.mcp.upstreams import Upstreams
 
 OwnTool = Callable[[CallRequest, Caller], CallResult]
 """A tool of prowess itself."""
@@ -71,7 +75,12 @@ class CallService:
     @property
     def is_connected(self) -> bool:
         """Whether any call went to an MCP server, so that connections are kept."""
-        return self._servers.is_open
+        return self._servers.upstreams is not None
+
+    @property
+    def upstreams(self) -> "Upstreams | None":
+        """The MCP servers that calls started."""
+        return self._servers.upstreams
 
     def close(self) -> None:
         self._servers.close()

@@ -17,6 +17,7 @@ from prowess.calling.results import Answer, said
 from prowess.catalogue.view import View
 from prowess.errors import SourceError
 from prowess.guard.clean import clean_detail
+from prowess.guard.parsed_text import without_quoted_orders
 from prowess.sources.files.reading import read_bytes
 from prowess.types import Capability, Detail
 
@@ -84,8 +85,11 @@ def mime_type_of(path: str) -> str:
     return guess_type(path)[0] or "text/plain"
 
 
-def read_skill_file(capability: Capability, path: str) -> SkillFile:
-    """Raises `SourceError` where there is no such file, or where it is another than the sync found."""
+def read_skill_file(capability: Capability, path: str, is_own: bool = True) -> SkillFile:
+    """Raises `SourceError` where there is no such file, or where it is another than the sync found.
+
+    What a file of others quotes to a model is taken out, as it is of the skill itself.
+    """
     id, known = f"{capability.id}/{path[:200]}", files_of(capability).get(path)
     if known is None:
         raise SourceError(id, "the skill has no such file", "see the end of the skill for those it has")
@@ -103,5 +107,7 @@ def read_skill_file(capability: Capability, path: str) -> SkillFile:
     if "\0" in text:
         kind = mime_type_of(path)
         return SkillFile(id, BINARY if kind.startswith("text/") else kind, None, content)
+    if not is_own:
+        text = without_quoted_orders(text)
     shown = clean_detail("skill", Detail(content=text)).content
     return SkillFile(id, mime_type_of(path), shown or "")

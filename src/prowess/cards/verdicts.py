@@ -7,18 +7,13 @@ neither. Nothing is written before somebody calls `keep`.
 
 import hashlib
 from collections.abc import Callable
-from functools import cache
-from pathlib import Path
 
 import msgspec
 
-from prowess import guard as guard_room
-from prowess import text as text_room
 from prowess.cards.card import Guard, Guarded
-from prowess.guard.integrity import fault
+from prowess.guard.integrity import fault, guard_digest
 from prowess.store.database import Database, Transaction
 
-READ = (".py", ".toml", ".json", ".txt")
 MOST_KEPT = 20_000
 """More texts than any deck has: what is gone for good makes room."""
 
@@ -98,11 +93,3 @@ def _stored(judged: Guarded, text: str) -> str:
 
 def _hash(content: bytes) -> str:
     return hashlib.blake2b(content, digest_size=20).hexdigest()
-
-
-@cache
-def guard_digest() -> str:
-    """What the guard is, as a hash: its code, its rules and the digests of its networks."""
-    homes = [Path(place) for room in (guard_room, text_room) for place in room.__path__]
-    files = sorted(file for home in homes for file in home.rglob("*") if file.suffix in READ)
-    return _hash(b"".join(_hash(file.read_bytes()).encode() for file in files))

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from prowess.catalogue.quarantine import UNJUDGED
 from prowess.catalogue.view import View
-from prowess.errors import NotFound
+from prowess.errors import FindingStands, NotFound
 from prowess.guard.integrity import REINSTALL, fault
 from prowess.journal import Journal
 from prowess.journal.entries import GuardAccepted, GuardFound
 from prowess.store.database import Transaction
-from prowess.types import Draft, Problem
+from prowess.types import Capability, Draft, Problem
 
 if TYPE_CHECKING:
     from prowess.guard.classifier import Classifier
@@ -31,6 +31,9 @@ REMEMBERED = 10_000
 
 Judge = Callable[[Draft, bool, bool], str]
 """Why a text may not be shown, given whether it is of this machine and whether it was another before."""
+
+Stands = Callable[[Capability], bool]
+"""Whether what the guard finds in it may be accepted by nobody."""
 
 
 def guard(classifier: "Classifier | None") -> Judge:
@@ -66,15 +69,20 @@ def left_unjudged(view: View, new: Sequence[str]) -> tuple[Problem, ...]:
     return (Problem("guard", "sync", what, "for the others run: prowess guard check --all", "warning"),)
 
 
-def standing(journal: Journal, view: View) -> tuple[Problem, ...]:
+def standing(journal: Journal, view: View, stands: Stands) -> tuple[Problem, ...]:
     """Findings in content that is still there and that nobody has accepted."""
     found = {_key(data): data["reason"] for data in _said(journal, FOUND)}
     accepted = {_key(data) for data in _said(journal, ACCEPTED)}
     return tuple(
-        Problem("guard", id, reason, f"change it, or: prowess guard accept {id}", "warning")
+        Problem("guard", id, reason, _remedy(view.capabilities[id], stands), "warning")
         for (id, content), reason in found.items()
         if (id, content) not in accepted and _digest(view, id) == content
     )
+
+
+def _remedy(capability: Capability, stands: Stands) -> str:
+    refusal = FindingStands(capability.id, ())
+    return refusal.remedy if stands(capability) else f"change it, or: prowess guard accept {capability.id}"
 
 
 def broken_guard() -> tuple[Problem, ...]:
@@ -85,12 +93,12 @@ def broken_guard() -> tuple[Problem, ...]:
     return (Problem("guard", "model", f"{what}; what servers say anew is held back", REINSTALL),)
 
 
-def finding(journal: Journal, view: View, id: str, rejected: Sequence[str]) -> Problem:
+def finding(waiting: Sequence[Problem], id: str, rejected: Sequence[str]) -> Problem:
     """What a person would accept: what a sync found and, of a card, why no turn gets it."""
-    waiting = {problem.place: problem for problem in standing(journal, view)}
-    if id not in waiting and not rejected:
-        raise NotFound("finding", id, list(waiting), "see: prowess doctor")
-    return waiting.get(id) or Problem("guard", id, "; ".join(rejected), "change it", "warning")
+    by_id = {problem.place: problem for problem in waiting}
+    if id not in by_id and not rejected:
+        raise NotFound("finding", id, list(by_id), "see: prowess doctor")
+    return by_id.get(id) or Problem("guard", id, "; ".join(rejected), "change it", "warning")
 
 
 def _said(journal: Journal, type: str) -> list[dict[str, str]]:

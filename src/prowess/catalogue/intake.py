@@ -5,23 +5,20 @@ seconds where there is much to read, so it works while nobody waits for the stor
 exactly what was judged, by its digest, and if the catalogue changed meanwhile what is new then is judged too.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from prowess.catalogue import findings as flagged
 from prowess.catalogue.catalogue import Catalogue
 from prowess.catalogue.health import ReadingNode
 from prowess.catalogue.merge import Arrival
 from prowess.catalogue.planning import Plan, PlannedWrite, prepared
+from prowess.catalogue.verdicts import TextVerdicts
 from prowess.catalogue.writing import Written
 from prowess.journal import Clock, Journal, stamp
 from prowess.journal.entries import Quarantined, Synced
 from prowess.store.database import Database
 from prowess.types import Changes
-
-if TYPE_CHECKING:
-    from prowess.catalogue.findings import Judge
 
 Key = tuple[str, str, bool]
 """An id, the digest of what it says, and whether it says so instead of something else."""
@@ -33,8 +30,8 @@ class Intake:
     catalogue: Catalogue
     journal: Journal
     clock: Clock
-    judge: "Callable[[], Judge]"
-    """The guard; loaded when there is something to judge."""
+    verdicts: TextVerdicts
+    """The guard, which is loaded when there is something to judge."""
     node: ReadingNode
     """Who read what arrives."""
 
@@ -52,7 +49,7 @@ class Intake:
         for key, is_own in suspects(plan, arrival).items():
             if key not in reasons:
                 draft = plan.wanted.drafts[key[0]]
-                reasons[key] = self.judge()(draft.original or draft, is_own, key[2])
+                reasons[key] = self.verdicts(draft.original or draft, is_own, key[2])
 
     def _write(self, plan: Plan, arrival: Arrival, reasons: Mapping[Key, str]) -> Changes | None:
         """Write what was judged; nothing, where the catalogue changed so that more must be judged."""
@@ -72,6 +69,7 @@ class Intake:
             for held in ready.held:
                 self.journal.append(transaction, held)
             flagged.note(self.journal, transaction, ready.found)
+            self.verdicts.keep(transaction)
         return current.changes
 
     def _ready(self, plan: Plan, arrival: Arrival, reasons: Mapping[Key, str]) -> "PreparedSync | None":

@@ -12,7 +12,7 @@ from prowess.cli.session import opened, say
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 def command(file: Path) -> None:
     """Write the whole store into FILE, while others go on using it."""
-    with opened(existing=True) as engine:
+    with opened() as engine:
         contents = back_up(engine.internals.database, file)
         count = sum(contents.rows.values())
         say(f"{count} rows of {engine.store} are in {file}, which was read back and is whole")

@@ -73,7 +73,7 @@ def command(
     chosen = BenchmarkOptions(split=split, limit=limit, needs=not no_needs)
     results = [_measured(one, agent, chosen) for one in places]
     if from_journal:
-        with opened(existing=True) as engine:
+        with opened() as engine:
             results.append(own_benchmark(engine, queries_of_journal(engine), chosen))
     for result, file in zip(results, files, strict=False):
         write_run(result, file)
@@ -89,11 +89,11 @@ def _measured(place: Path, agent: str, chosen: BenchmarkOptions) -> SetResult:
     """One set with its own tools, or queries for the catalogue that is here."""
     queries = place / "queries.jsonl" if place.is_dir() else place
     if place.is_dir() and ((place / "tools.jsonl").exists() or not queries.exists()):
-        settings = configuration.load(config_file(), Path.cwd())
+        settings = configuration.load(config_file(), Path.cwd(), os.environ)
         options = options_of(settings, os.environ, {})
         with progress_bar(name_of(place)) as progress:
             return benchmark(place, chosen, options, now, lambda done, total: progress("", done, total))
-    with opened(existing=True) as engine:
+    with opened() as engine:
         return own_benchmark(engine, queries_of_file(engine, queries, agent), chosen)
 
 

@@ -33,7 +33,7 @@ def command(
         name=name, arguments=_object(whole), texts=_pairs(arguments), offer=offer, key=key,
         fields=tuple(fields),
     )  # fmt: skip
-    with connected(existing=True) as backend:
+    with connected() as backend:
         answer = backend.call(ops.make, asked, agent=agent)
     if as_json:
         emit(answer)

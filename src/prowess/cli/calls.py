@@ -14,7 +14,7 @@ def command(context: click.Context, as_json: bool) -> None:
     """List calls that were begun and cut off: they may have taken effect."""
     if context.invoked_subcommand is not None:
         return
-    with connected(existing=True) as backend:
+    with connected() as backend:
         found = backend.call(ops.list_open, NO_PARAMS)
     if as_json:
         emit(found)
@@ -31,6 +31,6 @@ def command(context: click.Context, as_json: bool) -> None:
 @click.option("--note", default="", help="What was found out.")
 def settle(id: str, by: str, note: str) -> None:
     """Say that somebody found out what came of the call ID."""
-    with connected(existing=True, by=by) as backend:
+    with connected(by=by) as backend:
         backend.call(ops.settle, ops.Settlement(note=note), id=id)
     say(f"{id} is settled")

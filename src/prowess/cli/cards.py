@@ -1,5 +1,6 @@
 """`prowess cards`"""
 
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -54,7 +55,7 @@ def command() -> None:
 @json_option
 def check(folder: str | None, as_json: bool) -> None:
     """Whether cards may be used: those of FOLDER, or all that are configured; exits with 1 if one may not."""
-    settings = load(config_file(), Path.cwd())
+    settings = load(config_file(), Path.cwd(), os.environ)
     guard, accepted = shipped_guard(), taken_as_they_are()
     found = [
         one for source in card_folders(settings, folder) for one in check_folder(source, guard, accepted)

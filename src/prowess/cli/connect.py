@@ -193,7 +193,7 @@ def _sync(plan: ConnectionPlan) -> None:
     for server in plan.imported.servers:
         os.environ.update({name: value for name, value in server.values.items() if name not in os.environ})
     try:
-        with connected() as backend:
+        with connected(new=True) as backend:
             sync(backend, (), False)
     except ProwessError as error:
         say(f"the servers could not be read yet: {error}")

@@ -14,7 +14,7 @@ from prowess.types import Problem
 @json_option
 def command(as_json: bool) -> None:
     """Everything that is wrong, and what to do about it. Exit 1 when anything is an error."""
-    with connected(existing=True) as backend:
+    with connected() as backend:
         found = backend.call(ops.doctor, NO_PARAMS)
     store = f"{found.store} of {backend.server}" if backend.server else found.store
     problems, total = found.problems, found.capabilities

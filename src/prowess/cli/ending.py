@@ -13,8 +13,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-SECONDS_TO_END = 4.0
-"""From the signal to the end, at most."""
+SECONDS_TO_CLOSE = 3.0
+"""How long closing may take, after the last request."""
 
 # Runs in a process of its own that imports next to nothing; its arguments are read first.
 WAITING = """
@@ -38,7 +38,7 @@ os.kill(pid, signal.SIGKILL)
 
 
 @contextmanager
-def ending_in_time(seconds: float = SECONDS_TO_END) -> Iterator[None]:
+def ending_in_time(seconds: float) -> Iterator[None]:
     """While this lasts, SIGTERM and SIGINT end the process within that time."""
     if os.name != "posix" or threading.current_thread() is not threading.main_thread():
         yield

@@ -30,7 +30,7 @@ def command(
     Where no option says otherwise, [discovery] in prowess.toml holds.
     """
     asked = ops.FindRequest(request=request, kind=kind, category=category, top=top)
-    with connected(existing=True) as backend:
+    with connected() as backend:
         hits = backend.call(ops.find, asked, agent=agent)
         if as_json:
             emit(hits)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @json_option
 def command(id: str, as_json: bool) -> None:
     """What a capability is related to, and how; what needs it, too."""
-    with opened(existing=True) as engine:
+    with opened() as engine:
         edges = (*engine.catalogue.related(id), *_from_what_needs_it(engine, id))
     if as_json:
         emit(edges)

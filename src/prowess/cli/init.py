@@ -1,5 +1,6 @@
 """`prowess init`"""
 
+import os
 from pathlib import Path
 
 import click
@@ -32,11 +33,12 @@ def command() -> None:
         ignore_store(here)
         write(here / configuration.FILE, first_config(here))
         write(here / POLICY, owner_policy())
-    if configuration.load(here / configuration.FILE, here).config.policy.files:
+    if configuration.load(here / configuration.FILE, here, os.environ).config.policy.files:
         say("the agent `default` may use everything; narrow that in policy.yaml when others get in")
     else:
-        say(f"{configuration.FILE} names no policy, so agents have only base; add to it:\n{POLICY_SECTION}")
-    say("next: prowess sync, then prowess list")
+        said = f"{configuration.FILE} names no policy, so agents have only what comes with every profile"
+        say(f"{said}; add to it:\n{POLICY_SECTION}")
+    say("next: name what there is in prowess.toml, then: prowess sync")
 
 
 def first_config(root: Path) -> str:

@@ -1,5 +1,6 @@
 """`prowess inject`"""
 
+import os
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -50,7 +51,7 @@ def command(messages_file: str, as_json: bool, **given: Any) -> None:
     changes: dict[str, Any] = {"max_tokens": given["budget"], "scorer": given["scorer"]}
     changes = {key: value for key, value in changes.items() if value is not None}
     if given["folder"]:
-        settings = load(config_file(), Path.cwd())
+        settings = load(config_file(), Path.cwd(), os.environ)
         config = msgspec.structs.replace(settings.config.cards, **changes)
         (source,) = card_folders(settings, given["folder"])
         start = time.perf_counter()

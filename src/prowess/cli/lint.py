@@ -9,7 +9,7 @@ from prowess.cli.session import emit, json_option, opened, printable, say
 @json_option
 def command(as_json: bool) -> None:
     """Find capabilities that cannot be told apart and descriptions that say too little or too much."""
-    with opened(existing=True) as engine:
+    with opened() as engine:
         findings = engine.catalogue.lint()
     if as_json:
         emit(findings)

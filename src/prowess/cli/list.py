@@ -28,7 +28,7 @@ def command(
     asked = CapabilitiesQuery(
         kind=kind, provider=provider, category=category, available=available, agent=agent or ""
     )
-    with connected(existing=True) as backend:
+    with connected() as backend:
         found = tuple(backend.pages(list_capabilities, asked))
         nothing = "" if found or as_json else why_nothing(backend, agent or "")
         blocked = [] if as_json or agent else missing_secrets(backend, found)

@@ -52,14 +52,14 @@ def command(context: click.Context, yes: bool) -> None:
 def check(as_json: bool) -> None:
     """Compare the servers with prowess.lock, and write nothing. Exit 1 when anything differs."""
     file = _place()
-    settings = configuration.load(config_file(), Path.cwd())
+    settings = configuration.load(config_file(), Path.cwd(), os.environ)
     lock = read_lock(file)
     if lock is None:
         raise ConfigError(str(file), "does not exist", "run: prowess lock")
     environment = with_secrets(settings, os.environ)
     with progress_bar("reading") as progress:
         sources = configured_sources(settings, environment)
-        review = compared(lock, sources, overrides(settings), progress)
+        review = compared(lock, sources, overrides(settings, sources), progress)
     if as_json:
         emit({"differences": [*review.unread, *review.differences]})
     else:

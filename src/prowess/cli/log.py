@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from prowess.cli.archive import command as archive
 from prowess.cli.session import connected, emit, json_option, printable, say, until_interrupted
 from prowess.errors import ConfigError, ProwessError
 from prowess.operations import journal as ops
@@ -39,7 +40,7 @@ def command(
     """What happened, oldest first; with --verify, whether the record is intact."""
     if context.invoked_subcommand:
         return
-    with connected(existing=True) as backend:
+    with connected() as backend:
         if export_heads:
             emit(backend.call(ops.list_heads, NO_PARAMS))
         elif verify:
@@ -54,6 +55,9 @@ def command(
                     _follow(backend, seen, as_json)
 
 
+command.add_command(archive, "archive")
+
+
 @command.command()
 @click.argument("id", metavar="OFFER")
 @json_option
@@ -62,7 +66,7 @@ def show(id: str, as_json: bool) -> None:
 
     OFFER is the id of an offer, or of a search through the gateway: prowess log --type offer
     """
-    with connected(existing=True) as backend:
+    with connected() as backend:
         trace = backend.call(ops.trace, ops.Traced(id=id))
     if as_json:
         emit(trace)

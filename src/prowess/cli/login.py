@@ -11,14 +11,18 @@ import click
 from prowess import config as configuration
 from prowess.cli.session import config_file, say
 from prowess.errors import ConfigError, MissingExtra, NotFound
+from prowess.opening import of_workspace, workspace_of
 from prowess.secrets.environment import with_secrets
 from prowess.sources.configured import configured_sources
 from prowess.sources.mcp.source import McpSource
+from prowess.types import DEFAULT_AGENT
 
 
 @click.command()
 @click.argument("server")
-@click.option("--agent", default="", help="Whose login it is; each agent over HTTP needs its own.")
+@click.option(
+    "--agent", default=DEFAULT_AGENT, show_default=True, help="Whose login it is: each agent has its own."
+)
 @click.option("--forget", is_flag=True, help="Log out: delete what is kept of the login.")
 @click.option("--browser/--no-browser", default=True, help="Open the page, or only print its address.")
 @click.option("--port", default=0, help="Where the browser comes back to; 0: any free port.")
@@ -42,8 +46,10 @@ def command(
 
 
 def _source(name: str) -> McpSource:
-    settings = configuration.load(config_file(), Path.cwd())
-    environment = with_secrets(settings, os.environ)
+    settings = configuration.load(config_file(), Path.cwd(), os.environ)
+    secrets = with_secrets(settings, os.environ)
+    chosen = click.get_current_context().find_root().obj or {}
+    environment = of_workspace(workspace_of(chosen.get("workspace"), secrets, settings), secrets)
     servers = {s.name: s for s in configured_sources(settings, environment) if isinstance(s, McpSource)}
     if name not in servers:
         raise NotFound("MCP server", name, list(servers), "see: prowess sources")
@@ -56,7 +62,7 @@ def _log_in(source: McpSource, browser: bool, how: dict[str, Any]) -> None:
         import anyio
         from anyio import to_thread
 
-        from prowess.gateway.login import LoginRequest, log_in
+        from prowess.sources.mcp.login_flow import LoginRequest, log_in
     except ImportError as error:
         raise MissingExtra("logging in at an MCP server", "gateway") from error
 

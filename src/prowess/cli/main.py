@@ -45,6 +45,7 @@ COMMANDS = {
     "import": "Take over the MCP servers of another client's configuration.",
     "log": "Show what happened, and verify that the record is intact.",
     "workspaces": "List the tenants of a store, and remove one.",
+    "jobs": "List work that one of all processes does, and what came of it.",
     "backup": "Write the whole store into one file.",
     "restore": "Make the store what a backup holds.",
     "doctor": "Find everything that is wrong, and say what to do about it.",

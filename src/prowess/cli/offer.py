@@ -17,7 +17,7 @@ from prowess.types import DEFAULT_AGENT
 def command(request: str, agent: str, budget: int | None, left_out: bool, as_json: bool) -> None:
     """What a model would see for REQUEST: the prompt text, the tools, and what they cost."""
     asked = ops.OfferAsked(messages=(ops.MessageText("user", request),), budget=budget)
-    with connected(existing=True) as backend:
+    with connected() as backend:
         offer = backend.call(ops.offer, asked, agent=agent)
         everything = backend.call(ops.cost, NO_PARAMS, agent=agent).tokens
     tokens = offer.tokens

@@ -3,6 +3,7 @@
 Most of these need no store: in an empty folder nothing exists, and only the names count.
 """
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ from prowess import config as configuration
 from prowess.calling.caller import Caller
 from prowess.cli.policy_changes import replay_command, set_command, test_command, undo_command
 from prowess.cli.policy_sides import chosen_profile, ground, is_whole, whole
-from prowess.cli.session import config_file, emit, json_option, opened, printable, say
+from prowess.cli.session import config_file, emit, json_option, opened, printable, refuse_server, say
 from prowess.cli.why import command as why_command
 from prowess.clients.entry import NAME as SERVER
 from prowess.clients.known import client_named
@@ -37,9 +38,15 @@ grants_option = click.option(
 )
 
 
+OVER_A_SERVER = ("set", "undo")
+
+
 @click.group()
-def command() -> None:
+@click.pass_context
+def command(ctx: click.Context) -> None:
     """What agents may use: grants, profiles, and whether they say what you mean."""
+    if ctx.invoked_subcommand not in OVER_A_SERVER:
+        refuse_server()
 
 
 command.add_command(why_command, "why")
@@ -99,6 +106,7 @@ def what(grant: str, grants: tuple[Path, ...], as_json: bool) -> None:
     click.secho(f"{found.grant}  {printable(found.description)}", bold=True)
     _print_list("events", found.events)
     _print_list("host tools", found.host_tools)
+    _print_list("match nothing yet", found.unmatched)
     _print_list("requires", found.requires)
     _print_list("limits", limit_texts(found.limits))
     _print_list("needs review", found.review)
@@ -177,7 +185,7 @@ def show_migration(profile: str, grants: tuple[Path, ...], exact: bool, as_json:
 def show_export(agent: str, host: str) -> None:
     """A client's own allow, ask and deny lists for AGENT, as JSON, with our tools as it names them."""
     client = client_named(host)
-    mode = configuration.load(config_file(), Path.cwd()).config.gateway.tools
+    mode = configuration.load(config_file(), Path.cwd(), os.environ).config.gateway.tools
     with opened() as engine:
         known = [one.name for one in engine.internals.policy.agents()]
         if agent not in known:

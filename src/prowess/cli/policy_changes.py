@@ -7,12 +7,12 @@ from pathlib import Path
 import click
 
 from prowess.cli.policy_sides import ground
-from prowess.cli.session import beside_the_store, emit, json_option, opened, printable, say
-from prowess.engine.engine import Engine
+from prowess.cli.session import connected, emit, json_option, opened, printable, say
 from prowess.errors import PolicyError
+from prowess.operations import policy_changes as ops
+from prowess.operations.operation import NO_PARAMS
 from prowess.policy.definitions import read_definitions
 from prowess.policy.expectations import missed, parse_expectations
-from prowess.policy.proposals import PolicyProposal
 from prowess.policy.replay import ChangedDecision
 from prowess.policy.ruleset import RuleSet
 
@@ -29,32 +29,42 @@ def set_command(profile: str, changes: tuple[str, ...], yes: bool) -> None:
     CHANGES are such as level=read, capabilities.mail=true, limits.max_children=2, ask+=tool:bank/* or
     ask-=tool:bank/*; nothing behind the = takes a key out.
     """
-    with opened() as engine:
-        _confirmed(engine, engine.policy.propose(profile, *changes), yes)
+    asked = ops.ProposeChanges(changes=changes)
+    with connected() as backend:
+        shown = backend.call(ops.propose_changes, asked, name=profile)
+        _confirm(shown, yes)
+        confirmed = ops.ConfirmChanges(changes=changes, digest=shown.digest)
+        backend.call(ops.change_policy, confirmed, name=profile)
+    _say_done(shown)
 
 
 @click.command("undo")
 @yes_option
 def undo_command(yes: bool) -> None:
     """Take back the latest change that `prowess policy set` or the dashboard made."""
-    with opened() as engine:
-        _confirmed(engine, engine.policy.propose_undo(), yes)
+    with connected() as backend:
+        shown = backend.call(ops.propose_undo, NO_PARAMS)
+        _confirm(shown, yes)
+        backend.call(ops.undo_change, ops.ConfirmUndo(digest=shown.digest))
+    _say_done(shown)
 
 
-def _confirmed(engine: Engine, proposal: PolicyProposal, yes: bool) -> None:
-    for line in proposal.lines:
+def _confirm(shown: ops.ProposalShown, yes: bool) -> None:
+    for line in shown.lines:
         click.echo(printable(line))
     say("what it does:")
-    for line in proposal.effect.lines():
+    for line in shown.words:
         say(printable(f"  {line}"))
-    if not proposal.effect:
+    if not shown.words:
         say("  nobody may use more or less than before")
-    for problem in proposal.problems:
+    for problem in shown.problems:
         say(printable(f"  {problem.severity}: {problem}"))
     if not yes:
-        click.confirm(f"write this to {proposal.file.name}?", abort=True, err=True)
-    engine.policy.change(proposal, beside_the_store(engine).person.name)
-    say(f"{proposal.file.name} is changed; to take that back: prowess policy undo")
+        click.confirm(f"write this to {shown.file}?", abort=True, err=True)
+
+
+def _say_done(shown: ops.ProposalShown) -> None:
+    say(f"{shown.file} is changed; to take that back: prowess policy undo")
 
 
 @click.command("replay")

@@ -20,9 +20,9 @@ from prowess.sources.read_all import SyncProgress
 P = TypeVar("P", bound=RequestParams)
 A = TypeVar("A")
 
-COMMANDS = ("agent", "approval", "call", "calls", "cards", "doctor", "evolve", "find", "gaps", "lessons",
-            "list", "log", "offer", "provider", "quarantine", "secret", "show", "sync", "version",
-            "why")  # fmt: skip
+COMMANDS = ("agent", "approval", "call", "calls", "cards", "doctor", "evolve", "find", "gaps", "jobs",
+            "lessons", "list", "log", "offer", "policy", "provider", "quarantine", "secret", "show", "sync",
+            "version", "why")  # fmt: skip
 """The commands that can talk to a server."""
 PAGE = 500
 SECONDS = 600.0

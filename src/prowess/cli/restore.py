@@ -13,6 +13,6 @@ from prowess.cli.session import opened, say
 @click.option("--replace", is_flag=True, help="Also where the store holds something, which is then gone.")
 def command(file: Path, replace: bool) -> None:
     """Make the store what the backup FILE holds; it may be of the other kind of database."""
-    with opened() as engine:
+    with opened(new=True) as engine:
         contents = restore(engine.internals.database, file, replace)
         say(f"{sum(contents.rows.values())} rows of {file} are in {engine.store}; every chain verifies")

@@ -91,7 +91,7 @@ def check(as_json: bool) -> None:
 
 
 def _statuses() -> tuple[SecretStatus, ...]:
-    with connected(existing=True) as backend:
+    with connected() as backend:
         return backend.call(list_secrets, NO_PARAMS)
 
 
@@ -99,4 +99,4 @@ def _environment() -> SecretEnvironment:
     server = (click.get_current_context().find_root().obj or {}).get("server")
     if server:
         raise RemoteError(server, "no value of a secret goes over a server", "run it where prowess runs")
-    return with_secrets(configuration.load(config_file(), Path.cwd()), os.environ)
+    return with_secrets(configuration.load(config_file(), Path.cwd(), os.environ), os.environ)

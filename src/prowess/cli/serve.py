@@ -7,7 +7,8 @@ where it is used.
 import getpass
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial, wraps
 from pathlib import Path
@@ -25,12 +26,15 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.types import ASGIApp
 
+    from prowess.config import OidcConfig
     from prowess.engine.engine import Engine
     from prowess.listen import Bind
     from prowess.monitoring.logs import LogFormat
     from prowess.monitoring.monitored import Monitored
+    from prowess.monitoring.stopping import StopTimes
     from prowess.store.database import Database
     from prowess.tenants.open_tenants import OpenTenants
+    from prowess.web.provider import ProviderFace
 
 GATEWAY = "PROWESS_GATEWAY"
 """Set where a gateway started this process, which is refused below: it is answered nothing."""
@@ -53,6 +57,26 @@ class ProcessOptions:
     keep_open: int
     monitoring_from: tuple[str, ...]
     logs: "LogFormat"
+    drain: float = 0.0
+    grace: float = 1.0
+
+    @property
+    def stop_times(self) -> "StopTimes":
+        from prowess.monitoring.stopping import StopTimes  # with what the faces need
+
+        return StopTimes(self.drain, self.grace)
+
+    @contextmanager
+    def running(self, sends_spans: bool = True) -> Iterator[None]:
+        """From the start to the end of a server, which comes in time."""
+        from prowess.cli.ending import SECONDS_TO_CLOSE, ending_in_time
+        from prowess.otel.exporting import exporting
+
+        with (
+            ending_in_time(self.drain + self.grace + SECONDS_TO_CLOSE),
+            exporting(os.environ if sends_spans else {}),
+        ):
+            yield
 
 
 def process_options(function: Callable[..., None]) -> Callable[..., None]:
@@ -74,12 +98,21 @@ def process_options(function: Callable[..., None]) -> Callable[..., None]:
         "--logs", type=click.Choice(("text", "json")), default="text", show_default=True,
         envvar="PROWESS_LOGS", help="What is logged to standard error: lines, or JSON objects.",
     )  # fmt: skip
+    @click.option(
+        "--drain", type=click.FloatRange(0), default=0.0, show_default=True, metavar="SECONDS",
+        envvar="PROWESS_DRAIN", help="When told to stop: how long to say so at /readyz before refusing.",
+    )  # fmt: skip
+    @click.option(
+        "--grace", type=click.FloatRange(0), default=1.0, show_default=True, metavar="SECONDS",
+        envvar="PROWESS_GRACE", help="When told to stop: how long requests in flight may take then.",
+    )  # fmt: skip
     @wraps(function)
     def packed(
         workspaces: Path | None, keep_open: int, monitoring_from: tuple[str, ...], logs: "LogFormat",
-        **others: object,
+        drain: float, grace: float, **others: object,
     ) -> None:  # fmt: skip
-        function(process=ProcessOptions(workspaces, keep_open, monitoring_from, logs), **others)
+        options = ProcessOptions(workspaces, keep_open, monitoring_from, logs, drain, grace)
+        function(process=options, **others)
 
     return packed
 
@@ -89,7 +122,11 @@ def process_options(function: Callable[..., None]) -> Callable[..., None]:
 @port_option
 @process_options
 @click.option(
-    "--agent", default=DEFAULT_AGENT, show_default=True, help="Who an MCP client without a token is."
+    "--agent",
+    default=DEFAULT_AGENT,
+    show_default=True,
+    envvar="PROWESS_AGENT",
+    help="Who an MCP client without a token is.",
 )
 @click.pass_context
 def command(ctx: click.Context, host: str, port: int, agent: str, process: ProcessOptions) -> None:
@@ -98,10 +135,9 @@ def command(ctx: click.Context, host: str, port: int, agent: str, process: Proce
     Without a command: the gateway, the dashboard and the API in one process.
     """
     if ctx.invoked_subcommand is None:
-        from prowess.cli.ending import ending_in_time
         from prowess.listen import Bind
 
-        with ending_in_time():
+        with process.running():
             _log(process)
             if process.workspaces:
                 _serve_workspaces(process, Bind(host, port))
@@ -111,18 +147,19 @@ def command(ctx: click.Context, host: str, port: int, agent: str, process: Proce
 
 @command.command()
 @click.option("--http", "bind", metavar="HOST:PORT", help="Serve over HTTP instead of standard input.")
-@click.option("--agent", default=DEFAULT_AGENT, show_default=True, help="Who the client is.")
+@click.option(
+    "--agent", default=DEFAULT_AGENT, show_default=True, envvar="PROWESS_AGENT", help="Who the client is."
+)
 @process_options
 def mcp(bind: str | None, agent: str, process: ProcessOptions) -> None:
     """One MCP server in front of all the others; `prowess connect CLIENT` has a client start it."""
     if process.workspaces:
-        from prowess.cli.ending import ending_in_time
         from prowess.listen import parse_bind
 
         if not bind:
             raise click.UsageError("--workspaces needs --http HOST:PORT: a token says whose a request is")
         _log(process)
-        with ending_in_time():
+        with process.running():
             _serve_workspaces(process, parse_bind(bind), web=False)
         return
     first = None
@@ -133,9 +170,8 @@ def mcp(bind: str | None, agent: str, process: ProcessOptions) -> None:
     _log(process)
     # Each call passes between the event loop and a worker thread; neither should wait long for the other.
     sys.setswitchinterval(0.001)
-    from prowess.cli.ending import ending_in_time
 
-    with ending_in_time():
+    with process.running(sends_spans=bool(bind)):
         _serve(bind, agent, first, process)
     # Everything is closed; waiting for idle threads would only keep the client waiting.
     sys.stderr.flush()
@@ -157,25 +193,25 @@ def _introduction(named: str | None, agent: str) -> str:
 @process_options
 def web(host: str, port: int, process: ProcessOptions) -> None:
     """The dashboard and the API."""
-    from prowess.cli.ending import ending_in_time
     from prowess.cli.session import opened
     from prowess.listen import Bind
 
     try:
         import anyio
 
+        from prowess.alerts.watch import watching
         from prowess.web.serving import serving  # the optional part `web`
     except ImportError as error:
         raise MissingExtra("the dashboard", "web") from error
     bind = Bind(host, port)
     _log(process)
     if process.workspaces:
-        with ending_in_time():
+        with process.running():
             _serve_workspaces(process, bind, mcp=False)
         return
-    with ending_in_time(), opened() as engine:
+    with process.running(), opened(new=True) as engine, watching(engine):
         app, door = _web(engine, bind)
-        anyio.run(serving, _monitored(app, engine.internals.database, process), door)
+        anyio.run(serving, _monitored(app, engine.internals.database, process), door, process.stop_times)
 
 
 def _web(engine: "Engine", bind: "Bind") -> "tuple[Starlette, socket.socket]":
@@ -183,20 +219,49 @@ def _web(engine: "Engine", bind: "Bind") -> "tuple[Starlette, socket.socket]":
     from prowess import config as configuration
     from prowess.cli.session import config_file, say
     from prowess.listen import Bind
+    from prowess.opening import make_writable
     from prowess.web.app import create_app
-    from prowess.web.serving import limits_of, listening, login_link, refuse_strangers
+    from prowess.web.serving import (
+        limits_of,
+        listening,
+        login_link,
+        may_change_servers,
+        refuse_strangers,
+    )
 
-    settings = configuration.load(config_file(), Path.cwd())
-    app = create_app(engine, limits_of(settings.config.web, bind), secure=not bind.is_loopback)
-    refuse_strangers(app.state.people, bind)
+    settings = configuration.load(config_file(), Path.cwd(), os.environ)
+    if settings.file and may_change_servers(settings.config.web, bind):
+        make_writable(engine, settings.file)
+    provider = _provider(engine, settings.config.web.oidc)
+    limits = limits_of(settings.config.web, bind)
+    app = create_app(engine, limits, secure=not bind.is_loopback, provider=provider)
+    if provider is None:
+        refuse_strangers(app.state.people, bind)
     door = listening(bind)
     bound = Bind(bind.host, door.getsockname()[1])
     say(f"serving the dashboard and the API on {bound.address}; stop with Ctrl-C")
-    # The link is what the one who started this came for, and a program may want it: data, not words.
-    click.echo(login_link(app.state.people, bound, getpass.getuser()))
+    # The link is what the one who started this came for, and a program may want it: data, not words. What a
+    # server says that others reach is kept in logs, where nothing may stand that lets somebody in.
+    click.echo(login_link(app.state.people, bound, getpass.getuser()) if bind.is_loopback else bound.address)
     if not bind.is_loopback:
         say("browsers sign in only over TLS: put a proxy in front that brings it")
     return app, door
+
+
+def _provider(engine: "Engine", config: "OidcConfig | None") -> "ProviderFace | None":
+    if config is None:
+        return None
+    from prowess.opening import now
+    from prowess.web.users import Users
+
+    try:
+        from prowess.web.provider import OnlyWorkspace, provider_face
+    except ImportError as error:
+        raise MissingExtra("signing in at an identity provider", "oidc") from error
+    inner = engine.internals
+    workspace = inner.database.workspace
+    only = OnlyWorkspace(workspace, Users(inner.database, inner.journal, now))
+    return provider_face(config, inner.environment, only, workspace)
 
 
 def _serve_all(bind: "Bind", agent: str, process: ProcessOptions) -> None:
@@ -205,6 +270,7 @@ def _serve_all(bind: "Bind", agent: str, process: ProcessOptions) -> None:
     try:
         import anyio
 
+        from prowess.alerts.watch import watching
         from prowess.gateway.access_tokens import WELL_KNOWN
         from prowess.gateway.http import PATH, application
         from prowess.gateway.opening import opened as opened_gateway
@@ -215,7 +281,7 @@ def _serve_all(bind: "Bind", agent: str, process: ProcessOptions) -> None:
     sys.path.insert(0, str(file.resolve().parent if file else Path.cwd()))
     chosen = click.get_current_context().find_root().obj or {}
     place = (chosen.get("store"), os.environ, chosen.get("workspace"))
-    with opened_gateway(file, *place, serves_many=True) as gateway:
+    with opened_gateway(file, *place) as gateway, watching(gateway.engine):
         app, door = _web(gateway.engine, bind)
         say(f"serving MCP on the same port, at {PATH}")
 
@@ -224,7 +290,7 @@ def _serve_all(bind: "Bind", agent: str, process: ProcessOptions) -> None:
                 mcp = application(gateway, bind, agent)
                 everything = beside(app, {PATH: mcp, WELL_KNOWN: mcp})
                 database = gateway.engine.internals.database
-                await serving(_monitored(everything, database, process), door)
+                await serving(_monitored(everything, database, process), door, process.stop_times)
 
         anyio.run(both)
 
@@ -260,7 +326,7 @@ def _serve_workspaces(process: ProcessOptions, bind: "Bind", web: bool = True, m
         from prowess.web.serving import listening, serving
     except ImportError as error:
         raise MissingExtra("serving workspaces", "gateway,web") from error
-    settings = configuration.load(config_file(), Path.cwd())
+    settings = configuration.load(config_file(), Path.cwd(), os.environ)
     chosen = click.get_current_context().find_root().obj or {}
     store = chosen.get("store") or os.environ.get("PROWESS_STORE") or settings.config.store
     faces = ServedFaces(web, mcp)
@@ -273,7 +339,8 @@ def _serve_workspaces(process: ProcessOptions, bind: "Bind", web: bool = True, m
             async with door.running():
                 say(f"serving the workspaces in {folder} on {address}; stop with Ctrl-C")
                 click.echo(address)
-                await serving(_monitored(door, door.store, process, door.tenants), socket)
+                monitored = _monitored(door, door.store, process, door.tenants)
+                await serving(monitored, socket, process.stop_times)
 
         anyio.run(all_of_them)
 
@@ -300,12 +367,14 @@ def _serve(bind: str | None, agent: str, first: FirstAnswers | None, process: Pr
     sys.path.insert(0, str(file.resolve().parent if file else Path.cwd()))
     chosen = click.get_current_context().find_root().obj or {}
     place = (chosen.get("store"), os.environ, chosen.get("workspace"))
-    with opened_gateway(file, *place, serves_many=where is not None) as gateway:
+    with opened_gateway(file, *place) as gateway:
         if where is None:
             serve_stdio(gateway, agent, first)
             return
-        with until_interrupted():
+        from prowess.alerts.watch import watching
+
+        with until_interrupted(), watching(gateway.engine):
             say(f"serving MCP on http://{where.host}:{where.port}/mcp; stop with Ctrl-C")
             if not where.is_loopback:
                 say("every client needs a token: prowess agent add NAME --profile PROFILE")
-            serve_http(gateway, where, agent, networks(process.monitoring_from))
+            serve_http(gateway, where, agent, networks(process.monitoring_from), process.stop_times)

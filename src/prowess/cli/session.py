@@ -23,11 +23,11 @@ from prowess.sources.read_all import SyncProgress
 
 
 @contextmanager
-def connected(existing: bool = False, by: str = "") -> Iterator[Backend]:
+def connected(by: str = "", new: bool = False) -> Iterator[Backend]:
     """What carries operations out: the engine that `opened` gives, or the server that `--server` names.
 
-    existing: see `opened`.
     by: in whose name, beside the store; otherwise the user of this terminal. A server goes by its token.
+    new: see `opened`.
     """
     server = _chosen("server")
     if server:
@@ -35,7 +35,7 @@ def connected(existing: bool = False, by: str = "") -> Iterator[Backend]:
 
         yield Remote(server, os.environ.get(TOKEN, ""))
         return
-    with opened(existing) as engine:
+    with opened(new) as engine:
         yield beside_the_store(engine, by)
 
 
@@ -58,22 +58,27 @@ def _chosen(option: str) -> str | None:
 
 
 @contextmanager
-def opened(existing: bool = False) -> Iterator[Engine]:
+def opened(new: bool = False) -> Iterator[Engine]:
     """The engine that `--config` and `--store`, the environment and the folder ask for.
 
-    With `existing`, a store that is named and whose folder is not there is an error: it is mistyped.
+    new: the folder of the store may be made; otherwise there must be a project, and where a store is named
+    and its folder is not there, it is mistyped.
     """
-    server = _chosen("server")
-    if server:
-        raise RemoteError(server, "this cannot be done over a server", "run it where the store is")
+    refuse_server()
     file = config_file()
-    if existing:
+    if not new:
         _refuse_missing_folder(file, _chosen("store"))
     # Modules that prowess.toml names lie beside it, as they would for `python -m`.
     sys.path.insert(0, str(file.resolve().parent if file else Path.cwd()))
     chosen = _chosen("workspace")
     with prowess.open(_chosen("store"), config=_chosen("config"), workspace=chosen) as engine:
         yield engine
+
+
+def refuse_server() -> None:
+    """For what needs files that are here."""
+    if server := _chosen("server"):
+        raise RemoteError(server, "this cannot be done over a server", "run it where the store is")
 
 
 def store_is_there() -> bool:
@@ -84,7 +89,7 @@ def store_is_there() -> bool:
 
 def _store(file: Path | None, store: str | None) -> tuple[str, Path | None]:
     """The URL of the store, and its file where it is one."""
-    settings = configuration.load(file, Path.cwd())
+    settings = configuration.load(file, Path.cwd(), os.environ)
     url = store or os.environ.get("PROWESS_STORE") or settings.config.store
     if url.startswith(("postgresql://", "postgres://")):
         return url, None

@@ -17,7 +17,7 @@ from prowess.operations.values import CapabilityWhole
 @json_option
 def command(id: str, history: bool, as_json: bool) -> None:
     """One capability, whole: where it is from, whether it can be used, its schema and content."""
-    with connected(existing=True) as backend:
+    with connected() as backend:
         if history:
             show_history(backend.call(list_versions, NO_PARAMS, id=id), as_json)
             return

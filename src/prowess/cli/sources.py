@@ -14,7 +14,7 @@ from prowess.sources.mcp.source import McpSource
 @json_option
 def command(as_json: bool) -> None:
     """Where capabilities are read from, how many each brings, and what is wrong with it."""
-    with opened(existing=True) as engine:
+    with opened() as engine:
         count = Counter(c.source for c in engine.catalogue.list())
         problems = Counter(p.source for p in engine.catalogue.problems())
         down = {p.source: p.down for p in engine.providers.list() if p.down}

@@ -19,6 +19,11 @@ from prowess.operations.operation import NO_PARAMS
 from prowess.operations.quarantine import list_held
 from prowess.types import SyncReport
 
+NOTHING_READ = (
+    "no source has anything: name your functions, servers or folders under [[source]] in prowess.toml,"
+    " or take over the servers of a client: prowess connect CLIENT"
+)
+
 
 @click.command()
 @click.argument("source", nargs=-1)
@@ -27,10 +32,10 @@ from prowess.types import SyncReport
 def command(source: tuple[str, ...], watch: bool, as_json: bool) -> None:
     """Make the catalogue hold what the sources offer now; name some SOURCEs to read only those."""
     if not watch:
-        with connected() as backend:
+        with connected(new=True) as backend:
             sync(backend, source, as_json)
         return
-    with opened() as engine:
+    with opened(new=True) as engine:
         backend = beside_the_store(engine)
         sync(backend, source, as_json)
         with until_interrupted():
@@ -60,8 +65,14 @@ def show(backend: Backend, report: SyncReport, as_json: bool) -> None:
     )
     for problem in (problem for problem in report.problems if problem.source == "guard"):
         say(printable(f"guard: {problem}"))
+    _say_what_to_do(backend, report)
+
+
+def _say_what_to_do(backend: Backend, report: SyncReport) -> None:
     waiting = [held for held in backend.call(list_held, NO_PARAMS) if held.state == "waiting"]
     if waiting:
         say(f"{len(waiting)} held back until a person has looked; see: prowess quarantine list")
     if report.problems:
         say(f"{len(report.problems)} problems; see: prowess doctor")
+    elif not report.total:
+        say(NOTHING_READ)

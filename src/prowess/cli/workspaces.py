@@ -15,7 +15,7 @@ def command(context: click.Context, as_json: bool) -> None:
     """The tenants of this store; each has its own catalogue, policy, agents and journal."""
     if context.invoked_subcommand:
         return
-    with opened(existing=True) as engine:
+    with opened() as engine:
         found = workspaces(engine.internals.database)
     if as_json:
         emit(found)
@@ -29,7 +29,7 @@ def command(context: click.Context, as_json: bool) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def remove(name: str, yes: bool) -> None:
     """Delete all that workspace NAME holds, its journal too. A backup made before is the only way back."""
-    with opened(existing=True) as engine:
+    with opened() as engine:
         held = {one.name: one for one in workspaces(engine.internals.database)}
         if name not in held:
             raise NotFound("workspace", name, see="see: prowess workspaces")

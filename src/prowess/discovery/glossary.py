@@ -8,7 +8,7 @@ is no translation: what is not in the list stays as it is. The encoder reads Eng
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from prowess.word_lists import words_in
@@ -130,6 +130,7 @@ def _spoken(words: Sequence[str], language: str) -> Iterable[str]:
             at += 1
 
 
+@lru_cache(maxsize=8192)
 def _of(word: str, language: str) -> str:
     """A word in English; nothing where it is not known."""
     lexicon = _lexicons()[language]

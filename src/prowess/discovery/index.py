@@ -6,8 +6,7 @@ when it is made, so that an interrupted encoding goes on where it stopped. What 
 changed: a new `Search` takes its place.
 """
 
-import hashlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import RLock
@@ -15,7 +14,6 @@ from time import monotonic
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from prowess.discovery import written
 from prowess.discovery.corpus import Corpus
@@ -26,19 +24,15 @@ from prowess.discovery.fusion import Calibration
 from prowess.discovery.ranking import Embed
 from prowess.discovery.search import RequestVectors, Search
 from prowess.discovery.text import embedding_text
+from prowess.discovery.vectors import BATCH, Half, Progress, VectorStore, key_of
 from prowess.errors import EncoderUnavailable
+from prowess.jobs import Jobs
 from prowess.store.database import Database
 from prowess.types import Capability
 
-BATCH = 128
 # Below this, reading the changed ones again at the next opening is cheaper than writing everything.
 WORTH_WRITING = 256
-FEW_TEXTS = 200
-"""Up to here stored vectors are asked for one by one; beyond, all are read at once."""
-
 Examples = Mapping[str, Sequence[str]]
-Progress = Callable[[int, int], None]
-Half = npt.NDArray[np.float16]
 
 
 class Followed(NamedTuple):
@@ -66,10 +60,13 @@ class _State:
 class Index:
     def __init__(
         self, database: Database, open_embedder: Callable[[], tuple[str, Embed]], collection: str,
-        presets: Mapping[str, Sequence[str]], elapsed: Callable[[], float] = monotonic,
+        presets: Mapping[str, Sequence[str]], jobs: Jobs | None = None,
+        elapsed: Callable[[], float] = monotonic,
     ) -> None:  # fmt: skip
         self._database = database
         self.embedding = Embedding(open_embedder, elapsed)
+        self._vectors = VectorStore(database, self.embedding, jobs)
+        self._jobs = jobs
         self._collection = collection
         self._presets = presets
         self._calibration = Calibration.read()
@@ -77,7 +74,6 @@ class Index:
         self._changing = RLock()
         self._states: tuple[_State, ...] = ()
         """The newest first; the one before it serves turns that began with it."""
-        self._at_hand: dict[str, Half] = {}
         self._unwritten = 0
 
     @property
@@ -149,6 +145,10 @@ class Index:
         return len(corpus) - len(corpus.without_vectors()), len(corpus)
 
     @property
+    def _width(self) -> int:
+        return self._current.corpus.dense.width
+
+    @property
     def _current(self) -> _State:
         assert self._states, "follow() comes first"
         return self._states[0]
@@ -157,24 +157,24 @@ class Index:
         """The vectors of requests, made once and kept: for whoever asks the same again and again."""
         if not self.embedding.works():
             return {}
-        keys = {text: _key(text) for text in texts}
-        known = dict(self._stored(list(keys.values())))
+        keys = {text: key_of(text) for text in texts}
+        known = dict(self._vectors.stored(list(keys.values())))
         missing = [text for text, key in keys.items() if key not in known]
         try:
-            for made in self._made(missing, progress):
+            for made in self._vectors.made(missing, len(texts), self._width, progress):
                 known |= {keys[text]: vector for text, vector in made.items()}
         except EncoderUnavailable:
             return {}
         recalled = {text: known[key].astype(np.float32) for text, key in keys.items()}
-        words = [_key(embedding_text(each)) for each in self._current.held.values()]
-        self._at_hand = {**self._stored(words), **known}
+        words = [key_of(embedding_text(each)) for each in self._current.held.values()]
+        self._vectors.hold(words, known)
         self._requests.keep(recalled, len(recalled))
         return recalled
 
     def remembered(self, texts: Sequence[str]) -> dict[str, Matrix]:
         """Of these texts, the vectors that are kept; nothing is opened, made or written."""
-        keys = {text: _key(text) for text in texts}
-        known = self._stored(list(keys.values())) if self.embedding.name else {}
+        keys = {text: key_of(text) for text in texts}
+        known = self._vectors.stored(list(keys.values())) if self.embedding.name else {}
         return {text: known[key].astype(np.float32) for text, key in keys.items() if key in known}
 
     def remember(self, texts: Sequence[str]) -> None:
@@ -184,7 +184,7 @@ class Index:
         with suppress(EncoderUnavailable):
             for start in range(0, len(missing), BATCH):
                 batch = missing[start : start + BATCH]
-                self._keep(dict(zip(batch, self.embedding(batch).astype(np.float16), strict=True)))
+                self._vectors.keep(dict(zip(batch, self.embedding(batch).astype(np.float16), strict=True)))
 
     # --- vectors -----------------------------------------------------------------------------
 
@@ -216,9 +216,9 @@ class Index:
             wanting = self._wanting(self._current)
         count = 0
         try:
-            for made in self._made(list(wanting), progress):
+            for made in self._vectors.made(list(wanting), len(state.held), self._width, progress):
                 count += len(made)
-                vectors = {_key(text): vector for text, vector in made.items()}
+                vectors = {key_of(text): vector for text, vector in made.items()}
                 self._give_new(vectors, [c for text in made for c in wanting[text]])
         except EncoderUnavailable:
             return count
@@ -226,6 +226,8 @@ class Index:
             self._teach_again()
         progress(count, count)
         self._finish(version, count)
+        if self._jobs and count:
+            self._jobs.note("vectors", f"{count} texts encoded")
         return count
 
     def _wanting(self, state: _State) -> dict[str, list[Capability]]:
@@ -238,32 +240,11 @@ class Index:
                 wanting.setdefault(text, []).append(state.held[id])
         return wanting
 
-    def _made(self, texts: Sequence[str], progress: Progress) -> Iterator[dict[str, Half]]:
-        """The vectors of texts, a batch at a time, each durable when it is made."""
-        for start in range(0, len(texts), BATCH):
-            progress(start, len(texts))
-            batch = texts[start : start + BATCH]
-            width = self._current.corpus.dense.width
-            vectors = self.embedding(batch, width).astype(np.float16)
-            made = dict(zip(batch, vectors, strict=True))
-            self._keep(made)
-            yield made
-
-    def _keep(self, vectors: Mapping[str, Half]) -> None:
-        model = self.embedding.name
-        with self._database.writing() as transaction:
-            transaction.many(
-                "INSERT INTO vector (workspace, model, text, vector)"
-                " VALUES (:workspace, :model, :text, :vector)"
-                " ON CONFLICT DO NOTHING",
-                ({"model": model, "text": _key(text), "vector": v.tobytes()} for text, v in vectors.items()),
-            )
-
     def _teach(self, corpus: Corpus, held: Mapping[str, Capability], examples: Examples) -> frozenset[str]:
         """Draw what has examples towards them; returns what is taught once all of its vectors are made."""
         ids = [id for id in examples if id in held]
-        keys = {id: [_key(text) for text in _texts(held[id], examples)] for id in ids}
-        known = self._stored([key for each in keys.values() for key in each])
+        keys = {id: [key_of(text) for text in _texts(held[id], examples)] for id in ids}
+        known = self._vectors.stored([key for each in keys.values() for key in each])
         ready = {id: np.stack([known[key] for key in each]) for id, each in keys.items()
                  if all(key in known for key in each)}  # fmt: skip
         lesson = taught({id: v[0] for id, v in ready.items()}, {id: v[1:] for id, v in ready.items()})
@@ -299,7 +280,7 @@ class Index:
         """Vectors made earlier, by this process or another, for texts that are here now."""
         without = {c.id for c in corpus.without_vectors()}.union(again)
         wanting = [c for c in changed if c.id in without]
-        _give(corpus, self._stored([_key(embedding_text(c)) for c in wanting]), wanting)
+        _give(corpus, self._vectors.stored([key_of(embedding_text(c)) for c in wanting]), wanting)
 
     def _give_new(self, vectors: Mapping[str, Half], wanting: Iterable[Capability]) -> None:
         """Let what was just made be searched by; what changed since reads otherwise and waits for its own."""
@@ -309,24 +290,6 @@ class Index:
             corpus = state.corpus.with_own_vectors()
             _give(corpus, vectors, same)
             self._swap(corpus, state.held, state.examples, state.unencoded)
-
-    def _stored(self, keys: Sequence[str]) -> Mapping[str, Half]:
-        if all(key in self._at_hand for key in keys):
-            return self._at_hand
-        model = self.embedding.name
-        with self._database.reading() as transaction:
-            if len(keys) > FEW_TEXTS:
-                rows = transaction.all(
-                    "SELECT text, vector FROM vector WHERE workspace = :workspace AND model = :model",
-                    model=model,
-                )
-            else:
-                one = (
-                    "SELECT text, vector FROM vector"
-                    " WHERE workspace = :workspace AND model = :model AND text = :text"
-                )
-                rows = [row for key in keys if (row := transaction.one(one, model=model, text=key))]
-        return {text: np.frombuffer(vector, np.float16) for text, vector in rows}
 
     # --- writing down and reading back -------------------------------------------------------
 
@@ -368,7 +331,7 @@ class Index:
 
 
 def _give(corpus: Corpus, vectors: Mapping[str, Half], wanting: Iterable[Capability]) -> None:
-    found = {c.id: vectors.get(_key(embedding_text(c))) for c in wanting}
+    found = {c.id: vectors.get(key_of(embedding_text(c))) for c in wanting}
     # Half precision in memory too: a process that encodes answers like one that reopens.
     corpus.give_vectors({id: v.astype(np.float32) for id, v in found.items() if v is not None})
 
@@ -388,11 +351,7 @@ def _same(held: Capability | None, now: Capability) -> bool:
     )
 
 
-def _key(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
-
-
 def _mark(capability: Capability, examples: Examples) -> str:
     """What a row was made from; without examples, just the capability."""
     shown = examples.get(capability.id, ())
-    return f"{capability.digest}+{_key(chr(0).join(shown))}" if shown else capability.digest
+    return f"{capability.digest}+{key_of(chr(0).join(shown))}" if shown else capability.digest

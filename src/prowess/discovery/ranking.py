@@ -16,6 +16,7 @@ from prowess.discovery.dense import Matrix, joined
 from prowess.discovery.fusion import Calibration, pooled
 from prowess.discovery.glossary import in_english
 from prowess.discovery.known_requests import KnownRequests
+from prowess.discovery.mentions import with_mentions
 from prowess.discovery.needs import MOST_NEEDS, Splitter
 from prowess.discovery.reranking import USUAL_BOOST, Candidate, in_order, with_relatives
 from prowess.types import SIMILARITY, Hit
@@ -164,16 +165,16 @@ class ParsedRequest:
         return self._embed(texts) if self._embed and (dense.complete or dense.known.any()) else None
 
     def _texts(self, texts: Sequence[str], vectors: Matrix | None) -> list[_Text]:
-        """The whole request, which comes first, and its needs; each as it is, and in English."""
+        """The whole request, which comes first, and its needs; each as it is, and in other words."""
         corpus = self.corpus
         similar = [None] * len(texts) if vectors is None else corpus.dense.similarities(vectors)
         read = []
         for number, (text, near) in enumerate(zip(texts, similar, strict=True)):
-            terms, english = corpus.words.terms(text), in_english(text)
+            terms, other = corpus.words.terms(text), in_english(text) or with_mentions(text)
             vector = None if vectors is None else vectors[number]
-            if english:
-                terms = list(dict.fromkeys((*terms, *corpus.words.terms(english))))
-                reading = self._vectors([english])
+            if other:
+                terms = list(dict.fromkeys((*terms, *corpus.words.terms(other))))
+                reading = self._vectors([other])
                 if near is not None and reading is not None:
                     near, vector = np.maximum(near, corpus.dense.similarities(reading)[0]), reading[0]
             words = corpus.lexical.scores(terms)

@@ -10,6 +10,7 @@ from prowess.engine.prompt_details import PromptDetails
 from prowess.engine.search import Searching, filtered
 from prowess.engine.sync import OpenedGuard
 from prowess.engine.turn import TurnParts
+from prowess.jobs import Jobs
 from prowess.journal import Clock, Journal
 from prowess.prompt.builder import OfferBuilder
 from prowess.prompt.small_sets import SmallSets
@@ -26,8 +27,10 @@ def parts_of(
     options: EngineOptions,
     clock: Clock,
     guard: OpenedGuard,
+    jobs: Jobs,
 ) -> TurnParts:
-    index = Index(database, options.embedder or shipped, options.discovery.collection_name, options.presets)
+    name = options.discovery.collection_name
+    index = Index(database, options.embedder or shipped, name, options.presets, jobs)
     searching = Searching(index, worlds)
     counted = counter(options.exact_tokens)
     details = PromptDetails(catalogue, worlds)
@@ -52,7 +55,7 @@ def scratch_parts(
     parts: TurnParts, database: Database, catalogue: Catalogue, worlds: Worlds, options: EngineOptions
 ) -> TurnParts:
     """The same with an index of its own, which is written nowhere: for turns on other worlds."""
-    index = Index(database, options.embedder or shipped, "", options.presets)
+    index = Index(database, options.embedder or shipped, "", options.presets, None)
     details = PromptDetails(catalogue, worlds)
     builder = OfferBuilder(counter(options.exact_tokens), details.of_all, filtered)
     return TurnParts(Searching(index, worlds), builder, parts.cards, SmallSets())

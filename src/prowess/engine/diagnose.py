@@ -5,13 +5,10 @@ from typing import TYPE_CHECKING
 
 from prowess.calling.intents import Intent
 from prowess.catalogue import findings as flagged
-from prowess.catalogue.catalogue import Catalogue
 from prowess.catalogue.claims import collisions
 from prowess.engine.needed_secrets import blocking, missing_programs, secret_statuses
 from prowess.errors import JournalBroken
-from prowess.journal import Journal
 from prowess.policy.policy import Policy
-from prowess.store.database import Database
 from prowess.types import HeldCapability, Problem
 from prowess.world import World
 
@@ -26,7 +23,7 @@ Problems = tuple[Problem, ...]
 def everything(inner: "Internals", cut: Iterable[Intent], evolution: Problems) -> Problems:
     """What every part says is wrong."""
     world = inner.world()
-    found = stored(inner.catalogue, inner.journal, world, inner.database)
+    found = stored(inner, world)
     if world.view.capabilities:
         found += searchable(inner.search(world), inner.parts.searching.index)
     return (*evolution, *found, *unusable(inner, world), *ruled(inner.policy, world), *cut_off(cut))
@@ -39,20 +36,20 @@ def unusable(inner: "Internals", world: World) -> Problems:
     return (*blocking(environment, statuses), *missing_programs(capabilities))
 
 
-def stored(catalogue: Catalogue, journal: Journal, world: World, database: Database) -> Problems:
+def stored(inner: "Internals", world: World) -> Problems:
     """What syncs could not read, what the guard found, what is held back, and if the journal is whole."""
     waiting = (_waiting(held) for held in world.view.quarantined.values())
     found = [
-        *catalogue.problems(world.view),
+        *inner.catalogue.problems(world.view),
         *collisions(world.view),
-        *flagged.standing(journal, world.view),
+        *flagged.standing(inner.journal, world.view, inner.syncing.finding_stands),
         *waiting,
     ]
-    found += [*flagged.broken_guard(), *database.problems()]
+    found += [*flagged.broken_guard(), *inner.database.problems()]
     try:
-        journal.verify()
+        inner.journal.verify()
     except JournalBroken as broken:
-        found.append(Problem("journal", database.place, broken.message, broken.remedy))
+        found.append(Problem("journal", inner.database.place, broken.message, broken.remedy))
     return tuple(found)
 
 
@@ -71,10 +68,10 @@ def ruled(policy: Policy, world: World) -> Problems:
     found = policy.problems(world.view)
     if found or policy.agents():
         return found
-    what = "prowess.toml names none, so agents have only base"
+    what = "prowess.toml names none, so agents have only what comes with every profile"
     remedy = 'run: prowess init, and write into prowess.toml: [policy] files = ["policy.yaml"]'
     if policy.files:
-        what = "no agent is bound to a profile, so agents have only base"
+        what = "no agent is bound to a profile, so agents have only what comes with every profile"
         remedy = "name agents in a profile, or run: prowess agent add NAME --profile PROFILE"
     return (Problem("policy", "policy", what, remedy, "warning"),)
 

@@ -92,7 +92,7 @@ class Engine:
         self.evolution = inner.evolution
         learns = located(inner.options.learning, inner.options.root)
         self.learning = Learning(
-            database, journal, learns, clock, inner.trials(), inner.closing_of, inner.known
+            database, journal, learns, clock, inner.trials(), inner.closing_of, inner.known, inner.jobs
         )
         self.journal = JournalHistory(journal)
 
@@ -294,11 +294,11 @@ class Engine:
         agent: only among what this agent may use.
         options: keys of [discovery] for this search, such as kind="tool".
         """
-        from prowess.engine.search import options as search_options  # numpy, at the first search
+        from prowess.engine import search  # numpy, at the first search
 
-        world = self.internals.world(agent)
-        visible, chosen = world.visible(agent), search_options(self.internals.settings(options))
-        return self.internals.search(world).hits(request, visible.capabilities, chosen)
+        world, stale = self.internals.world_or_memory(agent)
+        visible, chosen = world.visible(agent), search.options(self.internals.settings(options))
+        return search.marked(self.internals.search(world).hits(request, visible.capabilities, chosen), stale)
 
     def discover(
         self, query: str = "", kind: str = "any", category: str = "", agent: str = DEFAULT_AGENT, *,

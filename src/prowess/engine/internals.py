@@ -19,8 +19,10 @@ from prowess.engine.options import EngineOptions
 from prowess.engine.replay import WorldReplays
 from prowess.engine.sync import OpenedGuard, Sync
 from prowess.engine.turn_log import TurnLog
+from prowess.errors import StoreAway
 from prowess.evolution.generations import Generations
 from prowess.evolution.schedule import Schedule
+from prowess.jobs import Jobs
 from prowess.journal import Clock, Journal, stamp
 from prowess.journal.payloads import Payloads
 from prowess.learning.procedures import procedures_of
@@ -34,12 +36,19 @@ from prowess.world import SourceSet, World, Worlds
 
 if TYPE_CHECKING:
     from prowess.calling.calls import CallParts
+    from prowess.calling.mcp.upstreams import Upstreams
     from prowess.calling.service import CallService
     from prowess.discovery.search import Search
+    from prowess.engine.project_file import ProjectFile
     from prowess.engine.turn import TurnParts
 
 
 class Internals:
+    project: "ProjectFile | None" = None
+    """prowess.toml, where this process may write it."""
+    upstreams: "Upstreams | None" = None
+    """The MCP servers that a gateway of this process keeps."""
+
     def __init__(
         self,
         database: Database,
@@ -56,6 +65,8 @@ class Internals:
         self.clock = clock
         self.sources = _source_set(sources, options)
         self.journal = Journal(database, clock)
+        self.jobs = Jobs(database, clock, options.node.id)
+        """Work that one of all processes does."""
         self.catalogue = Catalogue(database)
         self.policy = Policy(database, clock, options.policy_files)
         self.guard = options.guard or OpenedGuard()
@@ -84,7 +95,7 @@ class Internals:
         """What changed in each agent, and when it is looked at."""
         schedule = Schedule(self.options.evolution, self.clock)
         return EvolutionService(
-            self.database, self.journal, self.catalogue, self.now, self.worlds, self.use, schedule
+            self.database, self.journal, self.catalogue, self.now, self.worlds, self.use, schedule, self.jobs
         )
 
     def close(self) -> None:
@@ -95,12 +106,33 @@ class Internals:
             self.guard.close()
         self.__dict__.pop("parts", None)
 
+    @property
+    def kept_servers(self) -> "Upstreams | None":
+        """The MCP servers that this process keeps: those of its gateway, or those that calls started."""
+        calling: CallService | None = self.__dict__.get("calling")
+        return self.upstreams or (calling.upstreams if calling else None)
+
+    def output_of(self, source: str) -> str:
+        """The end of what a server wrote to standard error, as far as this process has seen it."""
+        kept = self.kept_servers
+        return (kept.output(source) if kept else "") or self.sources.outputs.get(source, "")
+
     def now(self) -> str:
         return stamp(self.clock())
 
     def world(self, *agents: str) -> World:
         """Everything a turn of these agents depends on, as it is now."""
         return self.worlds.now(*agents)
+
+    def world_or_memory(self, agent: str) -> tuple[World, str]:
+        """The world; while the store is away, for a while the one that was last seen, and why."""
+        try:
+            return self.world(agent), ""
+        except StoreAway as away:
+            known = self.worlds.remembered(agent, self.options.stale_for)
+            if known is None:
+                raise
+            return known, away.message
 
     def settings(self, given: Mapping[str, Any]) -> DiscoveryConfig:
         """What [discovery] says, with what a caller says instead."""
@@ -116,8 +148,9 @@ class Internals:
         from prowess.engine.assembly import parts_of  # numpy, at the first turn
 
         return parts_of(
-            self.database, self.journal, self.catalogue, self.worlds, self.options, self.clock, self.guard
-        )
+            self.database, self.journal, self.catalogue, self.worlds, self.options, self.clock, self.guard,
+            self.jobs,
+        )  # fmt: skip
 
     @cached_property
     def calling(self) -> "CallService":

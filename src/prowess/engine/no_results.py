@@ -12,6 +12,7 @@ from prowess.prompt.exclusions import Absence
 from prowess.types import Capability
 
 MOST_NAMED = 3
+OF_EVERY_PROFILE = "what comes with every profile"
 
 
 def why_nothing(engine: Engine, request: str, agent: str, settings: Mapping[str, Any]) -> str:
@@ -42,10 +43,10 @@ def _unbound(engine: Engine, agent: str) -> str:
     if agent in known:
         return ""
     if not known:
-        return "no agent is bound to a profile, so agents have only base; see: prowess doctor"
+        return f"no agent is bound to a profile, so agents have only {OF_EVERY_PROFILE}; see: prowess doctor"
     close = nearest(agent, known)
     remedy = f"did you mean {close!r}?" if close else "see: prowess agent list"
-    return f"no agent named {agent!r} is bound to a profile, so it has only base; {remedy}"
+    return f"no agent named {agent!r} is bound to a profile, so it has only {OF_EVERY_PROFILE}; {remedy}"
 
 
 def _unknown(what: str, wanted: str, everything: Mapping[str, Capability]) -> str:

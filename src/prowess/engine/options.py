@@ -1,5 +1,7 @@
 """How an engine works: the values that configuration and arguments decide."""
 
+import os
+import socket
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +17,7 @@ from prowess.config import (
     JournalConfig,
     LearningConfig,
 )
+from prowess.config_alerts import AlertsConfig
 from prowess.sources.overrides import Overrides
 from prowess.tracing import NoTracer, Tracer
 from prowess.types import Trust
@@ -33,12 +36,17 @@ def new_id() -> str:
     return uuid4().hex
 
 
+def node_name() -> str:
+    """A name for this process among all that use a store, by which people find it."""
+    return f"{socket.gethostname()}:{os.getpid()}:{new_id()[:8]}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineOptions:
     discovery: DiscoveryConfig = field(default_factory=DiscoveryConfig)
     presets: Mapping[str, Sequence[str]] = field(default_factory=dict)
     trust: Mapping[str, Trust] = field(default_factory=dict)
-    node: ReadingNode = field(default_factory=lambda: ReadingNode(id=new_id()))
+    node: ReadingNode = field(default_factory=lambda: ReadingNode(id=node_name()))
     """Who reads sources here: what it sees of a server's health is its own."""
     owner: str = ""
     """Which configuration the sources are of, where several share a store."""
@@ -61,6 +69,9 @@ class EngineOptions:
     journal: JournalConfig = field(default_factory=JournalConfig)
     learning: LearningConfig = field(default_factory=LearningConfig)
     evolution: EvolutionConfig = field(default_factory=EvolutionConfig)
+    alerts: AlertsConfig = field(default_factory=AlertsConfig)
     root: Path = field(default_factory=Path)
+    stale_for: float = 30.0
+    """Seconds for which a search goes by what was last seen, while the store does not answer."""
     tracer: Tracer = field(default_factory=NoTracer)
     """Opens a span around each offer, search and call."""

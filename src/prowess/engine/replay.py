@@ -1,12 +1,14 @@
 """What would be offered if other lessons were relied on: the real turn on a changed world, recorded nowhere.
 
 Above: the gates. Below: the turn. A replay has an index of its own over the same catalogue, because what is
-learnt changes what is searched; what requests mean is at hand, so that replaying takes no encoder.
+learnt changes what is searched; what requests mean is at hand, so that replaying takes no encoder. What was
+replayed is remembered for the last few worlds: one gate after the other begins in the same one.
 """
 
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
@@ -25,6 +27,18 @@ if TYPE_CHECKING:
     from prowess.engine.turn import TurnParts
 
 DEPTH = 10
+MOST_WORLDS = 8
+
+Relied: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
+"""The lessons of a world, each with the requests that it teaches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What was replayed in one world, by request and agent."""
+
+    ranked: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    offered: dict[tuple[str, str], dict[str, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +67,11 @@ class WorldReplay:
         self._steps: Mapping[str, tuple[str, ...]] = {}
         self._vectors: Mapping[str, Matrix] = {}
         self._judges: Matrix | None = None
+        self._prepared: Sequence[str] = ()
+        self._relied_on: Sequence[Lesson] = ()
+        self._is_of: Relied | None = None
+        """The lessons that the world was made for."""
+        self._known: OrderedDict[Relied, Replayed] = OrderedDict()
         self.rely_on(())
 
     @property
@@ -64,23 +83,39 @@ class WorldReplay:
     ) -> None:
         """Have at hand what every request means, so that replaying takes no encoder."""
         texts = dict.fromkeys([*requests, *(span for lesson in lessons for span in lesson.spans)])
-        self._parts.searching.at(self._world)
+        if requests == self._prepared and texts.keys() <= self._vectors.keys():
+            return
+        self._parts.searching.at(self._made())
         self._vectors = self._index.recall(list(texts), progress)
         self._judges = (
             _stacked([self._vectors[text] for text in requests]) if self._vectors and requests else None
         )
+        self._prepared = requests
 
     def rely_on(self, lessons: Sequence[Lesson]) -> None:
+        self._relied_on = lessons
+        self._key = tuple(sorted((lesson.id, lesson.examples) for lesson in lessons))
+        self._steps = {lesson.method: lesson.steps for lesson in lessons if lesson.steps}
+        self._replayed = self._known.setdefault(self._key, Replayed())
+        self._known.move_to_end(self._key)
+        if len(self._known) > MOST_WORLDS:
+            self._known.popitem(last=False)
+
+    def _made(self) -> World:
+        """The world in which exactly these lessons are relied on, made unless it was asked last."""
         from prowess.engine.search import make_vectors  # numpy, at the first search
 
+        if self._key == self._is_of:
+            return self._world
+        lessons = self._relied_on
         procedures = {p.capability: draft(p).capability for p in procedures_of(lessons)}
         view = self._world.view
         if procedures != self._procedures:
             tried = with_procedures(self._taken.view.capabilities, procedures)
             view, self._procedures = replace(self._taken.view, capabilities=tried), procedures
-        self._world = self._world.over(view, lessons_of(lessons))
+        self._world, self._is_of = self._world.over(view, lessons_of(lessons)), self._key
         make_vectors(self._index, self._world)
-        self._steps = {lesson.method: lesson.steps for lesson in lessons if lesson.steps}
+        return self._world
 
     def near(self, request: str, others: Sequence[str]) -> list[float]:
         """How near a request is to others in meaning; nothing is near where nothing was encoded."""
@@ -111,18 +146,31 @@ class WorldReplay:
 
     def offered(self, request: str, agent: str) -> dict[str, float]:
         """What is offered, each with its relevance, best first."""
+        known = self._replayed.offered
+        if (request, agent) not in known:
+            known[request, agent] = self._offered(request, agent)
+        return known[request, agent]
+
+    def _offered(self, request: str, agent: str) -> dict[str, float]:
         from prowess.engine.turn import TurnOptions, offer  # numpy, at the first search
 
         turn = Turn(messages=(Message("user", request),), agent=agent, session_type=REPLAYED)
         options = TurnOptions(settings=self._settings, id=REPLAYED)
-        return {hit.id: hit.score for hit in offer(turn, self._world, self._parts, options).offer.hits}
+        return {hit.id: hit.score for hit in offer(turn, self._made(), self._parts, options).offer.hits}
 
     def ranked(self, request: str, agent: str) -> list[str]:
         """What `rank` gives in this world."""
+        known = self._replayed.ranked
+        if (request, agent) not in known:
+            known[request, agent] = self._ranked(request, agent)
+        return known[request, agent]
+
+    def _ranked(self, request: str, agent: str) -> list[str]:
         from prowess.engine.search import ranking  # numpy, at the first search
 
-        search = self._parts.searching.at(self._world)
-        return ranking(search, request, self._world.visible(agent).capabilities, DEPTH, True, self._settings)
+        world = self._made()
+        search = self._parts.searching.at(world)
+        return ranking(search, request, world.visible(agent).capabilities, DEPTH, True, self._settings)
 
     def score(self, ranked: Sequence[str], expected: Sequence[str]) -> float:
         """NDCG@10; a lesson of several steps stands for all of them."""

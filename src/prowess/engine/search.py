@@ -18,11 +18,14 @@ from prowess.discovery.index import Index
 from prowess.discovery.ranking import Options, ParsedRequest
 from prowess.discovery.search import Search
 from prowess.discovery.text import folded
-from prowess.errors import StoreError
+from prowess.errors import StoreAway, StoreError
 from prowess.learning.procedures import Lessons
 from prowess.sources.source import silent
 from prowess.types import Capability, Hit
 from prowess.world import World, Worlds
+
+STALE = "from memory"
+"""How the first reason of a hit begins that was found while the store did not answer."""
 
 
 class Searching:
@@ -35,8 +38,9 @@ class Searching:
     def at(self, world: World) -> Search:
         """What to search in this world."""
         followed = self.index.follow(world.view.capabilities, examples(world))
-        if followed.may_lack_vectors and not self.index.is_encoded(world.view.version):
-            self._encode_beside()
+        with suppress(StoreAway):  # what is known is searched without it
+            if followed.may_lack_vectors and not self.index.is_encoded(world.view.version):
+                self._encode_beside()
         return followed.search.lowering(world.failing)
 
     def settled(self, world: World, seconds: float) -> Search:
@@ -132,6 +136,12 @@ def options(settings: DiscoveryConfig) -> Options:
         use_graph=settings.use_graph_reranking,
         boost=settings.graph_boost_factor,
     )
+
+
+def marked(hits: tuple[Hit, ...], stale: str) -> tuple[Hit, ...]:
+    """Hits that say so where they are of a world that was seen earlier."""
+    why = f"{STALE}: {stale}"
+    return tuple(replace(hit, reasons=(why, *hit.reasons)) for hit in hits) if stale else hits
 
 
 def narrows(settings: DiscoveryConfig) -> bool:

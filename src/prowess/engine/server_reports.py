@@ -67,6 +67,12 @@ class ServerDetail:
     seen: tuple[Observation, ...]
     """What each process saw that read its source, the latest first."""
     recent: tuple[RecordedUse, ...]
+    output: str
+    """The end of what it wrote to standard error, as far as this process has seen it."""
+    may_log_in: bool
+    """Whether a login can be shown to it: it is called at an address, without a header for that."""
+    can_be_changed: bool
+    """Whether its source stands in a prowess.toml that this process may write."""
 
 
 def server_reports(inner: "Internals", most: int = MAX_USES) -> tuple[ServerReport, ...]:
@@ -87,6 +93,7 @@ def server_detail(inner: "Internals", name: str) -> ServerDetail | None:
     if report is None:
         return None
     own = {c.id: c for c in view.capabilities.values() if _provider(c) == name}
+    source = next((one for one in inner.sources.current if one.name == report.source), None)
     by_tool = _grouped((one.capability, one) for one in uses if one.capability in own)
     tools = [
         ToolReport(capability=c, held=c.id in view.quarantined, use=figures(by_tool.get(c.id, ())))
@@ -100,6 +107,9 @@ def server_detail(inner: "Internals", name: str) -> ServerDetail | None:
         problems=tuple(p for p in inner.catalogue.problems(view) if p.source == report.source),
         seen=tuple(sorted(seen, key=lambda one: one.at, reverse=True)),
         recent=tuple(one for one in uses if one.capability in own)[:20],
+        output=inner.output_of(report.source),
+        may_log_in=_may_log_in(source),
+        can_be_changed=inner.project is not None and report.kind in ("mcp", "openapi"),
     )
 
 
@@ -160,6 +170,12 @@ def _report(
         readable=source is not None,
         use=use,
     )
+
+
+def _may_log_in(source: Source | None) -> bool:
+    if not isinstance(source, McpSource) or not source.url:
+        return False
+    return not any(header.lower() == "authorization" for header in source.headers)
 
 
 def _provider(capability: Capability) -> str:

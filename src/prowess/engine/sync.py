@@ -15,6 +15,7 @@ from prowess.catalogue.findings import Judge
 from prowess.catalogue.health import ReadingNode, release, vouch
 from prowess.catalogue.intake import Intake
 from prowess.catalogue.merge import Arrival
+from prowess.catalogue.verdicts import TextVerdicts
 from prowess.catalogue.view import View
 from prowess.errors import NotFound
 from prowess.journal import Clock, Journal
@@ -26,7 +27,7 @@ from prowess.sources.overrides import NO_OVERRIDES, overridden
 from prowess.sources.read_all import SyncProgress, read_all
 from prowess.sources.source import Source
 from prowess.store.database import Database
-from prowess.types import Problem, SourceReading, SyncReport
+from prowess.types import Capability, Problem, SourceReading, SyncReport
 from prowess.world import SourceSet, Worlds
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ class Sync:
         stamps = {} if afresh else self.catalogue.known(sources.definitions)
         known = {name: one for name, one in stamps.items() if lock is None or name not in lock.servers}
         readings = read_all(chosen, known, progress)
+        sources.outputs.update({name: reading.output for name, reading in readings.items()})
         return {
             name: overridden(name, reading, sources.overrides.get(name, NO_OVERRIDES))
             for name, reading in readings.items()
@@ -104,7 +106,8 @@ class Sync:
         lock = read_lock(sources.lock_file)
         locked = verdicts(lock, sources.current, readings) if lock else NO_LOCK
         arrival = Arrival.of(readings, trust, sources.owner, sources.definitions, locked)
-        intake = Intake(self.database, self.catalogue, self.journal, self.clock, self.guard.judge, self.node)
+        judge = TextVerdicts(self.database, self.guard.judge)
+        intake = Intake(self.database, self.catalogue, self.journal, self.clock, judge, self.node)
         changes = intake.take_in(arrival)
         after = self.worlds.now()
         for shift in self.policy.shifts(before.view, after.view) if changes else ():
@@ -115,7 +118,7 @@ class Sync:
             problems=(
                 *self._problems(names, after.view),
                 *collisions(after.view),
-                *flagged.standing(self.journal, after.view),
+                *flagged.standing(self.journal, after.view, self.finding_stands),
                 *flagged.left_unjudged(after.view, (*changes.added, *changes.changed)),
             ),
             version=after.view.version,
@@ -131,6 +134,18 @@ class Sync:
         """Say that this process ends: others look for themselves."""
         with self.database.writing() as transaction:
             release(transaction, self.node, self.clock())
+
+    def finding_stands(self, capability: Capability) -> bool:
+        """Whether nobody may accept what the guard finds in it: an order or a credential in a card."""
+        if capability.kind != "card":
+            return False
+        from prowess.cards.card import guarded_whole
+        from prowess.cards.guard import card_guard
+        from prowess.guard.scan import card_parts
+
+        content = self.catalogue.detail(capability.id).content or ""
+        found = guarded_whole(card_parts(capability, content), card_guard(self.guard.classifier))
+        return bool(found.absolute)
 
     def _problems(self, names: Sequence[str], view: View) -> tuple[Problem, ...]:
         found = [p for p in self.catalogue.problems(view) if not names or p.source in names]

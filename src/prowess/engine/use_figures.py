@@ -6,8 +6,9 @@ and as an `outcome`, so outcomes count only where a host program called by itsel
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
-from prowess.journal import Journal, read
+from prowess.journal import Journal, JournalSearch, read
 from prowess.journal.entries import Called, OutcomeRecorded
 
 MADE = ("ok", "failed")
@@ -42,10 +43,13 @@ class UseFigures:
     last_problem: RecordedUse | None = None
 
 
-def recorded_uses(journal: Journal, most: int, agent: str | None = None) -> tuple[RecordedUse, ...]:
+def recorded_uses(
+    journal: Journal, most: int, agent: str | None = None, since: str = ""
+) -> tuple[RecordedUse, ...]:
     """The latest uses, the newest first; of one agent, or of all."""
-    found = []
-    for stored in (*journal.latest(most, agent, "call"), *journal.latest(most, agent, "outcome")):
+    found, search = [], JournalSearch(since=since)
+    kinds = (journal.latest(most, agent, type, None, search) for type in ("call", "outcome"))
+    for stored in chain.from_iterable(kinds):
         entry = read(stored)
         if isinstance(entry, Called):
             took = entry.milliseconds if entry.outcome in MADE else None

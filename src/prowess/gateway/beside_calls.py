@@ -61,7 +61,7 @@ class BesideCalls:
         if capability is None:
             return dict(NOTHING)
         with suppress(SourceError):  # a suggestion is worth no error
-            found = await self._gateway.servers.complete(capability, params, caller.agent)
+            found = await self._gateway.servers.complete(capability, params, caller)
             return {**found, "resultType": "complete"}
         return dict(NOTHING)
 

@@ -50,7 +50,7 @@ class Reloading:
     def read(self) -> Configured | None:
         """What the file says now; nothing, with a word, where it cannot be used."""
         try:
-            settings = configuration.load(self.file, Path.cwd())
+            settings = configuration.load(self.file, Path.cwd(), self.environment)
             self.refuse(settings)
             sources = configured_sources(settings, self.environment)
         except ProwessError as error:
@@ -59,4 +59,4 @@ class Reloading:
             )
             return None
         trust: dict[str, Trust] = {s.name: s.trust for s in settings.config.source if s.trust}
-        return Configured(sources, definitions(settings, sources), trust, overrides(settings))
+        return Configured(sources, definitions(settings, sources), trust, overrides(settings, sources))

@@ -29,12 +29,11 @@ from prowess.gateway.gateway import Gateway
 from prowess.gateway.server import build
 from prowess.listen import Bind, Rate, allowed_hosts, allowed_origins
 from prowess.monitoring.monitored import Monitored, Network, ServerState
+from prowess.monitoring.stopping import SECONDS_TO_FINISH, StopTimes, serve_until_told
 from prowess.sources.mcp.self_check import CHAINED, HEADER, LOOP_DETECTED
 
 CALLER = "prowess.caller"
 PATH = "/mcp"
-SECONDS_TO_FINISH = 1
-"""How long a request that is being answered may go on when the gateway is told to stop."""
 SECONDS_BETWEEN_LOOKS = 1.0
 """How long it may take until the first token closes the door to those without one."""
 
@@ -42,16 +41,21 @@ ANYWHERE = {"Access-Control-Allow-Origin": "*"}
 """Clients in a browser look up where tokens are to be had, too."""
 
 
-def serve_http(gateway: Gateway, bind: Bind, agent: str, looked_at_from: Sequence[Network] = ()) -> None:
+def serve_http(
+    gateway: Gateway, bind: Bind, agent: str, looked_at_from: Sequence[Network], times: StopTimes
+) -> None:
     """looked_at_from: networks that may ask how the server does, beside this machine."""
-    anyio.run(_serve, gateway, bind, agent, looked_at_from)
+    anyio.run(_serve, gateway, bind, agent, looked_at_from, times)
 
 
-async def _serve(gateway: Gateway, bind: Bind, agent: str, looked_at_from: Sequence[Network]) -> None:
+async def _serve(
+    gateway: Gateway, bind: Bind, agent: str, looked_at_from: Sequence[Network], times: StopTimes
+) -> None:
     # The access log is off: it would be the only place where a request's address is written.
     state = ServerState(gateway.engine.internals.database.check)
+    app = Monitored(application(gateway, bind, agent), state, looked_at_from)
     config = uvicorn.Config(
-        Monitored(application(gateway, bind, agent), state, looked_at_from),
+        app,
         bind.host,
         bind.port,
         access_log=False,
@@ -59,7 +63,7 @@ async def _serve(gateway: Gateway, bind: Bind, agent: str, looked_at_from: Seque
         timeout_graceful_shutdown=SECONDS_TO_FINISH,
     )
     async with gateway.running():
-        await uvicorn.Server(config).serve()
+        await serve_until_told(app, config, times)
 
 
 def application(gateway: Gateway, bind: Bind, agent: str | None) -> "Door":

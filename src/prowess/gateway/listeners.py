@@ -24,6 +24,7 @@ from mcp.shared.subscriptions import (
 from mcp_types import INTERNAL_ERROR, LoggingLevel
 
 from prowess.calling.caller import Caller
+from prowess.calling.mcp.news import Hears
 from prowess.errors import ProwessError
 
 MOST_KNOWN = 256
@@ -112,11 +113,10 @@ class Listeners:
     def _everybody(self) -> list[Listener]:
         return [*self._older.values(), *self._newest.values()]
 
-    def watched_of(self, server: str) -> frozenset[str]:
-        """The resources of one server that somebody wants to hear of, as the server names them."""
-        return frozenset(
-            one.place for each in self._everybody for one in each.watched.values() if one.server == server
-        )
+    def watched_of(self, server: str, hears: Hears) -> frozenset[str]:
+        """The resources of one server that some of those want to hear of, as the server names them."""
+        wanted = ((each, one) for each in self._everybody for one in list(each.watched.values()))
+        return frozenset(one.place for each, one in wanted if one.server == server and hears(each.caller))
 
     # --- what they are told ----------------------------------------------------------------------
 
@@ -142,12 +142,12 @@ class Listeners:
                         if seen[name] != each.seen[name]:
                             tasks.start_soon(_told, each, event())
 
-    async def updated(self, server: str, place: str) -> None:
-        """A server says that a resource has changed."""
+    async def updated(self, server: str, place: str, hears: Hears) -> None:
+        """A server says that a resource has changed, over a connection that is of those who hear it."""
         async with anyio.create_task_group() as tasks:
             for each in self._everybody:
                 for one in list(each.watched.values()):
-                    if (one.server, one.place) == (server, place):
+                    if (one.server, one.place) == (server, place) and hears(each.caller):
                         tasks.start_soon(_told, each, ResourceUpdated(uri=one.uri))
 
 

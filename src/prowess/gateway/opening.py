@@ -1,6 +1,5 @@
 """From a configuration to a gateway: the engine over sources that read through kept connections."""
 
-from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,10 +11,10 @@ from prowess.calling.mcp.upstreams import Upstreams
 from prowess.catalogue.health import ReadingNode
 from prowess.config import Settings
 from prowess.engine.engine import Engine
-from prowess.engine.options import EngineOptions, new_id
+from prowess.engine.options import EngineOptions, node_name
 from prowess.gateway.config_reload import Reloading, refuse_nothing
 from prowess.gateway.gateway import Gateway
-from prowess.opening import now, options_of, owned, workspace_of
+from prowess.opening import now, of_workspace, options_of, owned, workspace_of
 from prowess.secrets.environment import with_secrets
 from prowess.sources.configured import configured_sources
 from prowess.store.database import DEFAULT_WORKSPACE, Database
@@ -29,17 +28,15 @@ PATIENCE = 5.0
 
 @contextmanager
 def opened(
-    file: Path | None, store: str | None, environment: Mapping[str, str], workspace: str | None = None,
-    serves_many: bool = False,
-) -> Iterator[Gateway]:  # fmt: skip
-    """`serves_many`: agents come over HTTP, each with logins of its own."""
-    settings = configuration.load(file, Path.cwd())
+    file: Path | None, store: str | None, environment: Mapping[str, str], workspace: str | None = None
+) -> Iterator[Gateway]:
+    settings = configuration.load(file, Path.cwd(), environment)
     url = store or environment.get("PROWESS_STORE") or settings.config.store
     environment = with_secrets(settings, environment)
     workspace = workspace_of(workspace, environment, settings)
     options = options_of(settings, environment, {})
     database = database_at(url, settings.root, workspace)
-    with over(settings, database, environment, options, serves_many=serves_many) as gateway:
+    with over(settings, database, environment, options) as gateway:
         yield gateway
 
 
@@ -51,20 +48,20 @@ def database_at(url: str, root: Path, workspace: str = DEFAULT_WORKSPACE) -> Dat
 @contextmanager
 def over(
     settings: Settings, database: Database, environment: Mapping[str, str], options: EngineOptions,
-    refuse: Callable[[Settings], None] = refuse_nothing, serves_many: bool = False,
+    refuse: Callable[[Settings], None] = refuse_nothing,
 ) -> Iterator[Gateway]:  # fmt: skip
     """A gateway over a database that is open; it is closed with it."""
     try:
         refuse(settings)
-        chosen = ChainMap({"PROWESS_WORKSPACE": database.workspace}, environment)  # type: ignore[arg-type]
-        sources = configured_sources(settings, chosen)
+        environment_of_sources = of_workspace(database.workspace, environment)
+        sources = configured_sources(settings, environment_of_sources)
     except BaseException:
         database.close()
         raise
-    upstreams = Upstreams(sources, settings.config.calls, serves_many)
+    upstreams = Upstreams(sources, settings.config.calls)
     # It reads every source itself and keeps the servers: what it could read is there for as long as it runs.
-    node = ReadingNode(id=new_id(), vouches=VOUCHES)
+    node = ReadingNode(id=node_name(), vouches=VOUCHES)
     options = replace(owned(options, settings, sources), node=node)
     with Engine(database, upstreams.sources, now, environment, options) as engine:
-        reloading = Reloading(settings.file, environment, refuse) if settings.file else None
+        reloading = Reloading(settings.file, environment_of_sources, refuse) if settings.file else None
         yield Gateway(engine, upstreams, environment, settings.config.gateway, reloading)

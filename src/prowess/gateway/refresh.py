@@ -8,6 +8,7 @@ import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -22,6 +23,7 @@ from prowess.engine.engine import Engine
 from prowess.errors import ProwessError
 from prowess.gateway.config_reload import Reloading
 from prowess.gateway.listeners import Listeners
+from prowess.jobs import Lease
 from prowess.sources.files.watch import watch
 from prowess.sources.learned import NAME as LEARNT
 
@@ -78,10 +80,13 @@ class SourceRefresher:
         self._pace = pace
         self._scope: anyio.CancelScope | None = None
         self._over = False
+        self._lease: Lease | None = None
         self._stale = anyio.Event()
         self._stale.set()
 
-    def stir(self) -> None:
+    def stir(self, lease: Lease | None = None) -> None:
+        """Read them again; a lease says what came of it, where one process does it for all."""
+        self._lease = lease or self._lease
         self._stale.set()
 
     def end(self) -> None:
@@ -108,9 +113,13 @@ class SourceRefresher:
             self.synced.set()
 
     async def _fails(self) -> bool:
+        lease, self._lease = self._lease, None
         try:
             await self._sync()
-            return await to_thread.run_sync(self._is_down, abandon_on_cancel=True)
+            is_down = await to_thread.run_sync(self._is_down, abandon_on_cancel=True)
+            if lease:
+                await to_thread.run_sync(lease.end, "it cannot be read" if is_down else "")
+            return is_down
         except Exception:  # one source must not end the others; the next change or poll tries again
             logger.exception("%s could not be synced", ", ".join(self.names))
             return True
@@ -175,6 +184,8 @@ class Following:
             tasks.start_soon(self._watch, portal, stop)
             if self._reloading:
                 tasks.start_soon(self._watch_configuration, self._reloading, portal, stop)
+                if project := self._engine.internals.project:
+                    project.reload = partial(portal.call, self._reload, self._reloading)
             try:
                 yield
             finally:
@@ -237,10 +248,18 @@ class Following:
                 logger.warning("what happened was not learnt from: %s", error)
 
     async def _ask_again(self) -> None:
+        """One of all gateways reads a server now and then; the others see in the store what that brings."""
+        every = timedelta(seconds=self._poll / 2)
         while True:
             await anyio.sleep(self._poll)
-            for follower in self._servers.values():
-                follower.stir()
+            for name, follower in list(self._servers.items()):
+                try:
+                    lease = await to_thread.run_sync(self._engine.internals.jobs.claim, f"sync {name}", every)
+                except ProwessError as error:  # a store that is away; the next time asks again
+                    logger.warning("%s is not read again now: %s", name, error)
+                    continue
+                if lease:
+                    follower.stir(lease)
 
     async def _watch(self, portal: BlockingPortal, stop: Event) -> None:
         """Look at the files of local sources; at others, once the configuration names others."""

@@ -3,13 +3,13 @@
 import codecs
 import re
 
+ESCAPE = re.compile(r"\\(?:u\{?([0-9a-fA-F]{4})\}?|x([0-9a-fA-F]{2})|([01][0-7]{2}))")
+
 
 def from_escapes(text: str) -> str:
-    return re.sub(
-        r"\\(?:u\{?00|x)([0-9a-fA-F]{2})\}?|\\([01][0-7]{2})",
-        lambda m: chr(int(m[1], 16) if m[1] else int(m[2], 8)),
-        text,
-    )
+    said = ESCAPE.sub(lambda m: chr(int(m[1] or m[2], 16) if m[1] or m[2] else int(m[3], 8)), text)
+    # Halves of a character, each escaped, are one character.
+    return said.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def from_binary(text: str) -> str:

@@ -2,8 +2,8 @@
 
 Above stands judge in sanitise, which asks it for a second opinion. The head beside this file is made by
 `train/guard.py`: one weight for each hashed word, pair of words and pair with a gap, and one for each concept
-and pair of concepts (`concepts.py`) that stand in one sentence or close together. It reads at most
-`MAX_WINDOWS` windows of a text, and says which stretches of a long one the network reads (`networks.py`).
+and pair of concepts (`concepts.py`) that stand in one sentence or close together. It reads every window of a
+text, and says which stretches of a long one the network reads first (`networks.py`).
 What network, head and rules say is added up; `model/limits.json`, made by `train/guard_limits.py`, says what
 each counts and from which sum on a text of each channel is rejected. Where the network is not there, the head
 speaks alone. The same text gets the same answer every time.
@@ -35,9 +35,6 @@ SUMS = "limits.json"
 CHANNELS = ("tool_description", "schema_field", "card", "skill", "result")
 BUCKETS = 1 << 14
 WINDOW = 300
-MAX_WINDOWS = 48
-"""Windows read of one text: all of a short one, the first and the last of a long one."""
-SENTENCES = 240
 WORDS = 60
 """How many words of one sentence are read."""
 QUOTED = 15
@@ -204,15 +201,12 @@ def concept_features() -> int:
 
 
 def windows(text: str, shown: Spans = NOTHING) -> list[SentenceWindow]:
-    """Overlapping runs of sentences; of a long text the beginning and the end."""
+    """Overlapping runs of sentences."""
     folded = fold(text, look_alikes=False).text
     original = text if len(folded) == len(text) else folded
     places = list(pieces(folded))
-    if len(places) > SENTENCES:
-        places = places[: SENTENCES // 2] + places[-SENTENCES // 2 :]
     read = [sentence(folded, start, end, original) for start, end in places]
     runs = list(runs_of([(one.start, one.end) for one in read], WINDOW))
-    chosen = runs if len(runs) <= MAX_WINDOWS else runs[: MAX_WINDOWS // 2] + runs[-MAX_WINDOWS // 2 :]
     words = cache(lambda at: _words(read[at].words))
     masks = [_mask(one, shown) for one in read]
     return [
@@ -221,7 +215,7 @@ def windows(text: str, shown: Spans = NOTHING) -> list[SentenceWindow]:
             np.unique(np.concatenate([words(at) for at in range(start, end)])),
             _concepts(masks[start:end]),
         )
-        for start, end in chosen
+        for start, end in runs
     ]
 
 

@@ -12,14 +12,14 @@ import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import islice
 from urllib.parse import unquote
 
 import numpy as np
 import numpy.typing as npt
 
-from prowess.guard.alphabets import from_binary, from_decimal, from_escapes, from_morse, shifted
+from prowess.guard.alphabets import from_binary, from_decimal, from_escapes, from_morse
+from prowess.guard.turned import turned
 
 Octets = npt.NDArray[np.uint8]
 Places = npt.NDArray[np.int64]
@@ -46,10 +46,10 @@ BASE64 = re.compile(
     r"[A-Za-z0-9+/_-]{20,}(?:\r?\n[A-Za-z0-9+/_-]{20,})*(?:\r?\n[A-Za-z0-9+/_-]{1,80}=)?={0,2}"
 )
 HEXADECIMAL = re.compile(r"(?<![0-9A-Za-z])[0-9a-fA-F]{2}(?:[ :,]?[0-9a-fA-F]{2}){13,8000}")
-ESCAPED = re.compile(r"(?:(?:\\u\{?00[2-7][0-9a-fA-F]\}?|\\x[2-7][0-9a-fA-F]|\\[01][0-7]{2}) ?){5,8000}")
-ENTITIES = re.compile(r"(?:&#(?:x[2-7][0-9a-fA-F]|3[2-9]|[4-9]\d|1[01]\d|12[0-6]);){8,8000}")
+ESCAPED = re.compile(r"(?:(?:\\u\{?[0-9a-fA-F]{4}\}?|\\x[2-7][0-9a-fA-F]|\\[01][0-7]{2}) ?){5,8000}")
+ENTITIES = re.compile(r"(?:&#(?:x[0-9a-fA-F]{2,5}|\d{2,6});[ ,.]?){8,8000}")
 BINARY = re.compile(r"(?<!\d)[01]{8}(?:[ ,]?[01]{8}){7,4000}(?!\d)")
-PERCENT = re.compile(r"(?:[\w.,:;'/?=-]{0,30}%[2-7][0-9a-fA-F]){2,8000}[\w.,:;'/?=-]{0,30}")
+PERCENT = re.compile(r"(?:[\w.,:;'/?=-]{0,30}%[2-9A-Fa-f][0-9a-fA-F]){2,8000}[\w.,:;'/?=-]{0,30}")
 SHORT_BASE64 = re.compile(r"(?<![\w+/-])(?=[a-z0-9+/]*[A-Z])[A-Za-z0-9+/]{8,19}={0,2}(?![\w+/-])")
 SHORT_HEXADECIMAL = re.compile(r"(?<!\w)(?:[2-7][0-9a-fA-F]){5,13}(?!\w)")
 ANNOUNCED = re.compile(
@@ -62,13 +62,10 @@ MOST_UNPACKED = 20_000
 BASE32 = re.compile(r"\b[A-Z2-7]{32,8000}={0,6}")
 DECIMAL = re.compile(r"(?<![\d.])(?:(?:3[2-9]|[4-9]\d|1[01]\d|12[0-6])[ ,]{1,2}){15,4000}\d{2,3}(?![\d.])")
 MORSE_CODE = re.compile(r"(?:[.-]{1,5} (?:/ )?){7,800}[.-]{1,5}")
-WORD = re.compile(r"[a-z]{3,20}")
+UNSPACED = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{4}")
+"""Scripts that write no blanks, or few."""
 
-MARKS = (
-    "ignore", "previous", "instructions", "system", "prompt", "user", "secret", "every", "before", "tool",
-    "mode", "must", "with", "from", "that", "send", "the", "and", "this", "you", "are", "now", "all",
-)  # fmt: skip
-"""Words that betray shifted letters: three of one shift, one of them long, are no accident."""
+PLAIN_KINDS = ("base64", "hexadecimal", "percent", "shifted letters", "reversed letters")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +79,11 @@ class Encoded:
 
     @property
     def odd(self) -> bool:
-        """Whether nobody writes plain letters like this for an honest reason."""
-        return self.kind not in ("base64", "hexadecimal", "percent")
+        """Whether nobody writes this for an honest reason: plain letters as numbers.
+
+        Letters of other languages are written so by programs, and shifted ones by people who play.
+        """
+        return self.kind not in PLAIN_KINDS and self.said.isascii()
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +269,9 @@ def encoded_prose(text: str) -> tuple[Encoded, ...]:
 def _encoded(text: str) -> Iterator[Encoded]:
     for kind in KINDS:
         yield from _of_kind(text, *kind)
-    yield from _shifted(text)
+    sample = text[:MAX_DECODED_LENGTH].lower()
+    for kind, said in turned(sample, announced=ANNOUNCED.search(sample) is not None):
+        yield Encoded(kind, 0, len(text), said)
     if ANNOUNCED.search(text):
         yield from _announced(text)
 
@@ -300,11 +302,15 @@ def _of_kind(
 
 def reads_as_prose(text: str) -> bool:
     """Words with spaces between them, nearly all letters."""
-    if len(text) < 11 or not text.replace("\n", " ").replace("\t", " ").replace("\r", " ").isprintable():
+    shortest = 6 if UNSPACED.search(text) else 11
+    if (
+        len(text) < shortest
+        or not text.replace("\n", " ").replace("\t", " ").replace("\r", " ").isprintable()
+    ):
         return False
-    letters = sum(c.isalpha() or c in " .,'!?:;\n" for c in text)
+    letters = sum(c.isalpha() or c in " .,'!?:;\n" or not c.isascii() for c in text)
     words = [word for word in text.split() if len(word) < 25]
-    return letters > 0.65 * len(text) and len(words) >= 2
+    return letters > 0.65 * len(text) and (len(words) >= 2 or UNSPACED.search(text) is not None)
 
 
 def _from_base64(text: str) -> str:
@@ -372,22 +378,3 @@ def _valued(gaps: bytes, *alphabets: bytes) -> bytes:
 LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 BASE64_VALUES = _valued(b"\r\n", LETTERS + b"+/", LETTERS + b"-_")
 HEXADECIMAL_VALUES = _valued(b" \t\r\n,:;\\xX", b"0123456789abcdef", b"0123456789ABCDEF")
-
-
-def _shifted(text: str) -> Iterator[Encoded]:
-    """Rot13 and its relatives, and words written backwards."""
-    sample = text[:MAX_DECODED_LENGTH].lower()
-    words = set(WORD.findall(sample))
-    enough = 2 if ANNOUNCED.search(sample) else 3
-    for shift in range(1, 26):
-        marks = words & _shifted_marks(shift)
-        if len(marks) >= enough and max(map(len, marks)) >= 4:
-            yield Encoded("shifted letters", 0, len(text), shifted(sample, 26 - shift))
-    backwards = {word for word in MARKS if word[::-1] in words}
-    if len(backwards) >= 3 and max(map(len, backwards)) >= 4:
-        yield Encoded("reversed letters", 0, len(text), sample[::-1])
-
-
-@cache
-def _shifted_marks(shift: int) -> frozenset[str]:
-    return frozenset(shifted(word, shift) for word in MARKS)

@@ -7,11 +7,15 @@ writes it anew with `python -m prowess.guard.integrity`.
 
 import hashlib
 import json
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
+
+from prowess import guard as guard_room
+from prowess import text as text_room
 
 MODEL = Path(__file__).parent / "model"
 DIGESTS = "digests.json"
+READ = (".py", ".toml", ".json", ".txt")
 REINSTALL = "reinstall it: pip install --force-reinstall --no-deps prowess"
 
 
@@ -26,6 +30,15 @@ def fault(folder: Path | None = None) -> str:
         return f"{DIGESTS} of the guard names no files"
     faults = (_fault(folder / name, digest) for name, digest in sorted(known.items()))
     return next((found for found in faults if found), "")
+
+
+@cache
+def guard_digest() -> str:
+    """What the guard is, as a hash: its code, its rules and the digests of its networks."""
+    homes = [Path(place) for room in (guard_room, text_room) for place in room.__path__]
+    files = sorted(file for home in homes for file in home.rglob("*") if file.suffix in READ)
+    each = (hashlib.blake2b(file.read_bytes(), digest_size=20).digest() for file in files)
+    return hashlib.blake2b(b"".join(each), digest_size=20).hexdigest()
 
 
 def write_digests(folder: Path | None = None) -> Path:

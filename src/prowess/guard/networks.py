@@ -9,8 +9,10 @@ encoder: all of its layers were taught by texts of many authors (`model/taught.o
 import hashlib
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -31,17 +33,22 @@ LETTERS = "letters.json"
 # The encoder's files, not its code: nothing here knows how they are searched with.
 ENCODER = Path(__file__).parents[1] / "discovery" / "model"
 
-STRETCH = 420
-"""How many characters are read at a time: whole sentences, and half of them again with the next."""
-MAX_STRETCHES, MAX_HIDDEN_STRETCHES = 12, 6
-"""Stretches read of one text, and of one that it hides: those around the places others find most telling."""
+STRETCH = 112
+"""How many tokens are read at a time: whole sentences, and half of them again with the next."""
+MAX_STRETCHES, MAX_HIDDEN_STRETCHES = 40, 6
+"""Stretches read of one text, and of one that it hides: all, as far as it goes."""
+MOST_TELLING = 28
+"""Of a longer text those around the places others find most telling; the others are spread over the rest."""
 TOKENS = 128
 NOTHING_READ = -20.0
 
-UNUSED = re.compile(r"\[unused\d+\]")
+FREE = re.compile(r"\[unused\d+\]|##[\u4e00-\u9fff]")
+"""Places of the vocabulary that no text reaches: some are kept free, and Chinese letters stand alone."""
 
-SPELLED, SPELLED_FROM = 3, 0x250
-"""What a letter counts that the encoder spells, and where such letters begin."""
+LONGEST_WORD = 420
+"""Scripts without spaces have long words; of a longer one no token says anything."""
+WIDEST = 24
+"""A token of more letters stands for a word that was not read, and counts as much as its letters."""
 
 Sizes = npt.NDArray[np.int64]
 
@@ -62,41 +69,52 @@ def runs_of(places: Sequence[tuple[int, int]], longest: int) -> Iterator[tuple[i
         start = max(start + 1, (start + end + 1) // 2)
 
 
-def stretches(text: str) -> list[tuple[int, int]]:
+def stretches(text: str, tokenizer: "Tokenizer") -> list[tuple[int, int]]:
     """Overlapping runs of sentences, each from where it begins to where it ends."""
-    sizes = sizes_of(text)
+    sizes = sizes_of(text, tokenizer)
     places = [part for piece in pieces(text) for part in _parted(piece, sizes)]
-    measured = places if sizes is None else [(int(sizes[start]), int(sizes[end])) for start, end in places]
+    measured = [(int(sizes[start]), int(sizes[end])) for start, end in places]
     return [(places[start][0], places[end - 1][1]) for start, end in runs_of(measured, STRETCH)]
 
 
-def sizes_of(text: str) -> Sizes | None:
-    """How much there is to read before each place; nothing for a text in which every character counts one.
+def sizes_of(text: str, tokenizer: "Tokenizer") -> Sizes:
+    """How many tokens there are before each place: a Korean letter is two, an English word often one."""
+    offsets = tokenizer.encode(readable(text), add_special_tokens=False).offsets
+    counts = np.zeros(len(text) + 1, np.int64)
+    if offsets:
+        starts, ends = np.array(offsets, np.int64).T
+        wide = ends - starts > WIDEST
+        np.add.at(counts, starts[~wide] + 1, 1)
+        for start, end in zip(starts[wide].tolist(), ends[wide].tolist(), strict=True):
+            counts[start + 1 : end + 1] += 1
+    return np.cumsum(counts)
 
-    The encoder knows Latin words as wholes and spells other scripts, so a letter of those counts for more.
-    """
-    if text.isascii():
-        return None
-    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-    return np.append(0, np.cumsum(np.where(codes < SPELLED_FROM, 1, SPELLED)))
 
-
-def _parted(piece: tuple[int, int], sizes: Sizes | None) -> Iterator[tuple[int, int]]:
+def _parted(piece: tuple[int, int], sizes: Sizes) -> Iterator[tuple[int, int]]:
     """A sentence, or the parts of one that is too long to be read at once."""
     start, end = piece
-    if sizes is None or sizes[end] - sizes[start] <= STRETCH:
-        yield piece
-        return
-    step = STRETCH // SPELLED
-    yield from ((at, min(at + step, end)) for at in range(start, end, step))
+    while sizes[end] - sizes[start] > STRETCH:
+        middle = max(start + 1, int(np.searchsorted(sizes, sizes[start] + STRETCH, "right")) - 1)
+        yield start, middle
+        start = middle
+    yield start, end
+
+
+def readable(text: str) -> str:
+    """A text without halves of characters, of the same length."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def telling(runs: Sequence[tuple[int, int]], places: Sequence[int]) -> list[tuple[int, int]]:
-    """All runs of a short text; of a longer one those that hold the places given, the first of them first."""
+    """All runs of a short text; of a longer one those that hold the places given, and some of the others."""
     if len(runs) <= MAX_STRETCHES:
         return list(runs)
-    held = [[run for run in runs if run[0] <= place < run[1]] for place in places]
-    return list(dict.fromkeys(run for found in held for run in found[-1:]))[:MAX_STRETCHES]
+    starts = [start for start, _ in runs]
+    held = (runs[max(0, bisect_right(starts, place) - 1)] for place in places)
+    chosen = list(islice(dict.fromkeys(held), MOST_TELLING))
+    rest = [run for run in runs if run not in set(chosen)]
+    left = MAX_STRETCHES - len(chosen)
+    return [*chosen, *(rest[(2 * number + 1) * len(rest) // (2 * left)] for number in range(left))]
 
 
 def folded(text: str) -> str:
@@ -111,21 +129,27 @@ def asked(said: str, channel: str, hidden: bool = False) -> str:
 def opened_tokenizer(words: Path, letters: Sequence[str]) -> "Tokenizer":
     """The encoder's tokenizer, which also knows letters that the encoder has not learnt.
 
-    They stand in the places of its vocabulary that it keeps free; the network was taught what they say.
+    They stand in places of its vocabulary that are free; the network was taught what they say.
     """
     from tokenizers import Tokenizer
 
     held = json.loads(words.read_text(encoding="utf-8"))
     vocabulary = held["model"]["vocab"]
-    free = [name for name in vocabulary if UNUSED.fullmatch(name)]
+    free = [name for name in vocabulary if FREE.fullmatch(name)]
     for piece, name in zip(letters, free, strict=False):
         vocabulary[piece] = vocabulary.pop(name)
     # Scripts without spaces have long words.
-    held["model"]["max_input_chars_per_word"] = STRETCH
+    held["model"]["max_input_chars_per_word"] = LONGEST_WORD
     tokenizer = Tokenizer.from_str(json.dumps(held))
     tokenizer.no_padding()
-    tokenizer.enable_truncation(TOKENS)
+    tokenizer.no_truncation()
     return tokenizer
+
+
+def ids_of(said: str, tokenizer: "Tokenizer") -> list[int]:
+    """The tokens of one stretch, as many as are read at a time."""
+    ids: list[int] = tokenizer.encode(readable(said)).ids
+    return ids if len(ids) <= TOKENS else [*ids[: TOKENS - 1], ids[-1]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,11 +201,11 @@ class Reader:
         """What the network says of a text and of what it hides; of a long one, around the places given."""
         plain = fold(text, look_alikes=False)
         read = [Stretch(asked(plain.text[start:end], channel), *plain.span(start, end))
-                for start, end in telling(stretches(plain.text), places)]  # fmt: skip
+                for start, end in telling(stretches(plain.text, self._tokenizer), places)]  # fmt: skip
         for one in hidden:
             said = folded(one.said)
             read += [replace(one, said=asked(said[start:end], channel, hidden=True))
-                     for start, end in stretches(said)[:MAX_HIDDEN_STRETCHES]]  # fmt: skip
+                     for start, end in stretches(said, self._tokenizer)[:MAX_HIDDEN_STRETCHES]]  # fmt: skip
         scores = (NetworkScore(self.log_odds(one.said), one.start, one.end) for one in read)
         return max(scores, key=lambda seen: seen.log_odds, default=NetworkScore())
 
@@ -197,7 +221,6 @@ class Reader:
 
     def log_odds(self, said: str) -> float:
         """What the network makes of one stretch."""
-        readable = said.encode("utf-8", "replace").decode()
-        ids = np.array([self._tokenizer.encode(readable).ids], np.int64)
+        ids = np.array([ids_of(said, self._tokenizer)], np.int64)
         (found,) = self._network.run(["log_odds"], {"input_ids": ids})
         return float(found[0, 0])

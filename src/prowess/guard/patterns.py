@@ -13,7 +13,7 @@ from pathlib import Path
 SAYINGS = Path(__file__).with_name("attack_patterns.toml")
 LANGUAGES = Path(__file__).with_name("languages.toml")
 
-EVERYWHERE = ("void", "prompt", "free", "unasked", "voice")
+EVERYWHERE = ("void", "prompt", "free", "unasked", "voice", "prefer")
 """Signs in `languages.toml` that belong to no one language."""
 
 WORD = re.compile(r"<([A-Z_]+)>")
@@ -26,7 +26,15 @@ class AttackPattern:
     family: str
     weight: int
     reason: str
-    expression: re.Pattern[str]
+    written: str
+
+    @property
+    def expression(self) -> re.Pattern[str]:
+        """Made when a text is first held against it: those of most languages no text ever is."""
+        return _compiled(self.written)
+
+
+_compiled = cache(re.compile)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +51,7 @@ def english() -> tuple[AttackPattern, ...]:
     held = tomllib.loads(SAYINGS.read_text(encoding="utf-8"))
     words: dict[str, str] = held["words"]
     return tuple(
-        AttackPattern(
-            said["family"], said["weight"], said["reason"], re.compile(_spelled(said["pattern"], words))
-        )
+        AttackPattern(said["family"], said["weight"], said["reason"], _spelled(said["pattern"], words))
         for said in held["saying"]
     )
 
@@ -91,4 +97,4 @@ def _either(family: str, weight: int, reason: str, one: str, other: str) -> Atta
     """Both words close together, in either order, because languages differ in it."""
     edge = "" if WITHOUT_SPACES.search(one + other) else r"(?<!\w)"
     text = rf"{edge}(?:{one}){GAP}{edge}(?:{other})|{edge}(?:{other}){GAP}{edge}(?:{one})"
-    return AttackPattern(family, weight, reason, re.compile(text))
+    return AttackPattern(family, weight, reason, text)

@@ -9,6 +9,9 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
+from pathlib import Path
+
+from prowess.word_lists import words_in
 
 FRONTMATTER = re.compile(
     r"\ufeff?---[ \t]*\r?\n(?:(?!---[ \t]*\r?$)[^\n]*\n)*?---[ \t]*\r?(?:\n[\r\n]*|\Z)", re.MULTILINE
@@ -33,6 +36,7 @@ CELL = re.compile(r"^[ \t]*\|[^\n]*\|[ \t]*$", re.MULTILINE)
 BLOCKQUOTE = re.compile(r"^[ \t]{0,3}>[^\n]*$", re.MULTILINE)
 
 
+ATTACK_WORDS = Path(__file__).with_name("attack_words.txt")
 MOSTLY = 0.9
 FLOOD = 5000
 """More blocks of code than any honest text has; what lies behind them is not taken for code."""
@@ -63,12 +67,36 @@ class Spans:
         at = bisect_right(self.starts, start) - 1
         return at >= 0 and end <= self.ends[at]
 
+    def holding(self, start: int, end: int) -> tuple[int, int] | None:
+        """The one that holds this whole stretch."""
+        at = bisect_right(self.starts, start) - 1
+        return (self.starts[at], self.ends[at]) if self.hold(start, end) else None
+
 
 @dataclass(frozen=True, slots=True)
 class QuotedSpans:
     quotations: Spans = Spans()
     all: Spans = Spans()
     """The quotations and the code."""
+
+    def excuse(self, text: str, start: int, end: int) -> bool:
+        """Whether a document shows this stretch rather than says it.
+
+        In quotation marks and in a line of code it always does. A block of code is a place to hide an order
+        in, unless the document speaks of attacks.
+        """
+        block = self.all.holding(start, end)
+        if block is None:
+            return False
+        is_block = "\n" in text[slice(*block)] and not self.quotations.hold(start, end)
+        return not is_block or speaks_of_attacks(text, self.all)
+
+
+def speaks_of_attacks(text: str, shown: Spans) -> bool:
+    """Whether a text has words for attacks outside of what it shows."""
+    edges = [0, *(edge for span in shown for edge in span), len(text)]
+    said = "".join(text[start:end] for start, end in list(pairwise(edges))[::2]).lower()
+    return any(word in said for word in words_in(ATTACK_WORDS))
 
 
 def without_frontmatter(text: str) -> str:

@@ -30,6 +30,7 @@ from prowess.guard.parsed_text import (
 from prowess.guard.quotations import QuotedSpans, Spans, code, shown, without_frontmatter
 from prowess.guard.roles import FLOOD, Forgery, flatten, forgeries, is_flood, silence
 from prowess.guard.signals import heaviest
+from prowess.guard.text_parts import MAX_JUDGED_LENGTH, parts
 from prowess.text.characters import fold
 from prowess.text.invisible import CONTROL, INVISIBLE, uncover
 from prowess.text.secrets import masked, secrets, without_secrets
@@ -50,8 +51,6 @@ BEYOND_DOUBT = 5
 SHOWN_ENOUGH = 10
 """The same for what stands in code or quotation marks: a whole forged conversation, not an example."""
 
-MAX_JUDGED_LENGTH = 60_000
-"""How many characters of one text are judged; all of it is neutralised."""
 HIDDEN_READ = 6
 """How many hidden stretches the classifier reads, besides the text itself."""
 MOST_SHOWN = 120
@@ -177,13 +176,13 @@ def _without_encoded_voices(text: str) -> str:
     speaking = (said.span(one.start) for one in found if _is_voice(said.text, one))
     voices = Spans.of([*speaking, *_overrides(said)])
     shielded = code(text) if voices.starts else Spans()
-    parts: list[str] = []
+    kept: list[str] = []
     at = 0
     for start, end in voices:
         if not shielded.hold(start, end):
-            parts += [text[at:start], REMOVED]
+            kept += [text[at:start], REMOVED]
             at = end + len(text[end : end + 2]) - len(text[end : end + 2].lstrip("="))
-    return "".join([*parts, text[at:]])
+    return "".join([*kept, text[at:]])
 
 
 def _is_voice(said: str, forgery: Forgery) -> bool:
@@ -216,35 +215,36 @@ def judge(
 
 def _judged(text: str, channel: Channel, provenance: Provenance, classifier: Classifier | None) -> Judgement:
     body = without_frontmatter(text) if channel in DOCUMENTS else text
-    reading = read(_bounded(body))
+    offset, little = len(text) - len(body), channel in DOCUMENTS and _says_little(text)
+    findings = [
+        replace(found, place=offset + start + found.place)
+        for start, part in parts(body)
+        for found in _findings(part, channel, classifier, little)
+    ]
+    # Values of frontmatter stand in quotation marks without being quotations.
+    for start, front in parts(text[:offset]):
+        reading = ParsedText(front, signals_of(front, QuotedSpans()), (), QuotedSpans())
+        findings += [replace(found, place=start + found.place) for found in _said(reading)]
+    if len(text) > MAX_JUDGED_LENGTH:
+        reason = f"says more than {MAX_JUDGED_LENGTH:,} characters, and the rest was not read"
+        findings.append(Finding("length", MAX_JUDGED_LENGTH, reason, "medium"))
+    weighed = tuple(dict.fromkeys(_weighed(findings, channel, provenance)))
+    return Judgement(_verdict(weighed), weighed)
+
+
+def _findings(body: str, channel: Channel, classifier: Classifier | None, little: bool) -> list[Finding]:
+    reading = read(body)
     findings = [*_secrets(body), *_voices(body), *_unseen(body), *_said(reading), *_hidden(reading)]
     if classifier is not None:
         findings = _advised(reading, findings, classifier, channel)
-    if channel in DOCUMENTS and _says_little(text) and not reading.hidden:
+    if little and not reading.hidden:
         findings = [replace(one, severity="medium") if one.family == "learned" else one for one in findings]
     if channel in DOCUMENTS and not any(one.family == QUOTED_ATTACK for one in findings):
         findings += _quoted(reading)
     if channel == "card":
         findings += [*_forbidden(body), *_dropping(reading)]
-    offset = len(text) - len(body)
     masked_body = masked(body) if findings else body
-    findings = [
-        replace(_in_words(finding, masked_body), place=finding.place + offset) for finding in findings
-    ]
-    if offset:
-        # Values of frontmatter stand in quotation marks without being quotations.
-        front = _bounded(text[:offset])
-        findings += _said(ParsedText(front, signals_of(front, QuotedSpans()), (), QuotedSpans()))
-    weighed = tuple(_weighed(findings, channel, provenance))
-    return Judgement(_verdict(weighed), weighed)
-
-
-def _bounded(text: str) -> str:
-    """What is judged of a text: all of it, or the beginning and the end of one that is very long."""
-    if len(text) <= MAX_JUDGED_LENGTH:
-        return text
-    half = MAX_JUDGED_LENGTH // 2
-    return f"{text[:half]}\n{text[-half:]}"
+    return [_in_words(finding, masked_body) for finding in findings]
 
 
 def _verdict(findings: Iterable[Finding]) -> Outcome:
@@ -338,7 +338,7 @@ def _advised(
         # Of what is hidden, another finding says where and how.
         known = len(sentence) > 1
         reason = f"reads like known attacks: {sentence!r}" if known else "reads like known attacks"
-        if channel in DOCUMENTS and reading.shown.all.hold(*_core(reading.text, opinion)):
+        if channel in DOCUMENTS and reading.shown.excuse(reading.text, *_core(reading.text, opinion)):
             # A document may quote an attack to speak about it; quoting is not ordering.
             reason = reason.replace("reads", "quotes what reads", 1)
             return [*findings, Finding(QUOTED_ATTACK, opinion.place, reason, "low")]

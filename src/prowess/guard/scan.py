@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from prowess.guard.classifier import Classifier
 from prowess.guard.parsed_text import without_quoted_orders
 from prowess.guard.sanitise import (
     DOCUMENTS,
-    MAX_JUDGED_LENGTH,
     QUOTED_ATTACK,
     Channel,
     Judgement,
@@ -22,8 +21,6 @@ MOST_FIELDS = 200
 """How many fields of one schema the classifier reads; rules read the others, put together."""
 MOST_CHARACTERS = 250_000
 """A capability that says more than this is not judged, and so not shown before a person has looked at it."""
-OVERLAP = 1000
-"""What two pieces of a long text share, so that nothing is cut in two everywhere."""
 FEW_WORDS = 3
 """Texts of so many words are put together: an attack may be cut into such."""
 LONGEST_NAME = 8
@@ -128,16 +125,14 @@ def found_in(
 
 def texts(draft: Draft) -> Iterator[CapabilityText]:
     """Every text of a capability that a model could be shown; names and single words are put together."""
-    for text in _written(draft):
-        yield from _pieces(text)
+    yield from _written(draft)
     said = list(_said(draft))
     names = list(dict.fromkeys(one.text for one in said if one.is_name))
     values = {one.text: one.place for one in said if not one.is_name}
     sentences = {text: place for text, place in values.items() if len(text.split()) > 1}
     sentences |= {name: "names" for name in map(_spaced, names) if len(name.split()) > LONGEST_NAME}
     fields = [CapabilityText(place, "schema_field", text) for text, place in sentences.items()]
-    for field in fields[:MOST_FIELDS]:
-        yield from _pieces(field)
+    yield from fields[:MOST_FIELDS]
     yield from _together("further fields", "\n", [field.text for field in fields[MOST_FIELDS:]])
     if fields:
         # An order may be cut over description and fields, so that no part of it says anything.
@@ -201,15 +196,9 @@ def _spaced(name: str) -> str:
 
 
 def _together(place: str, seam: str, parts: Iterable[str]) -> Iterator[CapabilityText]:
-    yield from _pieces(CapabilityText(place, "schema_field", seam.join(parts).strip(), by_rules=True))
-
-
-def _pieces(text: CapabilityText) -> Iterator[CapabilityText]:
-    """A text, or the pieces of one that is too long to be judged at once."""
-    for start in range(0, len(text.text), MAX_JUDGED_LENGTH - OVERLAP):
-        piece = text.text[start : start + MAX_JUDGED_LENGTH]
-        if start == 0 or len(piece) > OVERLAP:
-            yield replace(text, text=piece)
+    text = seam.join(parts).strip()
+    if text:
+        yield CapabilityText(place, "schema_field", text, by_rules=True)
 
 
 def _is_too_long(draft: Draft) -> bool:

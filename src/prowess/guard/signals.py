@@ -53,6 +53,22 @@ IF_FOUND = re.compile(
     r"[^.\n]{0,120}$"
 )
 BEFORE = 160
+FORBIDDING = ("consent",)
+"""Families of what an honest text forbids: to act without asking."""
+FORBIDS = re.compile(
+    r"(?<!\w)(?:never|not|nor|neither|cannot|forbid\w*|prohibit\w*|\w{2,8}n['\u2019]t|niemals|nie|nicht|kein\w{0,2}"
+    r"|jamais|aucune?|rien|ne|pas|nunca|jam[aá]s|ning[uú]n\w*|n[aã]o|nem|nenhum\w?|mai|non|nooit|niet|geen"
+    r"|aldrig|inte|ikke|nigdy|не|никогда|нельзя|jangan|tidak|đừng|không|asla"
+    r"|لا|لن|يُ?منع)(?!\w)|不要|不得|不会|切勿|禁止|别|勿|อย่า|ห้าม"
+    r"|絶対に[^\u3002]{0,40}ない",
+    re.IGNORECASE,
+)
+FORBIDS_BEHIND = re.compile(
+    r"[^.\n\u3002\u0964]{0,24}?(?:ないで|ません|てはならない|禁止|지 마|지 않|नहीं|मत |न (?:कर|मिट|भेज|दे)"
+    r"|(?:silme|gönderme|değiştirme|yapma)(?:z|yin)?(?!\w))"
+)
+"""Some languages say at the end that something must not be done."""
+CLAUSE = re.compile(r"[.;:!?\n\u3002\uff01\uff1f\uff1b\u0964\u061b]")
 THAT = re.compile(r"\b(?:that|which) $")
 
 
@@ -80,14 +96,25 @@ def _matches(known: Iterable[AttackPattern], text: str, shown: QuotedSpans) -> I
         for match in islice(pattern.expression.finditer(text), MAX_SIGNALS):
             spans = shown.quotations if pattern.family in IN_CODE else shown.all
             excused = spans.hold(match.start(), match.end())
-            weight = pattern.weight - (_described(text, match.start()) or _protects(pattern, text, match))
-            yield Signal(pattern.family, weight, pattern.reason, match.start(), excused)
+            spared = _described(text, match.start()) or _protects(pattern, text, match)
+            weight = 0 if _forbids(pattern, text, match) else pattern.weight - spared
+            if weight > 0:
+                yield Signal(pattern.family, weight, pattern.reason, match.start(), excused)
 
 
 def _described(text: str, place: int) -> bool:
     """Whether the words before speak about an attack, as documentation does."""
     start = max(0, place - 60)
     return bool(ABOUT.search(text, start, place) or THAT.search(text, start, place))
+
+
+def _forbids(pattern: AttackPattern, text: str, match: re.Match[str]) -> bool:
+    """Whether it says that something must not be done without asking."""
+    if pattern.family not in FORBIDDING:
+        return False
+    start = max(0, match.start() - BEFORE)
+    clause = CLAUSE.split(text[start : match.start()])[-1]
+    return bool(FORBIDS.search(clause) or FORBIDS_BEHIND.match(text, match.end()))
 
 
 def _protects(pattern: AttackPattern, text: str, match: re.Match[str]) -> bool:

@@ -201,6 +201,25 @@ class EvolutionRebalance(Entry, frozen=True, kw_only=True):
 # --- learning --------------------------------------------------------------------------------
 
 
+class AlertRaised(Entry, frozen=True, kw_only=True):
+    """People are told of something."""
+
+    type = "alert.raised"
+    alert: str
+    kind: str = ""
+    subject: str = ""
+    text: str = ""
+
+
+class AlertEnded(Entry, frozen=True, kw_only=True):
+    """It is so no longer."""
+
+    type = "alert.ended"
+    alert: str
+    kind: str = ""
+    subject: str = ""
+
+
 class LearningOrdered(Entry, frozen=True, kw_only=True):
     type = "learning.ordered"
     by: str = ""

@@ -247,10 +247,12 @@ class AgentBound(Entry, frozen=True, kw_only=True):
     profile: str
 
 
-class AgentSpawned(Entry, frozen=True, kw_only=True):
+class AgentSpawned(Entry, frozen=True, kw_only=True, omit_defaults=True):
     type = "agent.spawned"
     parent: str
     profile: str
+    definition: JsonObject | None = None
+    """What its profile says, where that was written for it alone."""
 
 
 class AgentRetired(Entry, frozen=True, kw_only=True):
@@ -307,6 +309,24 @@ class PolicyChanged(Entry, frozen=True, kw_only=True):
     id: str
     profile: str = ""
     changes: Sequence[str] = ()
+    file: str = ""
+    at: int = 0
+    taken: str = ""
+    """What stood at that place of the file, and what stands there now."""
+    put: str = ""
+    digest: str = ""
+    """Of the whole text afterwards."""
+    by: str = ""
+    undoes: str = ""
+
+
+class ConfigurationChanged(Entry, frozen=True, kw_only=True):
+    """prowess.toml was changed over a face, and all it takes to take that back."""
+
+    type = "configuration.changed"
+    id: str
+    does: str = ""
+    """What it is for, such as "adds crm"."""
     file: str = ""
     at: int = 0
     taken: str = ""

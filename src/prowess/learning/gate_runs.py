@@ -1,7 +1,7 @@
 """Gates as they are run: which requests teach and which judge, what was measured, and what else is needed.
 
-Above: learning. Below: `gating`, which measures in a trial; the tables of lessons and results. A batch passes
-whatever would pass by itself: what it blocks is gated alone, too, where that does not take too long.
+Above: learning. Below: `gate_batches` and `gating`, which measure in a trial; the tables of lessons and
+results.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,20 +15,19 @@ from prowess.journal import Journal, stamp
 from prowess.journal.between_turns import SkillGated, SuiteSaid
 from prowess.learning import gates, lessons
 from prowess.learning import use_store as memory
+from prowess.learning.gate_batches import gated_together
 from prowess.learning.gate_evidence import Division, divided, explained
-from prowess.learning.gating import GateContext, Progress, gate
+from prowess.learning.gating import GateContext, Progress
 from prowess.learning.labelled import MIN_JUDGES, LabelledRequest
 from prowess.learning.lessons import Lesson
 from prowess.learning.promotion import Gated
-from prowess.learning.trial import Trial, Trials
+from prowess.learning.trial import Trials
 from prowess.metrics import read_set, sampled
 from prowess.store.database import Database, Transaction
 from prowess.types import DEFAULT_AGENT
 
 MAX_JUDGES = 2000
 MAX_LABELLED = 5000
-MAX_REPLAYED_ALONE = 20_000
-"""So many requests are replayed to gate lessons alone after a batch; beyond, people name what matters."""
 GATE_COMMAND = "prowess lessons gate {}"
 ANEW = "prowess lessons propose --anew {}"
 
@@ -71,16 +70,7 @@ class GateRuns:
     def _gated(
         self, chosen: Sequence[Division], context: GateContext, agents: Sequence[str]
     ) -> tuple[Gated, ...]:
-        """All of them together; what that blocks, one after the other as well."""
-        trial = self.trials.begin(agents)
-        parts = [division.part for division in chosen]
-        together = gate(parts, context, trial)
-        blocked = sum(not result.satisfied for result in together)
-        if len(parts) < 2 or not blocked or len(parts) * len(context.judges) > MAX_REPLAYED_ALONE:
-            return together
-        added = one_by_one(parts, together, context, trial)
-        from_scratch = one_by_one(parts, (), context, trial)
-        return from_scratch if _passed(from_scratch) > _passed(added) else added
+        return gated_together([division.part for division in chosen], context, self.trials.begin(agents))
 
     def _divided(
         self, transaction: Transaction, lesson: Lesson, judges: Sequence[LabelledRequest], is_alone: bool
@@ -147,39 +137,6 @@ class GateRuns:
             if (span, agent) not in stepped
         ]
         return tuple({(j.request, j.agent, j.expected): j for j in found}.values())
-
-
-def one_by_one(
-    parts: Sequence[Lesson], before: Sequence[Gated], context: GateContext, trial: Trial
-) -> tuple[Gated, ...]:
-    """Each of these gated by itself, in order, with those before it that passed relied on as if promoted.
-
-    before: what was measured of them; what passed then is not measured again.
-    """
-    known = {result.lesson: result for result in before}
-    relied_on = [_as_gated(part, known[part.id]) for part in parts if _has_passed(known.get(part.id))]
-    results = []
-    for part in parts:
-        result = known.get(part.id)
-        if result is None or not result.satisfied:
-            stable = (*context.stable, *relied_on)
-            alone = gate([part], replace(context, stable=stable), trial)[0]
-            relied_on += [_as_gated(part, alone)] if alone.satisfied else []
-            result = alone if alone.satisfied or result is None else result
-        results.append(result)
-    return tuple(results)
-
-
-def _as_gated(part: Lesson, result: Gated) -> Lesson:
-    return replace(part, examples=result.examples)
-
-
-def _has_passed(result: Gated | None) -> bool:
-    return result is not None and result.satisfied
-
-
-def _passed(results: Sequence[Gated]) -> int:
-    return sum(result.satisfied for result in results)
 
 
 def _steps(transaction: Transaction, id: str) -> tuple[str, ...]:

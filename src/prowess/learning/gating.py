@@ -83,8 +83,17 @@ class _Batch:
 
 def gate(lessons: Sequence[Lesson], court: GateContext, trial: Trial) -> tuple[Gated, ...]:
     """Gate these lessons together."""
+    return _Gate(court, trial, _others(court.stable, lessons)).run(lessons)
+
+
+def may_pass(lesson: Lesson, court: GateContext, trial: Trial) -> bool:
+    """Whether a lesson can pass by itself: it may teach something, and the requests about it gain."""
+    return _Gate(court, trial, _others(court.stable, [lesson])).gains(lesson)
+
+
+def _others(stable: Sequence[Lesson], lessons: Sequence[Lesson]) -> list[Lesson]:
     ids = {lesson.id for lesson in lessons}
-    return _Gate(court, trial, [lesson for lesson in court.stable if lesson.id not in ids]).run(lessons)
+    return [lesson for lesson in stable if lesson.id not in ids]
 
 
 class _Gate:
@@ -114,6 +123,15 @@ class _Gate:
         }
         return tuple(Gated(id, tests[id], batch.verdicts[id], tried[id].examples) for id in tried)
 
+    def gains(self, lesson: Lesson) -> bool:
+        self._trial.prepare([j.request for j in self._court.judges], [lesson], self._court.progress)
+        (tried,) = uncontested([lesson], self._court.judges, self._trial.same)
+        own = self._judging(claims_of([tried])[0], _Batch({tried.id: tried}, {})) if tried.examples else ()
+        if len(own) < MIN_JUDGES:
+            return False
+        without, with_it = self._scores(own, []), self._scores(own, [tried])
+        return sum(after - before for before, after in zip(without, with_it, strict=True)) > 0
+
     # --- replaying ---------------------------------------------------------------------------
 
     def _rely_on(self, lessons: Iterable[Lesson]) -> None:
@@ -129,6 +147,12 @@ class _Gate:
             replays[number] = self._replay(self._court.judges[number])
         self._court.progress(len(numbers), len(numbers))
         return replays
+
+    def _scores(self, numbers: Iterable[int], lessons: Sequence[Lesson]) -> list[float]:
+        """How well these requests are answered with these lessons."""
+        self._rely_on(lessons)
+        judges = [self._court.judges[number] for number in numbers]
+        return [self._trial.score(self._trial.ranked(j.request, j.agent), j.expected) for j in judges]
 
     def _replay(self, judge: LabelledRequest) -> Replay:
         ranked = tuple(self._trial.ranked(judge.request, judge.agent))
@@ -204,13 +228,8 @@ class _Gate:
 
     def _alone(self, claim: LessonGroup, concerned: Sequence[int]) -> list[SuiteRow]:
         """These requests with a claim and without it, while nothing else of the batch is relied on."""
-        self._rely_on(claim.lessons)
-        rows = []
-        for number in concerned:
-            judge = self._court.judges[number]
-            after = self._trial.score(self._trial.ranked(judge.request, judge.agent), judge.expected)
-            rows.append(_row(judge, self._before[number].score, after))
-        return rows
+        scores = zip(concerned, self._scores(concerned, claim.lessons), strict=True)
+        return [_row(self._court.judges[n], self._before[n].score, after) for n, after in scores]
 
     def _may_join(self, lesson: Lesson, within: SuiteResult, alone: SuiteResult) -> bool:
         """Whether what shows nothing alone may be judged with the batch: harmless, and known to others."""

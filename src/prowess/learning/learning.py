@@ -13,6 +13,7 @@ from msgspec.structs import replace as replace_fields
 
 from prowess.config import LearningConfig
 from prowess.errors import LearningError, NotFound
+from prowess.jobs import Jobs
 from prowess.journal import Journal, stamp
 from prowess.journal.between_turns import (
     GapClosed,
@@ -57,7 +58,7 @@ class Learning:
 
     def __init__(
         self, database: Database, journal: Journal, config: LearningConfig, clock: Callable[[], datetime],
-        trials: Trials, closing_of: ClosingOf, known: Callable[[], Collection[str]],
+        trials: Trials, closing_of: ClosingOf, known: Callable[[], Collection[str]], jobs: Jobs,
     ) -> None:  # fmt: skip
         self._database = database
         self._journal = journal
@@ -65,6 +66,7 @@ class Learning:
         self._clock = clock
         self._closing_of = closing_of
         self._known = known
+        self._jobs = jobs
         self._reading = JournalReading(database, journal)
         self._gates = GateRuns(database, journal, config, clock, trials)
 
@@ -90,15 +92,15 @@ class Learning:
 
         is_over: asked after each short transaction; once it is true, the rest waits for the next time.
         """
-        now = self._clock()
-        before = stamp(now - timedelta(minutes=self._config.every_minutes))
         if not self.on or not self._config.every_minutes:
             return LearningReport()
-        with self._database.writing(flush=False) as transaction:
-            is_ours = state.take_turn(transaction, stamp(now), before)
-        if not is_ours:
-            return LearningReport()
-        return self._reading.read(stamp(now - ABANDONED_AFTER), is_over)
+        with self._jobs.held("learning", timedelta(minutes=self._config.every_minutes)) as lease:
+            if lease is None:
+                return LearningReport()
+            before = stamp(self._clock() - ABANDONED_AFTER)
+            report = self._reading.read(before, lambda: is_over() or not lease.keep())
+            lease.result = f"{len(report.lessons)} lessons and {len(report.gaps)} gaps changed"
+        return report
 
     def ledger(self, offer: str) -> SkillLedger:
         """What one request demonstrated.

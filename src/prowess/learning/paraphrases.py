@@ -6,6 +6,7 @@ them and is stored, and gates were measured with them; other stems would part le
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 ALIKE = 0.5
 
@@ -21,6 +22,7 @@ def normalised(text: str) -> str:
     return " ".join(_WORD.findall(text.casefold())) or text.strip()
 
 
+@lru_cache(maxsize=8192)  # gates hold the same few thousand requests against each other
 def telling_words(text: str) -> frozenset[str]:
     words = _WORD.findall(text.casefold())
     return frozenset(_stem(word) for word in words if not _LITTLE.fullmatch(word)) or frozenset(words)

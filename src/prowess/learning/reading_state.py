@@ -24,19 +24,6 @@ def lock(transaction: Transaction) -> None:
     )
 
 
-def take_turn(transaction: Transaction, now: str, before: str) -> bool:
-    """Whether it is time to learn and this process is the one that does.
-
-    before: when the last time must have been for that.
-    """
-    return transaction.one(
-        "INSERT INTO learning_turn (workspace, at) VALUES (:workspace, :now)"
-        " ON CONFLICT (workspace) DO UPDATE SET at = excluded.at WHERE learning_turn.at <= :before"
-        " RETURNING at",
-        now=now, before=before,
-    ) is not None  # fmt: skip
-
-
 def heads(transaction: Transaction) -> tuple[Head, ...]:
     """How far the journal was read."""
     rows = transaction.all(

@@ -1,7 +1,7 @@
 """Who there is: agents, bound to profiles, and the tokens that prove their names."""
 
 from datetime import timedelta
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
@@ -25,7 +25,8 @@ class IssuedTokenAnswer(msgspec.Struct, frozen=True):
 
 class BindAgent(RequestParams, frozen=True, kw_only=True):
     name: AgentName
-    profile: Name
+    profile: Name | dict[str, Any]
+    """A profile of the policy; or, below a parent, what one for this agent alone says."""
     parent: Annotated[str, msgspec.Meta(max_length=200)] = ""
     """The agent it descends from and never exceeds."""
 
@@ -61,6 +62,8 @@ def add_agent(call: Call[BindAgent]) -> Agent:
     said = call.params
     if said.parent:
         return call.engine.agents.spawn(said.parent, said.name, said.profile)
+    if not isinstance(said.profile, str):
+        raise PolicyError("agent", f"{said.name!r} has no parent", "write its profile in a policy file")
     return call.engine.agents.bind(said.name, said.profile)
 
 

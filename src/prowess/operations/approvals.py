@@ -5,8 +5,9 @@ from typing import Annotated
 
 import msgspec
 
+from prowess.engine.request_reports import RequestBehind, request_behind
 from prowess.errors import NotFound, PolicyError
-from prowess.operations.operation import Call, Note, RequestParams, operation
+from prowess.operations.operation import Call, NoParams, Note, RequestParams, operation
 from prowess.policy.approvals import Approval, ApprovalAnswer, Scope
 
 Minutes = Annotated[int, msgspec.Meta(ge=1, le=525_600)]
@@ -15,6 +16,10 @@ Minutes = Annotated[int, msgspec.Meta(ge=1, le=525_600)]
 class Every(RequestParams, frozen=True, kw_only=True):
     every: bool = False
     """Also those that are answered or expired."""
+
+
+class ApprovalRequest(msgspec.Struct, frozen=True):
+    request: RequestBehind | None = None
 
 
 class AnswerApproval(RequestParams, frozen=True, kw_only=True):
@@ -30,6 +35,16 @@ class AnswerApproval(RequestParams, frozen=True, kw_only=True):
 def list_approvals(call: Call[Every]) -> tuple[Approval, ...]:
     """The questions that wait for a person."""
     return call.engine.approvals.list(call.params.every)
+
+
+@operation("approvals.request", "GET /approvals/{id}/request", quotes=True, errors=(NotFound,))
+def behind_approval(call: Call[NoParams]) -> ApprovalRequest:
+    """The request that led to a question, where a recorded call says which."""
+    id, known = call.path["id"], call.engine.approvals.list(every=True)
+    approval = next((one for one in known if one.id == id), None)
+    if approval is None:
+        raise NotFound("approval", id, [one.id for one in known], "see: prowess approval list")
+    return ApprovalRequest(request=request_behind(call.engine.internals, approval))
 
 
 @operation("approvals.answer", "POST /approvals/{id}/answer", role="operator", signed=True,

@@ -15,6 +15,8 @@ class Person:
     name: str
     role: Role
     pass_id: str = ""
+    expires_at: str = ""
+    """Until when a token of an identity provider proves it, which is no pass of ours."""
 
     def may(self, role: Role) -> bool:
         return ORDER.index(self.role) >= ORDER.index(role)

@@ -1,5 +1,6 @@
 """Servers, and whatever else brings capabilities: whether each works, why not, and how it is used."""
 
+from prowess.engine.engine import Engine
 from prowess.engine.server_reports import ServerDetail, ServerReport, server_detail, server_reports
 from prowess.errors import NotFound
 from prowess.operations.operation import Call, NoParams, operation
@@ -17,6 +18,10 @@ def show_server(call: Call[NoParams]) -> ServerDetail:
     name = call.path["name"]
     found = server_detail(call.engine.internals, name)
     if found is None:
-        known = [one.name for one in server_reports(call.engine.internals, 0)]
-        raise NotFound("server", name, known, "see: prowess sources")
+        raise unknown(call.engine, name)
     return found
+
+
+def unknown(engine: Engine, name: str) -> NotFound:
+    known = [one.name for one in server_reports(engine.internals, 0)]
+    return NotFound("server", name, known, "see: prowess sources")

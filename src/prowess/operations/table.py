@@ -2,11 +2,14 @@
 
 from prowess.operations import (
     agents,
+    alerts,
     approvals,
     calls,
     cards,
     catalogue,
+    digests,
     evolution,
+    jobs,
     journal,
     learning,
     lint,
@@ -14,13 +17,15 @@ from prowess.operations import (
     policy_changes,
     quarantine,
     secrets,
+    server_changes,
     servers,
     turns,
+    usage,
 )
 from prowess.operations.operation import declared_in
 
 RESOURCES = (
-    catalogue, servers, lint, turns, calls, agents, policy, policy_changes, approvals, quarantine, secrets,
-    cards, evolution, learning, journal,
+    catalogue, servers, server_changes, lint, turns, calls, usage, agents, policy, policy_changes, approvals,
+    quarantine, alerts, digests, secrets, cards, evolution, learning, journal, jobs,
 )  # fmt: skip
 OPERATIONS = tuple(operation for resource in RESOURCES for operation in declared_in(resource))

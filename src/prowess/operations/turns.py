@@ -16,6 +16,7 @@ from prowess.cards.injection import Injection
 from prowess.engine.model_query import QUERY_MISSING, ModelQuery
 from prowess.engine.no_results import why_nothing
 from prowess.engine.own_tools import searched
+from prowess.engine.prompt_details import PromptDetails
 from prowess.engine.turn_log import record_find
 from prowess.errors import ApprovalNeeded, Denied, EncoderUnavailable, NotFound, Refused
 from prowess.guard.clean import clean_capability, clean_detail
@@ -182,6 +183,8 @@ def show_visible(call: Call[NoParams]) -> CapabilityWhole:
     if _is_rejected(call, capability):
         raise Refused(403, f"the guard rejects {id}", "a person can see why: prowess cards check")
     if call.is_agent:
+        inner = call.engine.internals
+        detail = PromptDetails(inner.catalogue, inner.worlds).of(capability)
         capability, detail = _for_a_prompt(capability), clean_detail(capability.kind, detail)
     return whole(capability, detail)
 

@@ -10,7 +10,8 @@ def agent_problems(moment: PolicySnapshot) -> tuple[Problem, ...]:
     for agent in moment.standing.agents.values():
         why = moment.why_unusable(agent.profile)
         if why:
-            what = f"its profile {agent.profile!r} cannot be used ({why}); until then it has only base"
+            what = f"its profile {agent.profile!r} cannot be used ({why})"
+            what += "; until then it has only what comes with every profile"
             found.append(Problem(SOURCE, f"agent {agent.name!r}", what, "mend or rebind it"))
         stated = moment.rules.bound.get(agent.name, agent.profile)
         if stated != agent.profile:

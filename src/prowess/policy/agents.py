@@ -4,8 +4,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import msgspec
+
 from prowess.errors import NotFound, PolicyError
+from prowess.journal import canonical
 from prowess.store.database import Transaction
+from prowess.types import JsonObject
 
 NAME = re.compile(r"[A-Za-z0-9][\w.@-]{0,99}\Z", re.ASCII)
 
@@ -17,13 +21,21 @@ class Agent:
     parent: str = ""
     since: str = ""
     """When the store bound it; empty where a policy file does."""
+    definition: JsonObject | None = None
+    """What its profile says, where that was written for it alone when it was spawned."""
 
 
 def read_agents(transaction: Transaction) -> dict[str, Agent]:
     rows = transaction.all(
-        "SELECT name, profile, parent, since FROM agent WHERE workspace = :workspace ORDER BY name"
+        "SELECT name, profile, parent, since, definition FROM agent"
+        " WHERE workspace = :workspace ORDER BY name"
     )
-    return {row[0]: Agent(name=row[0], profile=row[1], parent=row[2], since=row[3]) for row in rows}
+    return {row[0]: _agent(*row) for row in rows}
+
+
+def _agent(name: str, profile: str, parent: str, since: str, definition: str) -> Agent:
+    said = msgspec.json.decode(definition) if definition else None
+    return Agent(name=name, profile=profile, parent=parent, since=since, definition=said)
 
 
 def insert(transaction: Transaction, agent: Agent) -> None:
@@ -31,10 +43,11 @@ def insert(transaction: Transaction, agent: Agent) -> None:
         what = f"{agent.name[:40]!r} is not a name for an agent"
         raise PolicyError("agent", what, "use letters, digits, '_', '.', '@' and '-'")
     added = transaction.run(
-        "INSERT INTO agent (workspace, name, profile, parent, since)"
-        " VALUES (:workspace, :name, :profile, :parent, :since)"
+        "INSERT INTO agent (workspace, name, profile, parent, since, definition)"
+        " VALUES (:workspace, :name, :profile, :parent, :since, :definition)"
         " ON CONFLICT DO NOTHING",
         name=agent.name, profile=agent.profile, parent=agent.parent, since=agent.since,
+        definition=canonical(agent.definition) if agent.definition is not None else "",
     )  # fmt: skip
     if not added:
         remedy = f"choose another name, or run: prowess agent remove {agent.name}"

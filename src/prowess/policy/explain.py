@@ -49,6 +49,10 @@ def way_out(moment: PolicySnapshot, profiles: Sequence[str], id: str, agent: str
     """What would have to change, each step as a command; nothing where no change of a profile helps."""
     if agent and profiles[0] == NOBODY:
         return _binding(moment, agent, id)
+    is_own = bool(agent) and profiles[0] in moment.standing.profiles
+    if is_own and moment.profile_decision(profiles[0], id).verdict == "deny":
+        said = "its profile was written for it when it was spawned; spawn it again with another, after"
+        return (f"{said}: prowess agent remove {agent}",)
     return tuple(map(str, advice(moment, profiles, id)))
 
 

@@ -33,7 +33,8 @@ def load(files: Sequence[Path], parts: Sequence[PolicyDefinitions] = ()) -> Load
 def as_problem(error: ProwessError) -> Problem:
     place = error.place if isinstance(error, PolicyError) else SOURCE
     what = error.message.removeprefix(f"{place}: ")
-    return Problem(SOURCE, place, f"{what}; until then agents have only base", error.remedy)
+    what += "; until then agents have only what comes with every profile"
+    return Problem(SOURCE, place, what, error.remedy)
 
 
 def stamp_files(files: Sequence[Path]) -> Stamp:

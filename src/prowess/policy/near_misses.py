@@ -15,6 +15,7 @@ from prowess.policy.spelling import blurred
 CLOSE = 0.85
 """How near an exact name must be to one that exists to be taken for a slip of the pen."""
 NAMED = 3
+TOOL = "tool:"
 
 
 def near_misses(profile: Profile, names: CatalogueNames) -> Iterator[tuple[str, str, str]]:
@@ -27,9 +28,9 @@ def near_misses(profile: Profile, names: CatalogueNames) -> Iterator[tuple[str, 
             yield from _told(word, text, _missed(text, patterns, names))
     for word, stated in (("additional_tools", profile.additional), ("pinned", profile.pinned)):
         for text, patterns in _unmet(stated, names):
-            # A bare word here may well mean a tool of the host.
-            if all(pattern.target == "ids" for pattern in patterns):
-                yield from _told(word, text, _missed(text, patterns, names))
+            # A bare word may well mean a tool of the host, unless it is just the name of one that exists.
+            is_bare = any(pattern.target == "host" for pattern in patterns)
+            yield from _told(word, text, _named(text, names) if is_bare else _missed(text, patterns, names))
 
 
 def _told(word: str, text: str, missed: list[str]) -> Iterator[tuple[str, str, str]]:
@@ -59,6 +60,12 @@ def _missed(text: str, patterns: list[Pattern], names: CatalogueNames) -> list[s
     if found or not any(pattern.exact for pattern in patterns):
         return found
     return get_close_matches(text, list(names.capabilities), n=1, cutoff=CLOSE)
+
+
+def _named(text: str, names: CatalogueNames) -> list[str]:
+    """The tools of just this name, with or without their server's; a host writes its own like this, too."""
+    tools = (id for id in sorted(names.capabilities) if id.startswith(TOOL))
+    return [id for id in tools if text in (id.removeprefix(TOOL), id.rpartition("/")[2])]
 
 
 def _looks_like(glob: str, id: str) -> bool:

@@ -6,9 +6,10 @@ the start of a turn or a use; everything after it answers from memory. Writers t
 open transaction, so that a change and its journal entry happen together.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from prowess.errors import NotFound, PolicyError
 from prowess.journal import Clock, Journal, stamp
@@ -21,6 +22,8 @@ from prowess.policy.agents import Agent
 from prowess.policy.approvals import Approval, ApprovalAnswer
 from prowess.policy.bindings import Binding, Bindings, name_of
 from prowess.policy.check import findings
+from prowess.policy.composed import composed_profiles, definition_of
+from prowess.policy.composed import name_of as composed_name
 from prowess.policy.definitions import PolicyDefinitions
 from prowess.policy.explain import Explanation, explained
 from prowess.policy.files import Loaded, Stamp, load, stamp_files
@@ -86,6 +89,11 @@ class Policy:
     def state(self) -> str:
         """Moves with everything a decision rests on beside the catalogue: rules, agents and reviews."""
         return f"{self.revision}.{self._standing.version}"
+
+    @property
+    def standing(self) -> PolicyState:
+        """What the store said of agents and reviews when it was last read."""
+        return self._standing
 
     def refresh(self) -> None:
         """Take in what changed in the files or in the store since the last look."""
@@ -232,13 +240,14 @@ class Policy:
         transaction: Transaction,
         parent: str,
         name: str,
-        profile: str,
+        profile: str | Mapping[str, Any],
         existing: Existing,
         approval: str = "",
     ) -> Agent:
         """A child of an agent, refused when it would exceed its parent in anything.
 
-        `approval` is the answer that was just taken up for it, where one was needed.
+        `profile` is the name of one, or what one says; `approval` is the answer that was just taken up for
+        it, where one was needed.
         """
         standing_tables.lock(transaction)
         moment = self._within(transaction, existing)
@@ -247,12 +256,23 @@ class Policy:
             raise NotFound("agent", parent, known, "see: prowess agent list")
         if name in self.rules.bound:
             raise PolicyError("agent", f"{name!r} is bound by a policy file", "choose another name")
-        self._usable(profile)
+        child = self._child(parent, name, profile)
         UseSettlement(transaction, moment, self._clock()).refuse_non_spawner(parent, approval)
         refuse_too_many(moment, parent)
-        refuse_excess(moment, parent, profile)
-        child = Agent(name=name, profile=profile, parent=parent, since=stamp(self._clock()))
+        agents = {**moment.standing.agents, name: child}
+        standing = replace(moment.standing, agents=agents, profiles=composed_profiles(agents))
+        moment = moment.with_standing(standing)
+        moment.rules.holding(child.profile)
+        refuse_excess(moment, parent, child.profile)
         return self._add(transaction, child)
+
+    def _child(self, parent: str, name: str, profile: str | Mapping[str, Any]) -> Agent:
+        since = stamp(self._clock())
+        if isinstance(profile, str):
+            self._usable(profile)
+            return Agent(name=name, profile=profile, parent=parent, since=since)
+        said = definition_of(name, profile)
+        return Agent(name=name, profile=composed_name(name), parent=parent, since=since, definition=said)
 
     def retire(self, transaction: Transaction, name: str) -> tuple[str, ...]:
         """Take an agent out, and everyone below it; returns their names."""

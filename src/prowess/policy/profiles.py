@@ -95,8 +95,13 @@ class ComponentText(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 def parse_profile(name: str, value: object, place: str) -> Profile:
+    check_name(name, f"{place}: profile {name!r}")
+    return profile_of(name, value, place)
+
+
+def profile_of(name: str, value: object, place: str) -> Profile:
+    """What `value` says as a profile of this name, whatever the name is."""
     place = f"{place}: profile {name!r}"
-    check_name(name, place)
     text = convert(_unfolded(value, place), ProfileText, place)
     if text.name not in ("", name):
         raise PolicyError(place, f"is named {text.name!r} inside", "give it one name")

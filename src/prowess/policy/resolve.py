@@ -142,7 +142,7 @@ def given_ids(grants: Iterable[Grant], names: CatalogueNames, hosts: Set[str]) -
         patterns |= dict.fromkeys(grant.patterns)
         ids.update(names.joined.get(grant.name, ()))
     for pattern in patterns:
-        ids.update(_ids(pattern, names, hosts))
+        ids.update(pattern_ids(pattern, names, hosts))
         if pattern.states and names.matches(pattern, pattern.id):
             ids.add(pattern.id)
     return ids
@@ -152,13 +152,13 @@ def listed_ids(rules: Iterable[Rule], names: CatalogueNames, hosts: Set[str]) ->
     """What the rules of a profile's own list give."""
     ids: set[str] = set()
     for rule in rules:
-        ids.update(_ids(rule.pattern, names, hosts))
+        ids.update(pattern_ids(rule.pattern, names, hosts))
         if rule.listed and names.matches(rule.pattern, rule.pattern.id):
             ids.add(rule.pattern.id)
     return ids
 
 
-def _ids(pattern: Pattern, names: CatalogueNames, hosts: Set[str]) -> Iterator[str]:
+def pattern_ids(pattern: Pattern, names: CatalogueNames, hosts: Set[str]) -> Iterator[str]:
     yield from names.matching(pattern)
     if pattern.target in ("host", "everything") and not pattern.exact:
         yield from (HOST + name for name in hosts if pattern.matches(HOST + name))

@@ -55,6 +55,7 @@ class RuleSet:
         self._watches = "shadow" in modes or any(p.shadow for p in patterns)
         self._whole: dict[str, Grant] = {}
         self._held: dict[str, EffectiveGrants] = {}
+        self._joined: tuple[Mapping[str, Profile], RuleSet] | None = None
 
     @property
     def definitions(self) -> PolicyDefinitions:
@@ -68,6 +69,17 @@ class RuleSet:
     @classmethod
     def base_only(cls, why: str) -> "RuleSet":
         return cls(base_alone(), why)
+
+    def with_profiles(self, profiles: Mapping[str, Profile]) -> "RuleSet":
+        """The same with profiles that agents have to themselves; the revision is that of the files."""
+        if not profiles or self.unusable:
+            return self
+        if self._joined is None or self._joined[0] is not profiles:
+            both = replace(self._definitions, profiles={**self.profiles, **profiles})
+            made = RuleSet(both, self.unusable, self._watching)
+            made.revision = self.revision
+            self._joined = (profiles, made)
+        return self._joined[1]
 
     @cached_property
     def watched(self) -> "RuleSet | None":

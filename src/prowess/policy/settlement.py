@@ -14,7 +14,7 @@ from prowess.policy import state as standing_tables
 from prowess.policy.approvals import Approval, Question
 from prowess.policy.grants import INTENSIVE, Limits
 from prowess.policy.snapshot import PolicySnapshot, declares
-from prowess.policy.spawning import SPAWN
+from prowess.policy.spawning import SPAWN, too_many
 from prowess.store.database import Transaction
 from prowess.types import Decision, JsonObject
 
@@ -71,6 +71,8 @@ class UseSettlement:
             decision = _answered(decision, held) if held else decision
         if decision.verdict != "allow":
             return decision
+        if id == SPAWN and (reason := too_many(self.moment, agent)):
+            return replace(decision, verdict="deny", reason=reason, chain=(*decision.chain, reason))
         limits = self._limits(agent, id)
         reached = standing_tables.limit_reached(self.transaction, limits, self.now)
         return _over(decision, reached, limits) if reached else decision

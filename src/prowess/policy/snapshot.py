@@ -25,6 +25,7 @@ REMEMBERED = 200_000
 REMEMBERED_VALUES = 1024
 T = TypeVar("T")
 ABSENT = "nothing of that name exists"
+OF_EVERY_PROFILE = "what comes with every profile"
 STRICTNESS: Mapping[Verdict, int] = {"allow": 0, "ask": 1, "deny": 2}
 
 
@@ -44,7 +45,8 @@ class Existing(Protocol):
 
 class PolicySnapshot:
     def __init__(self, rules: RuleSet, standing: PolicyState, existing: Existing) -> None:
-        self.rules = rules
+        self._stated = rules
+        self.rules = rules.with_profiles(standing.profiles)
         self.standing = standing
         self.version = existing.version
         self.capabilities = existing.capabilities
@@ -56,7 +58,7 @@ class PolicySnapshot:
 
     def is_of(self, rules: RuleSet, standing: PolicyState, existing: Existing) -> bool:
         return (
-            self.rules is rules
+            self._stated is rules
             and self.standing is standing
             and self.version == existing.version
             and self.capabilities is existing.capabilities
@@ -275,10 +277,12 @@ class PolicySnapshot:
         return strictest._replace(steps=(above, *strictest.steps), conditions=said)
 
     def profile_decision(self, profile: str, id: str, arguments: Arguments = "any") -> Decision:
-        """What a profile says by itself, whoever is bound to it; one that cannot be used gives only base."""
+        """What a profile says by itself; one that cannot be used gives only what comes with every profile."""
         why = self.why_unusable(profile)
         judged = self._judged(self.rules.holding(NOBODY if why else profile), id, arguments)
-        first = (f"profile {profile!r} cannot be used and gives only base: {why}",) if why else ()
+        first = (
+            (f"profile {profile!r} cannot be used and gives only {OF_EVERY_PROFILE}: {why}",) if why else ()
+        )
         return self._as_decision(judged, first)
 
     def _judge(self, agent: str, id: str, arguments: Arguments) -> RuleVerdict:
@@ -297,20 +301,20 @@ class PolicySnapshot:
 
     def _introduction(self, agent: str) -> str:
         if self.rules.unusable:
-            return f"the policy cannot be used, so every agent has only base: {self.rules.unusable}"
+            return f"the policy cannot be used, so agents have only {OF_EVERY_PROFILE}: {self.rules.unusable}"
         bound = self.standing.agents.get(agent)
         stated = bound.profile if bound else self.rules.bound.get(agent, NOBODY)
         parent = f", child of {bound.parent!r}," if bound and bound.parent else ""
         if stated == NOBODY:
-            return f"agent {agent!r} is bound to no profile and has only what comes with every profile"
+            return f"agent {agent!r} is bound to no profile and has only {OF_EVERY_PROFILE}"
         why = self.why_unusable(stated)
         if why:
-            return f"agent {agent!r} has only base, for its profile cannot be used: {why}"
+            return f"agent {agent!r} has only {OF_EVERY_PROFILE}, for its profile cannot be used: {why}"
         return f"agent {agent!r}{parent} has profile {stated!r}"
 
     def with_standing(self, standing: PolicyState) -> "PolicySnapshot":
         """The same rules and catalogue, for what a transaction sees of the agents."""
-        moment = PolicySnapshot(self.rules, standing, self)
+        moment = PolicySnapshot(self._stated, standing, self)
         moment._names = self._names
         return moment
 

@@ -15,12 +15,18 @@ NAMED = 5
 
 def refuse_too_many(moment: PolicySnapshot, parent: str) -> None:
     """Hold the parent to its number of children and to the depth below it."""
+    if reason := too_many(moment, parent):
+        raise _refused(moment, parent, reason)
+
+
+def too_many(moment: PolicySnapshot, parent: str) -> str:
+    """Why an agent that may have children may not have one more; nothing where it may."""
     limits = moment.limits(parent)
     children = sum(agent.parent == parent for agent in moment.standing.agents.values())
     if children >= limits.get(CHILDREN, children + 1):
-        raise _refused(moment, parent, f"it has {children} children and {CHILDREN} is {limits[CHILDREN]}")
-    if limits.get(DEPTH, 1) < 1:
-        raise _refused(moment, parent, f"{DEPTH} is reached: no agent may live below it")
+        has = "1 child" if children == 1 else f"{children} children"
+        return f"it has {has} and {CHILDREN} is {limits[CHILDREN]}"
+    return f"{DEPTH} is reached: no agent may live below it" if limits.get(DEPTH, 1) < 1 else ""
 
 
 def refuse_excess(moment: PolicySnapshot, parent: str, profile: str) -> None:

@@ -9,6 +9,8 @@ from datetime import datetime, timedelta
 
 from prowess.journal import stamp
 from prowess.policy.agents import Agent, read_agents
+from prowess.policy.composed import composed_profiles
+from prowess.policy.profiles import Profile
 from prowess.store.database import Transaction
 
 WINDOW = timedelta(hours=1)
@@ -20,6 +22,8 @@ class PolicyState:
     agents: Mapping[str, Agent] = field(default_factory=dict)
     reviewed: frozenset[str] = frozenset()
     version: int = -1
+    profiles: Mapping[str, Profile] = field(default_factory=dict)
+    """Those that were written for one agent each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +46,8 @@ def read_standing(transaction: Transaction) -> PolicyState:
     reviewed = frozenset(
         row[0] for row in transaction.all("SELECT digest FROM grant_review WHERE workspace = :workspace")
     )
-    return PolicyState(read_agents(transaction), reviewed, read_version(transaction))
+    agents = read_agents(transaction)
+    return PolicyState(agents, reviewed, read_version(transaction), composed_profiles(agents))
 
 
 def lock(transaction: Transaction) -> None:

@@ -10,7 +10,7 @@ import msgspec
 
 from prowess.areas import area_of
 from prowess.tool_names import tool_name
-from prowess.types import DISCOVER, Capability, Detail, Hit, Json, JsonObject
+from prowess.types import DISCOVER, KINDS, Capability, Detail, Hit, Json, JsonObject
 
 SUMMARY_LENGTH = 120
 GIST_LENGTH = 60
@@ -33,7 +33,7 @@ DISCOVER_TOOL: JsonObject = {
         "properties": {
             "query": {"type": "string", "description": "What you want to do"},
             "needs": {"type": "array", "items": {"type": "string"}, "description": "Your plan's steps"},
-            "kind": {"type": "string", "enum": ["tool", "skill", "extension", "channel", "any"]},
+            "kind": {"type": "string", "enum": [*KINDS, "any"]},
             "category": {"type": "string"},
         },
     },

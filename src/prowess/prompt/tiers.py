@@ -4,6 +4,7 @@ Above: the engine, which hands over what the agent may see and what fits the req
 is hard: a tier never costs more than it may, and what did not fit is told to people, not to models.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ TIER0_HEAD = "Available capability categories:"
 TIER0_FOOT = f"Use {DISCOVER} tool to get details on any capability."
 TIER1_HEAD = "Relevant capabilities:"
 TIER2_HEAD = "--- Detailed Capability Reference ---"
+_WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])|.\Z", re.DOTALL)
+"""The words of a name such as `github__listIssues`; of one without any, its last letter."""
 TRUNCATED = "[truncated to fit the token budget]"
 
 
@@ -39,11 +42,15 @@ def tier0(capabilities: Mapping[str, Capability], budget: int, count: Count) -> 
     """The map: categories or servers with some names, then with counts, then their names alone."""
     groups: dict[str, list[str]] = {}
     written: dict[str, str] = {}
+    servers: set[str] = set()
     for capability in capabilities.values():
         category = written.setdefault(area_of(capability).casefold(), area_of(capability))
         groups.setdefault(category, []).append(shown_name(capability))
+        if area_of(capability) != capability.category:
+            servers.add(category)
     if not groups:
         return Tier()
+    groups |= {name: _varied(groups[name]) for name in servers}
     ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
     for names in range(NAMES_IN_A_CATEGORY, -1, -1):
         lines = [_category_line(category, members, names) for category, members in ordered]
@@ -51,6 +58,17 @@ def tier0(capabilities: Mapping[str, Capability], budget: int, count: Count) -> 
         if count(text) <= budget:
             return Tier(text, count(text))
     return _category_names([category for category, _ in ordered], budget, count)
+
+
+def _varied(names: Sequence[str]) -> list[str]:
+    """Those of a server first that speak of different things, as `issues` and `branch`: what it is for."""
+    chosen: dict[str, str] = {}
+    for name in names:
+        chosen.setdefault(_WORD.findall(name)[-1].lower().removesuffix("s"), name)
+        if len(chosen) == NAMES_IN_A_CATEGORY:
+            break
+    first = set(chosen.values())
+    return [*chosen.values(), *(name for name in names if name not in first)]
 
 
 def _category_line(category: str, members: Sequence[str], names: int) -> str:

@@ -81,18 +81,19 @@ def definitions(settings: Settings, sources: Sequence[Source]) -> dict[str, str]
             config.type, source.name, paths, folder, config.module, config.command, config.args,
             sorted(config.env.items()), config.cwd, config.url, sorted(config.headers.items()),
             *([config.tools, config.disabled] if config.tools or config.disabled else ()),
+            *([config.category] if config.category else ()),
         ]  # fmt: skip
         found[source.name] = hashlib.sha256(msgspec.json.encode(said)).hexdigest()[:32]
     return found
 
 
-def overrides(settings: Settings) -> dict[str, Overrides]:
-    """Source -> what prowess.toml says otherwise about its tools."""
-    return {
-        source.name: Overrides(source.tools, tuple(source.disabled))
-        for source in settings.config.source
-        if source.tools or source.disabled
+def overrides(settings: Settings, sources: Sequence[Source]) -> dict[str, Overrides]:
+    """Source -> what prowess.toml says otherwise about what it brings."""
+    said = {
+        source.name: Overrides(config.tools, tuple(config.disabled), config.category)
+        for config, source in zip(settings.config.source, sources, strict=False)  # a workspace's cards follow
     }
+    return {name: one for name, one in said.items() if one}
 
 
 def owner(settings: Settings) -> str:

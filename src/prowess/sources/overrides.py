@@ -1,4 +1,5 @@
-"""What prowess.toml says about the tools of others: other names and words for them, and which are left out.
+"""What prowess.toml says about the capabilities of a source: other names and words for the tools of others,
+which of them are left out, and what those are about that do not say it themselves.
 
 Above: a sync, which puts it on what a source read. The author's own text stays beside the new one: it is what
 the guard judges and what an approval is for. A call goes out under the author's own names.
@@ -8,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from prowess.areas import NO_CATEGORY
 from prowess.config import ParameterOverrideConfig, ToolOverrideConfig
 from prowess.errors import nearest
 from prowess.sources.names import display_name, fault_of_name, legible
@@ -25,13 +27,14 @@ SPEAK_OF_PARAMETERS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Overrides:
-    """What is different about the tools of one source, by the names that their author gave them."""
+    """What is different about what one source brings; its tools by the names that their author gave them."""
 
     tools: Mapping[str, ToolOverrideConfig] = field(default_factory=dict)
     disabled: tuple[str, ...] = ()
+    category: str = ""
 
     def __bool__(self) -> bool:
-        return bool(self.tools or self.disabled)
+        return bool(self.tools or self.disabled or self.category)
 
 
 NO_OVERRIDES = Overrides()
@@ -91,13 +94,19 @@ class _Worded:
     def _draft(self, draft: Draft) -> Draft:
         capability = draft.capability
         said = self._overrides.tools.get(capability.name) if capability.kind == "tool" else None
-        if said is None:
-            return draft
-        changed = self._described(self._renamed(capability, said.name), said.description)
-        changed, detail = self._parameters(changed, draft.detail, capability.name, said.parameters)
+        changed, detail = self._categorised(capability), draft.detail
+        if said is not None:
+            changed = self._described(self._renamed(changed, said.name), said.description)
+            changed, detail = self._parameters(changed, detail, capability.name, said.parameters)
         if (changed, detail) == (capability, draft.detail):
             return draft
         return Draft(changed, detail, original=draft)
+
+    def _categorised(self, capability: Capability) -> Capability:
+        category = self._overrides.category
+        if not category or capability.category != NO_CATEGORY:
+            return capability
+        return replace(capability, category=category)
 
     def _renamed(self, capability: Capability, name: str) -> Capability:
         if not name or name == capability.name:

@@ -47,7 +47,7 @@ def _door(parts: SplitResult) -> tuple[str, int | None]:
     return parts.scheme, parts.port
 
 
-def _opener() -> OpenerDirector:
+def opener() -> OpenerDirector:
     """Speaks HTTP alone: no file, no ftp, no data, whatever a redirect asks for."""
     opener = OpenerDirector()
     handlers = (
@@ -67,7 +67,7 @@ def fetch(url: str, place: str, seconds: float, limit: int) -> str:
     """The text at a URL; `place` is what a person may see of it."""
     deadline = time.monotonic() + seconds
     try:
-        with _opener().open(Request(url, headers=HEADERS), timeout=seconds) as response:
+        with opener().open(Request(url, headers=HEADERS), timeout=seconds) as response:
             content = _body(response, place, deadline, limit)
     except _Elsewhere as other:
         what = f"is redirected to another host ({other})"

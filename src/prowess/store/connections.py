@@ -5,15 +5,17 @@ Above: a `Database`, which is one workspace. Below: a driver. Nothing here knows
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import BoundedSemaphore, Lock
 from typing import Any
 
-from prowess.errors import StoreError
+from prowess.errors import StoreAway, StoreError
 from prowess.store.driver import Driver
 
 CONNECTIONS = 8
 PAUSE = 0.02
+PAUSE_WHILE_AWAY = 0.5
+SECONDS_TO_ASK = 5.0
 
 
 class Connections:
@@ -26,6 +28,8 @@ class Connections:
         self._users = 1
         self._counting = Lock()
         self._closed = False
+        self._again_at = 0.0
+        """When the server is asked for again, while it is away."""
 
     def share(self) -> None:
         """From now on there is one more who will close them."""
@@ -47,11 +51,9 @@ class Connections:
         """A cursor in a transaction that sees one workspace; what it did is kept when the block ends."""
         before, within, after = ("", "", "") if flush else self.driver.unflushed
         with self._lent:
-            connection, committed = self._borrow(), False
+            connection, cursor = self._begun(workspace, writing, before)
+            committed = False
             try:
-                cursor = connection.cursor()
-                _say(cursor, before)
-                self._begin(cursor, writing, workspace)
                 try:
                     _say(cursor, within)
                     yield cursor
@@ -64,9 +66,51 @@ class Connections:
                     if committed:
                         _say(cursor, after)
             except self.driver.failures as failure:
+                if self.driver.is_away(failure):
+                    self._is_away()
                 raise self.driver.explain(failure) from failure
             finally:
                 self._give_back(connection, committed)
+
+    def _begun(self, workspace: str, writing: bool, before: str) -> tuple[Any, Any]:
+        """A connection in a transaction; one that was kept does not say whether the server is there now."""
+        self._refuse_while_away()
+        while True:
+            is_kept, connection = self._borrow()
+            try:
+                cursor = connection.cursor()
+                _say(cursor, before)
+                self._begin(cursor, writing, workspace)
+            except self.driver.failures as failure:
+                is_away = self.driver.is_away(failure)
+                if is_away:
+                    connection.close()
+                    self._is_away()
+                self._give_back(connection, False)
+                if not (is_away and is_kept):
+                    raise self.driver.explain(failure) from failure
+            except BaseException:
+                self._give_back(connection, False)
+                raise
+            else:
+                self._again_at = 0.0
+                return connection, cursor
+
+    def _refuse_while_away(self) -> None:
+        """While the server is away one asks for it now and then, and nobody else waits for that."""
+        with self._counting:
+            now = time.monotonic()
+            if not self._again_at or now >= self._again_at:
+                self._again_at = now + SECONDS_TO_ASK if self._again_at else 0.0
+                return
+        raise StoreAway(self.driver.place, "it did not just now")
+
+    def _is_away(self) -> None:
+        """No connection that was kept is of use; the next one is asked for in a moment."""
+        self._again_at = time.monotonic() + PAUSE_WHILE_AWAY
+        while self._idle:
+            with suppress(IndexError):
+                self._idle.pop().close()
 
     def _begin(self, cursor: Any, writing: bool, workspace: str) -> None:
         """A database that is busy mostly waits by itself; where it refuses at once, wait here."""
@@ -80,13 +124,18 @@ class Connections:
                     raise
                 time.sleep(PAUSE)
 
-    def _borrow(self) -> Any:
+    def _borrow(self) -> tuple[bool, Any]:
+        """A connection, and whether it was kept from before."""
         if self._closed:
             raise StoreError(f"the store {self.driver.place} is closed", "open it again with prowess.open()")
+        with suppress(IndexError):  # another thread took the last idle one
+            if self._idle:
+                return True, self._idle.pop()
         try:
-            return self._idle.pop() if self._idle else self.driver.connect()
-        except IndexError:  # another thread took the last idle one
-            return self.driver.connect()
+            return False, self.driver.connect()
+        except StoreAway:
+            self._is_away()
+            raise
 
     def _abandon(self, connection: Any, cursor: Any) -> None:
         try:

@@ -126,8 +126,8 @@ class Database:
     def writing(self, flush: bool = True, everywhere: bool = False) -> Iterator[Transaction]:
         """Everything inside is durable when the block ends, or never happened.
 
-        Without `flush` it survives the end of this process, however it ends, but is not waited for until it
-        is on the disk: a power cut may take the last moments with it, never a part of a transaction.
+        Without `flush` it survives the end of this process, however it ends, but SQLite does not wait until
+        it is on the disk: a power cut may take the last moments with it, never a part of a transaction.
         """
         scope = EVERYWHERE if everywhere else self.workspace
         with self._connections.transaction(scope, writing=True, flush=flush) as cursor:
@@ -227,15 +227,18 @@ def migrations() -> list[Migration]:
 
 def tables() -> list[str]:
     """Every table there is, but the one that counts migrations."""
-    made = [name for migration in migrations() for name in re.findall(r"CREATE TABLE (\w+)", migration.text)]
-    gone = {name for migration in migrations() for name in re.findall(r"DROP TABLE (\w+)", migration.text)}
-    return [name for name in dict.fromkeys(made) if name not in gone]
+    return tables_at(migrations()[-1].number)
 
 
 def tables_at(schema: int) -> list[str]:
-    """The tables that a schema has, of those that are still there today."""
-    text = " ".join(migration.text for migration in migrations() if migration.number <= schema)
-    return [table for table in tables() if f"CREATE TABLE {table} " in text]
+    """The tables that a schema has, in the order in which they were made."""
+    there: dict[str, None] = {}
+    for migration in migrations():
+        if migration.number <= schema:
+            there |= dict.fromkeys(re.findall(r"CREATE TABLE (\w+)", migration.text))
+            for gone in re.findall(r"DROP TABLE (\w+)", migration.text):
+                there.pop(gone, None)
+    return list(there)
 
 
 def statements(text: str) -> list[str]:

@@ -37,6 +37,9 @@ class Driver(Protocol):
 
     def is_busy(self, failure: Exception) -> bool: ...
 
+    def is_away(self, failure: Exception) -> bool:
+        """Whether the database itself is not there, so that no connection to it is of use any more."""
+
     @property
     def adapt(self) -> Callable[[str], str]: ...
 

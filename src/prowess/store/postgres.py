@@ -7,14 +7,23 @@ from functools import lru_cache, partial
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from prowess.errors import MissingExtra, StoreBusy, StoreError
+from prowess.errors import MissingExtra, StoreAway, StoreBusy, StoreError
 from prowess.store.driver import EVERYWHERE
 from prowess.types import Problem
 
 BUSY_SECONDS = 30.0
 PAUSE = 0.1
-FULL = ("53300", "57P03")
-"""Too many connections, or the server is starting: both pass."""
+CONNECTS_WITHIN = 4
+BEGINS_WITHIN = 4.0
+ANSWERS_WITHIN = 10.0
+"""Seconds after which a server is taken to be away; nothing that a turn asks of it takes a tenth of that. A
+transaction begins without waiting for anybody, so that a connection that hangs shows soon."""
+FULL = "53300"
+"""Too many connections: that passes."""
+STARTING = "57P03"
+AWAY_WITHOUT_STATE = ("OperationalError", "ConnectionTimeout", "InterfaceError", "NoAnswer")
+AWAY = ("08", "57P", "25006")
+"""Connections that were lost, a server that ends or starts, and one that became a copy of another."""
 BUSY = ("55P03", "40P01", "40001")
 """A lock was not given in time, or two waited for each other."""
 
@@ -54,7 +63,8 @@ def adapt(sql: str) -> str:
 
 
 class Postgres:
-    unflushed = ("", "SET LOCAL synchronous_commit = off", "")
+    # A server that is killed would take along what is not flushed; those who commit at once share a flush.
+    unflushed = ("", "", "")
     adapt = staticmethod(adapt)
     # Bringing a large store up to date takes longer than any write: who comes meanwhile waits for that.
     lock_for_migration = "SELECT set_config('lock_timeout', '30min', true), pg_advisory_xact_lock(7077391)"
@@ -70,32 +80,53 @@ class Postgres:
         self.patience = patience
         # A pooler lends a connection for one transaction; the next one may not know what was prepared.
         threshold = None if is_pooled else PREPARED_AFTER
+        from prowess.store.limited_connection import LimitedConnection
+
         self._open = partial(
-            psycopg.connect, self._url, autocommit=True, connect_timeout=10, prepare_threshold=threshold
-        )
+            LimitedConnection.connect, self._url, autocommit=True, connect_timeout=CONNECTS_WITHIN,
+            prepare_threshold=threshold,
+        )  # fmt: skip
+        self._has_answered = False
         self.failures: tuple[type[Exception], ...] = (psycopg.Error,)
 
     @property
     def place(self) -> str:
         """The address without its password."""
         parts = urlsplit(self._url)
-        return f"postgresql://{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}{parts.path}"
+        return f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
     def connect(self) -> Any:
         deadline = time.monotonic() + self.patience
         while True:
             try:
-                return self._open()
+                connection = self._open()
             except self.failures as failure:
-                if not _passes(failure) or time.monotonic() >= deadline:
+                if not self._passes(failure) or time.monotonic() >= deadline:
                     raise self.explain(failure) from failure
                 time.sleep(PAUSE)
+            else:
+                self._has_answered = True
+                return connection
+
+    def _passes(self, failure: Exception) -> bool:
+        """Whether to wait: libpq gives no state for what is refused while connecting, only the words.
+
+        One that was there and starts again is away for now, and nobody waits for it.
+        """
+        state = getattr(failure, "sqlstate", None)
+        is_starting = state == STARTING or "starting up" in str(failure)
+        return state == FULL or "too many clients" in str(failure) or (is_starting and not self._has_answered)
 
     def begin(self, cursor: Any, writing: bool, workspace: str) -> None:
         """What holds for a transaction is said with its begin, in one message, and ends with it."""
         kind = "" if writing else " ISOLATION LEVEL REPEATABLE READ READ ONLY"
         waits = f"; SET LOCAL lock_timeout = {int(self.patience * 1000)}" if writing else ""
+        connection = cursor.connection
+        connection.answers_within = BEGINS_WITHIN
         cursor.execute(f"BEGIN{kind}{waits}; SET LOCAL {SETTING} = '{workspace}'", prepare=False)
+        # What concerns a whole store, such as a backup, may take any time.
+        usual = ANSWERS_WITHIN + (self.patience if writing else 0)
+        connection.answers_within = None if workspace == EVERYWHERE else usual
 
     def isolation(self, tables: Iterable[str]) -> str:
         return ISOLATION.replace("TABLES", ", ".join(f"'{table}'" for table in tables))
@@ -109,6 +140,13 @@ class Postgres:
     def problems(self) -> tuple[Problem, ...]:
         return ()
 
+    def is_away(self, failure: Exception) -> bool:
+        """What has no state never came from the server: it was not reached, or went away in between."""
+        state: str | None = getattr(failure, "sqlstate", None)
+        if state is None:
+            return type(failure).__name__ in AWAY_WITHOUT_STATE
+        return state.startswith(AWAY)
+
     def is_busy(self, failure: Exception) -> bool:
         return getattr(failure, "sqlstate", None) in BUSY
 
@@ -119,15 +157,11 @@ class Postgres:
         password = urlsplit(self._url).password
         if password:
             text = text.replace(password, "***")
+        if self._has_answered and self.is_away(failure):
+            return StoreAway(self.place, text)
         return StoreError(
             f"the store {self.place}: {text}", "check that the server runs and the URL is right"
         )
-
-
-def _passes(failure: Exception) -> bool:
-    """Whether to try again: libpq gives no state for what is refused while connecting, only the words."""
-    state = getattr(failure, "sqlstate", None)
-    return state in FULL or "too many clients" in str(failure) or "starting up" in str(failure)
 
 
 def _without_pooler(url: str) -> tuple[str, bool]:

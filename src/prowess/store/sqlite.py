@@ -86,6 +86,10 @@ class SQLite:
             "locked" in str(failure) or "busy" in str(failure)
         )
 
+    def is_away(self, failure: Exception) -> bool:
+        """A file is there, or it is an error that waiting does not mend."""
+        return False
+
     def explain(self, failure: Exception) -> StoreError:
         if self.is_busy(failure):
             return StoreBusy(self.patience)

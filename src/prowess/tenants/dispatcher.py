@@ -7,6 +7,7 @@ from outside cannot tell an unknown workspace from a wrong secret, and opens not
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING
 
 from anyio import to_thread
 from starlette.responses import JSONResponse
@@ -15,8 +16,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from prowess.listen import Rate
 from prowess.store.database import Database
 from prowess.tenants.open_tenants import OpenTenants
-from prowess.tenants.presented import Presented, presented
+from prowess.tenants.presented import WORKSPACE, Presented, presented
 from prowess.tenants.tenant import Tenant
+
+if TYPE_CHECKING:
+    from prowess.web.provider import ProviderFace
 
 logger = logging.getLogger("prowess")
 
@@ -32,6 +36,7 @@ class TenantDispatcher:
         strangers: AbstractAsyncContextManager[Tenant],
         recognise: Recognise,
         rate: Rate,
+        provider: "ProviderFace | None" = None,
     ) -> None:
         self.store = store
         self.tenants = tenants
@@ -39,6 +44,7 @@ class TenantDispatcher:
         self._strangers: ASGIApp | None = None
         self._recognise = recognise
         self._rate = rate
+        self._provider = provider
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -57,7 +63,13 @@ class TenantDispatcher:
             await _said(429, "too many requests; slow down")(scope, receive, send)
             return
         said, receive = await presented(scope, receive)
-        workspace = await to_thread.run_sync(self._recognise, said) if said.text else ""
+        found = await self._workspaces(said) if said.text else ()
+        if len(found) > 1:
+            await _said(400, f"this token is good for several workspaces; name one as {WORKSPACE}")(
+                scope, receive, send
+            )
+            return
+        workspace = next(iter(found), "")
         if not workspace:
             assert self._strangers is not None, "it serves only while it runs"
             await self._strangers(scope, receive, send)
@@ -73,6 +85,15 @@ class TenantDispatcher:
             await tenant(scope, receive, send)
         finally:
             await lending.__aexit__(None, None, None)
+
+    async def _workspaces(self, said: Presented) -> tuple[str, ...]:
+        """Those that a request may mean: none where it proves nothing."""
+        if workspace := await to_thread.run_sync(self._recognise, said):
+            return (workspace,)
+        if self._provider is None or "token" not in said.kinds:
+            return ()
+        mine = await self._provider.workspaces_of(said.text)
+        return (said.workspace,) if said.workspace in mine else mine
 
 
 async def _begun_elsewhere(receive: Receive, send: Send) -> None:

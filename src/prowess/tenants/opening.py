@@ -20,12 +20,23 @@ from prowess.engine.sync import OpenedGuard
 from prowess.errors import ConfigError
 from prowess.gateway.gateway import Gateway
 from prowess.gateway.opening import over
-from prowess.opening import now, options_of, owned
+from prowess.opening import now, of_workspace, options_of, owned
 from prowess.secrets.environment import with_secrets
 from prowess.sources.configured import configured_sources
 from prowess.store.database import Database
 
-OF_THE_MACHINE = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR")
+OF_THE_MACHINE = (
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LC_ALL",
+    "TZ",
+    "TMPDIR",
+    "XDG_STATE_HOME",
+)
 """What a workspace sees of the environment of the process: nothing that could be another's secret."""
 SECRETS = ".prowess/secrets"
 """Where a workspace keeps secrets that says nothing of it, below its own folder."""
@@ -60,9 +71,7 @@ def opened_gateway(settings: Settings, database: Database, shared: SharedParts) 
     said = msgspec.structs.replace(settings.config.gateway, hosts=of_process.hosts, rate=of_process.rate)
     settings = _with(settings, gateway=said)
     environment = _environment(settings, shared)
-    with over(
-        settings, database, environment, shared.options(settings, environment), refuse, serves_many=True
-    ) as opened:
+    with over(settings, database, environment, shared.options(settings, environment), refuse) as opened:
         yield opened
 
 
@@ -72,7 +81,7 @@ def opened_engine(settings: Settings, database: Database, shared: SharedParts) -
     try:
         refuse(settings)
         environment = _environment(settings, shared)
-        sources = configured_sources(settings, environment)
+        sources = configured_sources(settings, of_workspace(database.workspace, environment))
         options = owned(shared.options(settings, environment), settings, sources)
     except BaseException:
         database.close()
@@ -87,6 +96,9 @@ def refuse(settings: Settings) -> None:
     if settings.config.gateway.authorization:
         what = "[gateway.authorization] is for a process that serves one workspace"
         raise ConfigError(place, what, "serve it without --workspaces, or take it out")
+    if settings.config.web.oidc:
+        what = "[web.oidc] is for the configuration of the process, where its groups name workspaces"
+        raise ConfigError(place, what, "move it there")
     for source in settings.config.source:
         package = source.module.partition(".")[0]
         if package and PathFinder.find_spec(package, [str(settings.root)]):

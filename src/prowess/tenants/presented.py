@@ -19,6 +19,8 @@ ProofKind: TypeAlias = Literal["agent", "token", "link", "session"]
 
 LOGIN = "/login"
 STATIC = "/static/"
+WORKSPACE = "prowess-workspace"
+"""The header in which a token of an identity provider says which of its workspaces is meant."""
 LONGEST_FORM = 10_000
 """More bytes than a token and a place to go to ever need."""
 
@@ -29,6 +31,8 @@ class Presented:
 
     text: str = ""
     kinds: tuple[ProofKind, ...] = ()
+    workspace: str = ""
+    """Which one is meant, where it is good for several."""
 
 
 NOTHING = Presented()
@@ -46,7 +50,7 @@ async def presented(scope: Scope, receive: Receive) -> tuple[Presented, Receive]
     token = bearer.strip() if kind.lower() == "bearer" else ""
     if is_for_mcp(scope):
         return Presented(token, ("agent",)), receive
-    if scope["path"].startswith(STATIC):
+    if scope["path"].startswith((STATIC, f"{LOGIN}/")):  # who is on the way to a provider is nobody yet
         return NOTHING, receive
     if scope["path"] == LOGIN:
         if scope["method"] != "POST":
@@ -54,7 +58,7 @@ async def presented(scope: Scope, receive: Receive) -> tuple[Presented, Receive]
         body, again = await _read(receive)
         return Presented(_first(body, "token"), ("token", "link")), again
     if token:
-        return Presented(token, ("token", "agent")), receive
+        return Presented(token, ("token", "agent"), headers.get(WORKSPACE, "")), receive
     cookies = cookie_parser(headers.get("cookie", ""))
     return Presented(cookies.get(SECURE_COOKIE) or cookies.get(COOKIE, ""), ("session",)), receive
 

@@ -9,6 +9,7 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp
 
@@ -19,15 +20,20 @@ from prowess.errors import ConfigError
 from prowess.gateway.opening import database_at
 from prowess.listen import Bind, Rate
 from prowess.opening import now
+from prowess.secrets.environment import with_secrets
 from prowess.store.database import Database
 from prowess.tenants.dispatcher import TenantDispatcher
 from prowess.tenants.open_tenants import OpenTenants
 from prowess.tenants.opening import SharedParts, configuration_of, opened_engine, opened_gateway
 from prowess.tenants.presented import Presented
 from prowess.tenants.proof import workspace_of
+from prowess.tenants.served_folder import FolderOfWorkspaces
 from prowess.tenants.tenant import Tenant, with_gateway, without_gateway
 from prowess.web.app import create_app
 from prowess.web.serving import limits_of
+
+if TYPE_CHECKING:
+    from prowess.web.provider import ProviderFace
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +58,28 @@ def serving_workspaces(
         remedy = "make it, with a folder for each workspace and a prowess.toml in that"
         raise ConfigError("--workspaces", f"there is no folder {folder}", remedy)
     database = database_at(store, settings.root)
-    opening = WorkspaceOpening(
-        folder, settings, bind, faces, SharedParts(database, environment, settings.config.gateway)
-    )
+    shared = SharedParts(database, environment, settings.config.gateway)
     try:
+        provider = _provider(settings, environment, FolderOfWorkspaces(folder, database))
+        opening = WorkspaceOpening(folder, settings, bind, faces, shared, provider)
         tenants = OpenTenants(opening.tenant, most)
         recognise = partial(_recognised, database, folder)
-        yield TenantDispatcher(
-            database, tenants, opening.strangers(), recognise, Rate(settings.config.web.rate)
-        )
+        rate = Rate(settings.config.web.rate)
+        yield TenantDispatcher(database, tenants, opening.strangers(), recognise, rate, provider)
     finally:
-        opening.shared.guard.close()
+        shared.guard.close()
         database.close()
+
+
+def _provider(
+    settings: Settings, environment: Mapping[str, str], served: FolderOfWorkspaces
+) -> "ProviderFace | None":
+    config = settings.config.web.oidc
+    if config is None:
+        return None
+    from prowess.web.provider import provider_face  # the optional part `oidc`
+
+    return provider_face(config, with_secrets(settings, environment), served)
 
 
 def _recognised(store: Database, folder: Path, said: Presented) -> str:
@@ -81,9 +97,10 @@ class WorkspaceOpening:
     bind: Bind
     faces: ServedFaces
     shared: SharedParts
+    provider: "ProviderFace | None" = None
 
     def tenant(self, name: str) -> AbstractAsyncContextManager[Tenant]:
-        settings = configuration.load(configuration_of(self.folder, name), self.folder)
+        settings = configuration.load(configuration_of(self.folder, name), self.folder, {})
         return self._opened(settings, self.shared.store.of(name))
 
     def strangers(self) -> AbstractAsyncContextManager[Tenant]:
@@ -100,4 +117,4 @@ class WorkspaceOpening:
 
     def _web(self, engine: Engine) -> ASGIApp:
         limits = limits_of(self.process.config.web, self.bind)
-        return create_app(engine, limits, secure=not self.bind.is_loopback)
+        return create_app(engine, limits, secure=not self.bind.is_loopback, provider=self.provider)

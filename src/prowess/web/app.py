@@ -2,6 +2,7 @@
 
 from hashlib import blake2b
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 
 import msgspec
 from starlette.applications import Starlette
@@ -24,10 +25,12 @@ from prowess.web.openapi import document
 from prowess.web.operations import everything
 from prowess.web.pages import (
     agent,
+    alerts,
     approvals,
     ask,
     capability,
     catalogue,
+    digest,
     evolution,
     graph,
     injections,
@@ -37,13 +40,20 @@ from prowess.web.pages import (
     policy,
     policy_change,
     quarantine,
+    server_changes,
+    server_login,
     servers,
     try_tool,
+    welcome,
 )
 from prowess.web.problems import answer_to, handle
 from prowess.web.protection import HEADERS, LOCAL, Protection, RequestLimits
+from prowess.web.server_logins import ServerLogins
 from prowess.web.stream import Streams
 from prowess.web.users import Users
+
+if TYPE_CHECKING:
+    from prowess.web.provider import ProviderFace
 
 PAGES = (
     overview,
@@ -55,6 +65,8 @@ PAGES = (
     policy,
     policy_change,
     servers,
+    server_changes,
+    server_login,
     try_tool,
     injections,
     evolution,
@@ -62,6 +74,9 @@ PAGES = (
     journal,
     quarantine,
     approvals,
+    alerts,
+    digest,
+    welcome,
 )
 SMALLEST_COMPRESSED = 1000
 
@@ -72,17 +87,21 @@ def create_app(
     clock: Clock = now,
     secure: bool = False,
     streams: Streams | None = None,
+    provider: "ProviderFace | None" = None,
 ) -> Starlette:
-    """Everything the web face serves; `secure` cookies reach only browsers that speak TLS with us."""
+    """Everything the web face serves; `secure` cookies reach only browsers that speak TLS with us.
+
+    provider: where people sign in besides.
+    """
     database = engine.internals.database
     people = Users(database, engine.internals.journal, clock)
     table = everything()
     api = Api(ApiContext(engine, people, Answers(database, clock), table, streams or Streams()))
     app = Starlette(
-        routes=[_described(table), Mount(ROOT, api), *signin.ROUTES, *_pages(), *page.FILES],
+        routes=[_described(table), Mount(ROOT, api), *_signing_in(provider), *_pages(), *page.FILES],
         middleware=[
             Middleware(GZipMiddleware, minimum_size=SMALLEST_COMPRESSED),
-            Middleware(Protection, engine=engine, people=people, limits=limits),
+            Middleware(Protection, engine=engine, people=people, limits=limits, provider=provider),
         ],
         exception_handlers={ProwessError: handle, HTTPException: handle, Exception: _failed},
     )
@@ -90,6 +109,8 @@ def create_app(
     app.state.clock = clock
     app.state.people = people
     app.state.secure = secure
+    app.state.logins = ServerLogins()
+    app.state.provider = provider
     return app
 
 
@@ -112,6 +133,14 @@ async def _failed(request: Request, failure: Exception) -> Response:
     answer = answer_to(request, failure)
     answer.headers.update(HEADERS)
     return answer
+
+
+def _signing_in(provider: "ProviderFace | None") -> list[BaseRoute]:
+    if provider is None:
+        return [*signin.ROUTES]
+    from prowess.web.provider import routes  # the optional part `oidc`
+
+    return [*signin.ROUTES, *routes(provider)]
 
 
 def _pages() -> list[BaseRoute]:

@@ -82,6 +82,17 @@ def _held(data: Data) -> str:
     return f"{data.get('capability')} is held back{_after(': ', data.get('reason'))}"
 
 
+def _let_in(data: Data) -> str:
+    ways = {"session": "signed in", "link": "was given a link", "token": "was given a token"}
+    kind = str(data.get("kind", ""))
+    return f"{data.get('name')} {ways.get(kind, f'was let in by {kind}')} as {data.get('role')}"
+
+
+def _cards(data: Data) -> str:
+    found = [str(one.get("id", "")) for one in _list(data, "injected") if isinstance(one, Mapping)]
+    return f"cards for “{_cut(data.get('request'))}”: {_names(found)}"
+
+
 SENTENCES: Mapping[str, Callable[[Data], str]] = {
     "offer": _offer,
     "search": _search,
@@ -91,11 +102,18 @@ SENTENCES: Mapping[str, Callable[[Data], str]] = {
     "decision": _decision,
     "catalogue.synced": _synced,
     "policy.changed": _policy_changed,
+    "configuration.changed": lambda data: f"prowess.toml: {data.get('by')} {data.get('does')}",
     "provider.on": _provider_on,
     "provider.off": _provider_off,
     "approval.answered": _approval,
     "web.asked": _asked,
+    "person.admitted": _let_in,
+    "cards.selected": _cards,
+    "skill_ledger": lambda data: "what was learnt of one request",
+    "skill_ledger:promotable": lambda data: "what of it could be promoted was counted",
     "quarantine.held": _held,
+    "alert.raised": lambda data: f"alert: {data.get('text')}",
+    "alert.ended": lambda data: f"over: {str(data.get('kind')).replace('_', ' ')} of {data.get('subject')}",
 }
 
 

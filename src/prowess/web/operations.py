@@ -86,7 +86,7 @@ def stream(call: Call[Listening]) -> AsyncIterator[bytes]:
         start = {}
     else:
         start = counts_at(place) if place else {head.chain: head.count for head in journal.heads()}
-    may_go_on = partial(parts.people.is_valid, call.person.pass_id)
+    may_go_on = partial(parts.people.is_current, call.person)
     ticket = parts.streams.admit(call.person.pass_id or call.person.name)
     return JournalFollower(journal, JournalFilter(q.agent, q.type), start, may_go_on).events(
         parts.streams, ticket

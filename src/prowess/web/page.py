@@ -18,6 +18,7 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from prowess.alerts.service import AlertService
 from prowess.engine.engine import Engine
 from prowess.web import identity
 from prowess.web.redact import plain
@@ -52,7 +53,15 @@ NAVIGATION = (
             ("/injections", "Injections"),
         ),
     ),
-    Section("Follow", (("/evolution", "Evolution"), ("/learning", "Learning"), ("/journal", "Journal"))),
+    Section(
+        "Follow",
+        (
+            ("/alerts", "Alerts"),
+            ("/evolution", "Evolution"),
+            ("/learning", "Learning"),
+            ("/journal", "Journal"),
+        ),
+    ),
 )
 
 
@@ -85,6 +94,7 @@ def _waiting(request: Request) -> dict[str, int]:
     held = sum(one.state == "waiting" for one in engine.quarantine.list())
     down = sum(bool(one.down) and not one.off for one in engine.providers.list())
     return {
+        "/alerts": AlertService(engine.internals).unseen(),
         "/approvals": len(engine.internals.policy.approvals()),
         "/quarantine": held,
         "/servers": down,

@@ -44,6 +44,7 @@ TITLES = {
     422: "The request is not usable",
     429: "Too many requests",
     501: "A part is not installed",
+    502: "Another server did not answer",
     503: "The store cannot be used",
 }
 
@@ -95,7 +96,7 @@ def answer_to(request: Request, error: Exception, more: Mapping[str, str] | None
         return Response(body, problem.status, headers, media_type=PROBLEM)
     if problem.status == 401 and request.method == "GET":
         goal = f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
-        form = f"/login?next={quote(goal)}"
+        form = f"{_way_in(request)}?next={quote(goal)}"
         # A part of a page cannot hold the form: the whole page goes there.
         is_part = page.wants_part(request)
         return Response(None, 204, {"HX-Redirect": form}) if is_part else RedirectResponse(form, 303)
@@ -107,6 +108,11 @@ def answer_to(request: Request, error: Exception, more: Mapping[str, str] | None
 async def handle(request: Request, error: Exception) -> Response:
     # A page asks the store what waits for its reader: not while everybody else is kept waiting.
     return await to_thread.run_sync(answer_to, request, error)
+
+
+def _way_in(request: Request) -> str:
+    """Who comes back after an hour is signed in by the provider without a form of ours."""
+    return "/login/provider" if request.app.state.provider else "/login"
 
 
 def _headers(status: int, error: Exception) -> dict[str, str]:

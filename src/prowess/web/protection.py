@@ -6,6 +6,7 @@ should not. A body is read here, up to a limit, so that nothing behind this ever
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
 import anyio
@@ -20,6 +21,9 @@ from prowess.listen import LOOPBACK, Rate, allowed_origins, is_among
 from prowess.web.identity import CALLER, COOKIE, SECURE_COOKIE, Requester, is_csrf, recognise
 from prowess.web.problems import answer_to
 from prowess.web.users import Users
+
+if TYPE_CHECKING:
+    from prowess.web.provider import ProviderFace
 
 THIS_MACHINE = ("127.", "localhost", "[::1]", "::1")
 SAFE = ("GET", "HEAD", "OPTIONS")
@@ -56,8 +60,12 @@ LOCAL = RequestLimits(LOOPBACK)
 
 
 class Protection:
-    def __init__(self, app: ASGIApp, engine: Engine, people: Users, limits: RequestLimits) -> None:
+    def __init__(
+        self, app: ASGIApp, engine: Engine, people: Users, limits: RequestLimits,
+        provider: "ProviderFace | None" = None,
+    ) -> None:  # fmt: skip
         self._app = app
+        self._provider = provider
         self._engine = engine
         self._people = people
         self._limits = limits
@@ -116,7 +124,10 @@ class Protection:
         session = _session(headers)
         if scope["path"].startswith(OPEN) or not (bearer or session):
             return Requester()
-        return await to_thread.run_sync(recognise, self._people, self._engine, bearer, session)
+        found = await to_thread.run_sync(recognise, self._people, self._engine, bearer, session)
+        if bearer and self._provider and not found.person:
+            return Requester(await self._provider.person(bearer, self._engine.internals.database.workspace))
+        return found
 
     def _check_origin(self, method: str, headers: Headers, caller: Requester, body: bytes) -> None:
         """A write must come from our own pages; one that a cookie vouches for must prove it."""

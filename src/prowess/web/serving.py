@@ -1,10 +1,8 @@
 """Serving: the application on a socket, alone or beside other doors of the same process."""
 
-import signal
 import socket
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -12,16 +10,22 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from prowess.config import WebConfig
 from prowess.errors import ConfigError
 from prowess.listen import Bind, allowed_hosts
+from prowess.monitoring.monitored import Monitored
+from prowess.monitoring.stopping import SECONDS_TO_FINISH, StopTimes, serve_until_told
 from prowess.web.protection import RequestLimits
 from prowess.web.users import Users
 
-SECONDS_TO_FINISH = 1
-"""How long a request that is being answered may go on when the server is told to stop."""
 BACKLOG = 2048
 
 
 def limits_of(config: WebConfig, bind: Bind) -> RequestLimits:
-    return RequestLimits(allowed_hosts(bind, config.hosts), config.max_body_bytes, config.rate)
+    own = [urlsplit(config.oidc.url).netloc] if config.oidc else []
+    return RequestLimits(allowed_hosts(bind, [*config.hosts, *own]), config.max_body_bytes, config.rate)
+
+
+def may_change_servers(config: WebConfig, bind: Bind) -> bool:
+    """Whether pages may write prowess.toml: a server that is added there is a program of this machine."""
+    return config.change_servers == "always" or (config.change_servers == "local" and bind.is_loopback)
 
 
 def refuse_strangers(people: Users, bind: Bind) -> None:
@@ -64,7 +68,7 @@ def beside(app: ASGIApp, others: Mapping[str, ASGIApp]) -> ASGIApp:
     return joined
 
 
-async def serving(app: ASGIApp, door: socket.socket) -> None:
+async def serving(app: Monitored, door: socket.socket, times: StopTimes) -> None:
     # The access log is off: it would be the only place where a request's address is written.
     config = uvicorn.Config(
         app,
@@ -75,19 +79,4 @@ async def serving(app: ASGIApp, door: socket.socket) -> None:
         # Who is at the other end is what the socket says, not what a header claims.
         proxy_headers=False,
     )
-    with _told_to_stop_once():
-        await uvicorn.Server(config).serve(sockets=[door])
-
-
-@contextmanager
-def _told_to_stop_once() -> Iterator[None]:
-    """A server that was told to stop raises the signal again at its end; by then everything may close."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {one: signal.signal(one, lambda *_: None) for one in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
+    await serve_until_told(app, config, times, door)

@@ -7,10 +7,11 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from prowess.listen import LOOPBACK, is_among
 from prowess.web import identity, page
+from prowess.web.cookies import Cookie
 from prowess.web.users import LASTS, Users
 
+SESSION = Cookie(identity.COOKIE, LASTS["session"])
 NOT_VALID = "This is not valid, or not any more."
 
 
@@ -34,9 +35,16 @@ def sign_out(request: Request) -> Response:
     people: Users = request.app.state.people
     if identity.caller(request).session:  # a token is revoked by whoever may, not by leaving
         people.end(person.pass_id, person.name)
-    answer = RedirectResponse("/login", 303)
-    answer.delete_cookie(_cookie(request), secure=_is_secure(request), httponly=True, samesite="lax")
+    answer = RedirectResponse("/login?out=1", 303)
+    SESSION.drop(request, answer)
     return answer
+
+
+def within(goal: str) -> str:
+    """A place on this server, never another."""
+    parts = urlsplit(goal)
+    local = goal.startswith("/") and not goal.startswith(("//", "/\\")) and not parts.netloc
+    return goal if local and goal.isprintable() else "/"
 
 
 def _signed_in(request: Request, text: str, goal: str) -> Response:
@@ -44,36 +52,17 @@ def _signed_in(request: Request, text: str, goal: str) -> Response:
     issued = people.sign_in(text)
     if issued is None:
         return _form(request, goal, NOT_VALID, 403)
-    answer = RedirectResponse(_within(goal), 303)
-    answer.set_cookie(
-        _cookie(request),
-        issued.text,
-        max_age=int(LASTS["session"].total_seconds()),
-        secure=_is_secure(request),
-        httponly=True,
-        samesite="lax",
-    )
+    answer = RedirectResponse(within(goal), 303)
+    SESSION.put(request, answer, issued.text)
     return answer
 
 
-def _cookie(request: Request) -> str:
-    return identity.SECURE_COOKIE if _is_secure(request) else identity.COOKIE
-
-
-def _is_secure(request: Request) -> bool:
-    """Whether the cookie needs TLS: also where a proxy on this machine brings others to us by a name."""
-    return request.app.state.secure or not is_among(request.headers.get("host", ""), LOOPBACK)
-
-
-def _within(goal: str) -> str:
-    """A place on this server, never another."""
-    parts = urlsplit(goal)
-    local = goal.startswith("/") and not goal.startswith(("//", "/\\")) and not parts.netloc
-    return goal if local else "/"
-
-
 def _form(request: Request, goal: str, said: str = "", status: int = 200) -> Response:
-    return page.render(request, "login.html", status, title="Sign in", next=_within(goal), said=said)
+    provider = request.app.state.provider
+    return page.render(
+        request, "login.html", status, title="Sign in", next=within(goal), said=said,
+        provider=provider.name if provider else "", out="out" in request.query_params,
+    )  # fmt: skip
 
 
 ROUTES = [

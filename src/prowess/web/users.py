@@ -98,6 +98,12 @@ class Users:
         with self._database.reading() as transaction:
             return self._held(transaction, text, kinds) is not None
 
+    def is_current(self, person: Person) -> bool:
+        """Whether what proved who somebody is still does."""
+        if person.expires_at:
+            return person.expires_at > stamp(self._clock())
+        return self.is_valid(person.pass_id)
+
     def is_valid(self, id: str) -> bool:
         with self._database.reading() as transaction:
             row = transaction.one(

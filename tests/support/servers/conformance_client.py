@@ -18,7 +18,7 @@ from anyio import to_thread
 from mcp.client.session import ClientRequestContext
 from mcp_types import ElicitRequestFormParams, ElicitRequestParams, ElicitResult
 
-from prowess.gateway.login import LoginRequest, log_in
+from prowess.sources.mcp.login_flow import LoginRequest, log_in
 from prowess.sources.mcp.source import McpSource
 from tests.support.gateway import OWNER, world
 

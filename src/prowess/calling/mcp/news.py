@@ -31,6 +31,7 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from prowess.calling.caller import Caller
 from prowess.calling.mcp.questions import Questions
 
 LIST_CHANGES = (ToolListChangedNotification, PromptListChangedNotification, ResourceListChangedNotification)
@@ -48,7 +49,11 @@ LONGEST_WAIT = 60.0
 """Seconds until a server that stopped telling is listened to again."""
 
 
-async def _nobody(server: str, uri: str) -> None:
+Hears = Callable[[Caller], bool]
+"""Whether news that come over a connection are for this caller."""
+
+
+async def _nobody(server: str, uri: str, hears: Hears) -> None:
     """Nobody wants to hear of resources."""
 
 
@@ -57,9 +62,10 @@ class Audience:
     """Who is told what servers say."""
 
     changed: Callable[[str], None] = lambda server: None
-    updated: Callable[[str, str], Awaitable[None]] = _nobody
-    watched: Callable[[str], frozenset[str]] = lambda server: frozenset()
-    """The resources of a server that somebody wants to hear of."""
+    updated: Callable[[str, str, Hears], Awaitable[None]] = _nobody
+    watched: Callable[[str, Hears], frozenset[str]] = lambda server, hears: frozenset()
+    """The resources of a server that somebody among those wants to hear of."""
+    hears: Hears = lambda caller: True
 
 
 @dataclass(slots=True)
@@ -76,15 +82,24 @@ class News:
     def stir(self) -> None:
         """Other resources may be to be heard of."""
         self._stirred.set()
-        if self._listening is not None and self._wanted != self.audience.watched(self.server):
+        if self._listening is not None and self._wanted != self._watched:
             self._listening.cancel()
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether somebody wants to hear of resources."""
+        return bool(self._watched)
+
+    @property
+    def _watched(self) -> frozenset[str]:
+        return self.audience.watched(self.server, self.audience.hears)
 
     async def heard(self, message: IncomingMessage) -> None:
         match message:
             case LoggingMessageNotification(params=params):
                 await self.questions.log(params)
             case ResourceUpdatedNotification(params=params):
-                await self.audience.updated(self.server, str(params.uri))
+                await self.audience.updated(self.server, str(params.uri), self.audience.hears)
             case _ if isinstance(message, LIST_CHANGES):
                 self.audience.changed(self.server)
 
@@ -102,7 +117,7 @@ class News:
     async def _listen(self, client: Client, is_over: Callable[[], bool]) -> None:
         wait = 1.0
         while not is_over():
-            self._wanted = self.audience.watched(self.server)
+            self._wanted = self._watched
             with suppress(SubscriptionLost), anyio.CancelScope() as self._listening:
                 await self._told(client, self._wanted)
             if not self._listening.cancel_called:
@@ -126,7 +141,7 @@ class News:
         subscribed: frozenset[str] = frozenset()
         while True:
             self._stirred = anyio.Event()
-            wanted = self.audience.watched(self.server)
+            wanted = self._watched
             for uri in wanted - subscribed:
                 with suppress(MCPError):
                     request = SubscribeRequest(params=SubscribeRequestParams(uri=uri))

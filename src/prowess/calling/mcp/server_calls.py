@@ -18,9 +18,11 @@ from mcp_types import (
     RequestParamsMeta,
 )
 
+from prowess.calling.caller import Caller
 from prowess.calling.client import Client
 from prowess.calling.mcp.elicitation_client import Brought
 from prowess.calling.mcp.relay import Dialogue, Make
+from prowess.calling.mcp.tasks import FollowedTask, handle_in, task_wanted
 from prowess.calling.mcp.upstream import Upstream
 from prowess.calling.mcp.upstreams import Upstreams
 from prowess.calling.results import Answer, passed
@@ -37,6 +39,8 @@ class McpServerCalls:
     dialogue: Dialogue
 
     async def tool(self, capability: Capability, arguments: Arguments, client: Client) -> Answer:
+        upstream = self._upstream(capability, client.caller)
+
         def make(brought: Brought) -> CallToolRequest:
             params = CallToolRequestParams(
                 name=capability.source_ref.entry,
@@ -44,10 +48,18 @@ class McpServerCalls:
                 _meta=cast("RequestParamsMeta", _forwarded(client.meta)),
                 input_responses=brought.responses,
                 request_state=brought.state or None,
+                task=task_wanted(capability, upstream, client),
             )
             return CallToolRequest(params=params)
 
-        return await self._asked(capability, make, client)
+        result = await self.dialogue.hold(upstream, capability.id, make, client)
+        if handle := handle_in(result):
+            result = await self.dialogue.aside(
+                capability.id,
+                client,
+                lambda asked: FollowedTask(upstream, handle, client.progress, asked).result(),
+            )
+        return passed(result)
 
     async def prompt(
         self, capability: Capability, arguments: Mapping[str, str], client: Client
@@ -73,21 +85,21 @@ class McpServerCalls:
         return await self._asked(capability, make, client)
 
     async def complete(
-        self, capability: Capability, asked: CompleteRequestParams, agent: str
+        self, capability: Capability, asked: CompleteRequestParams, caller: Caller
     ) -> dict[str, Any]:
         """What may stand for an argument of a prompt or of a resource's template, by its server."""
         ref = asked.ref
         if isinstance(ref, PromptReference):
             ref = PromptReference(type="ref/prompt", name=capability.name)
         params = CompleteRequestParams(ref=ref, argument=asked.argument, context=asked.context)
-        return passed(await self._upstream(capability, agent).ask(CompleteRequest(params=params)))
+        return passed(await self._upstream(capability, caller).ask(CompleteRequest(params=params)))
 
     async def _asked(self, capability: Capability, make: Make, client: Client) -> dict[str, Any]:
-        upstream = self._upstream(capability, client.caller.agent)
+        upstream = self._upstream(capability, client.caller)
         return passed(await self.dialogue.hold(upstream, capability.id, make, client))
 
-    def _upstream(self, capability: Capability, agent: str) -> Upstream:
-        upstream = self.upstreams.of(capability.source, agent)
+    def _upstream(self, capability: Capability, caller: Caller) -> Upstream:
+        upstream = self.upstreams.of(capability.source, caller)
         if upstream is None:
             raise SourceError(capability.source, "is not configured any more", "sync again")
         return upstream

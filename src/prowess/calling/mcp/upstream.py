@@ -33,11 +33,12 @@ from prowess.sources.mcp.connection import Party
 from prowess.sources.mcp.diagnostics import SECONDS_BETWEEN, Conduct
 from prowess.sources.mcp.failure import explained
 from prowess.sources.mcp.listing import Listing, fill
-from prowess.sources.mcp.login import party_of
+from prowess.sources.mcp.login import login_mark, party_of
 from prowess.sources.mcp.repair import UNREADABLE
 from prowess.sources.mcp.source import McpSource
 from prowess.sources.mcp.upstream import connect
 
+SECONDS_TO_RESTART = 5.0
 LONGEST_WAIT = 60.0
 """Seconds between two attempts to start a server that does not start."""
 MOST_SILENCES = 3
@@ -49,6 +50,14 @@ UNAUTHORIZED = 401
 SDK_UNREADABLE = ("Failed to parse", UNREADABLE)
 
 RAW = TypeAdapter(dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where a connection leads, and which login it shows there."""
+
+    address: Address
+    login: str
 
 
 @dataclass(slots=True)
@@ -63,8 +72,8 @@ class ConnectionAttempt:
     client: Client | None = None
     failure: SourceError | None = None
     not_before: float = 0.0
-    address: Address | None = None
-    """Where it leads, with the values of that moment; of an attempt to come, where the last one led."""
+    destination: Destination | None = None
+    """With the values of that moment; of an attempt to come, that of the last one."""
     calls: int = 0
     """How many wait for an answer over it."""
 
@@ -74,20 +83,25 @@ class ConnectionAttempt:
 
 
 class Upstream:
-    """`agent`: whose login is shown; without one, that of whoever runs prowess."""
+    """`agent`: whose login is shown; without one, that of the agent `default`."""
 
     def __init__(self, source: McpSource, config: CallsConfig, audience: Audience, agent: str = "") -> None:
         self.source = source
         self._agent = agent
         self._places = anyio.Semaphore(config.concurrency)
         self._timeout = config.timeout
-        self._longest = max(config.timeout, config.max_timeout)
+        self.longest = max(config.timeout, config.max_timeout)
+        """Seconds a call may take altogether, while it shows that it goes on."""
         self._questions = Questions(source.name)
         self.news = News(source.name, audience, self._questions)
         self._attempt = ConnectionAttempt()
         self._failures = 0
         self._silences = 0
         self._crashes = 0
+        self._is_over = False
+        self._asking = 0
+        self._used = time.monotonic()
+        self._last_output = ""
         self._unlisted = False
         """Whether it could not say what it offers when it was last asked."""
 
@@ -96,6 +110,48 @@ class Upstream:
         """Whether what the server asks comes as a result: it speaks the newest revision."""
         client = self._attempt.client
         return client is not None and client.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+    # --- how long it is kept -------------------------------------------------------------------
+
+    def touch(self) -> None:
+        """It is about to be used."""
+        self._used = time.monotonic()
+
+    @property
+    def seconds_unused(self) -> float:
+        """How long nobody has waited for an answer, or wanted to hear of its resources."""
+        is_used = self._asking or self._attempt.calls or self.news.is_wanted
+        return 0.0 if is_used else time.monotonic() - self._used
+
+    def look(self) -> None:
+        """End a connection that shows a login which is not the one that is kept now."""
+        attempt = self._attempt
+        is_known = attempt.destination is not None and not attempt.calls
+        if is_known and attempt.destination != self._destination():
+            attempt.destination = None
+            if attempt.stands:
+                attempt.over.set()
+            self.news.audience.changed(self.source.name)
+        elif self._agent and self.news.is_wanted and attempt.not_before <= time.monotonic():
+            attempt.wanted.set()  # what is told over an agent's own connection nobody else asks for
+
+    @property
+    def output(self) -> str:
+        """The end of what the server wrote to standard error: the one that runs, or else the last."""
+        return self._attempt.conduct.output or self._last_output
+
+    async def restart(self) -> None:
+        """End the connection, and forget what failed before: the next to ask starts the server anew."""
+        self._failures = self._crashes = self._silences = 0
+        attempt = self._attempt
+        attempt.not_before = 0.0
+        if attempt.wanted.is_set():
+            attempt.over.set()
+            with anyio.move_on_after(SECONDS_TO_RESTART):
+                while self._attempt is attempt:
+                    await anyio.sleep(SECONDS_BETWEEN)
+            self._failures = self._crashes = 0
+            self._attempt.not_before = 0.0
 
     # --- asking --------------------------------------------------------------------------------
 
@@ -106,12 +162,25 @@ class Upstream:
         elicitation_client: ElicitationClient | None = None,
     ) -> dict[str, Any]:
         """Send one request and return the result as it came. Raises `SourceError` when there is none."""
+        self._asking += 1
+        try:
+            return await self._asked(request, progress, elicitation_client)
+        finally:
+            self._asking -= 1
+            self.touch()
+
+    async def _asked(
+        self,
+        request: Request[Any, Any],
+        progress: ProgressFnT | None,
+        elicitation_client: ElicitationClient | None,
+    ) -> dict[str, Any]:
         began = anyio.current_time()
         reports = Reports(progress) if progress is not None else None
         with anyio.move_on_after(self._timeout) as patience:
 
             async def heard(so_far: float, total: float | None, message: str | None) -> None:
-                patience.deadline = min(anyio.current_time() + self._timeout, began + self._longest)
+                patience.deadline = min(anyio.current_time() + self._timeout, began + self.longest)
                 if reports is not None:
                     await reports.add(Report(so_far, total, message))
 
@@ -136,7 +205,7 @@ class Upstream:
                 self.news.audience.changed(self.source.name)
             return result
         took = anyio.current_time() - began
-        raise self._silent(self._longest if took >= self._longest else self._timeout)
+        raise self._silent(self.longest if took >= self.longest else self._timeout)
 
     async def _set_log_level(self, attempt: ConnectionAttempt, request: Request[Any, Any]) -> None:
         meta = getattr(request.params, "meta", None) or {}
@@ -177,23 +246,24 @@ class Upstream:
 
     async def _connected(self) -> ConnectionAttempt:
         attempt = self._attempt
-        if attempt.stands and attempt.address != self._address():
-            # A secret was set or changed: the server gets it at its start, once nobody waits for it.
+        if attempt.stands and attempt.destination != self._destination():
+            # A secret was set or changed, or somebody logged in or out: the server gets it at its start, once
+            # nobody waits for it.
             while attempt.calls and attempt.stands:
                 await anyio.sleep(SECONDS_BETWEEN)
             attempt.over.set()
             self.news.audience.changed(self.source.name)
         if attempt.settled.is_set() and not attempt.stands:
             attempt.over.set()
-            while self._attempt is attempt:
+            while self._attempt is attempt and not self._is_over:
                 await anyio.sleep(0.005)
             attempt = self._attempt
         wait = attempt.not_before - time.monotonic()
-        if not attempt.wanted.is_set() and wait > 0 and attempt.address == self._address():
+        if not attempt.wanted.is_set() and wait > 0 and attempt.destination == self._destination():
             raise self._failed(attempt, f"it is tried again in {math.ceil(wait)} s")
         attempt.wanted.set()
         await attempt.settled.wait()
-        if attempt.client is None:
+        if attempt.client is None or self._is_over:
             raise self._failed(attempt)
         return attempt
 
@@ -222,10 +292,19 @@ class Upstream:
 
     async def keep(self) -> None:
         """Connect whenever somebody wants to, for as long as the connection lasts."""
+        try:
+            await self._kept()
+        finally:  # whoever waits for it learns that it is not kept any more
+            self._is_over = True
+            self._attempt.failure = self._error("the connection was closed", "call again")
+            self._attempt.settled.set()
+
+    async def _kept(self) -> None:
         while True:
             attempt = self._attempt
             await attempt.wanted.wait()
             failure = await self._held(attempt)
+            self._last_output = attempt.conduct.output or self._last_output
             self._failures = self._failures + 1 if attempt.client is None else 0
             wait = min(LONGEST_WAIT, 2.0 ** (self._failures - 1)) if self._failures else 0.0
             self._crashes = self._crashes + 1 if attempt.client is not None and attempt.conduct.ended else 0
@@ -234,23 +313,27 @@ class Upstream:
                 failure = self._error("the server stopped again and again", "look at its own log")
             attempt.failure = failure
             self._attempt = ConnectionAttempt(
-                failure=failure, not_before=time.monotonic() + wait, address=attempt.address
+                failure=failure, not_before=time.monotonic() + wait, destination=attempt.destination
             )
             attempt.settled.set()
 
-    def _address(self) -> Address | None:
+    def _destination(self) -> Destination | None:
         """Where the server is now; nothing while a value that it needs is missing."""
+        source = self.source
         try:
-            return self.source.address.resolve(self.source.environment)
+            address = source.address.resolve(source.environment)
         except SourceError:
             return None
+        mark = login_mark(source.name, source.address, source.environment, self._agent)
+        return Destination(address, mark)
 
     async def _held(self, attempt: ConnectionAttempt) -> SourceError | None:
         """Hold a connection until it is over; returns why it could not be had."""
-        address, attempt.address = self.source.address, None
+        address = self.source.address
         try:
+            attempt.destination = self._destination()
             party = party_of(self.source.name, address, self.source.environment, self._agent)
-            address = attempt.address = address.resolve(self.source.environment)
+            address = address.resolve(self.source.environment)
             attempt.party = replace(party, answer=self._questions.answer, heard=self.news.heard)
             with anyio.CancelScope(deadline=anyio.current_time() + self.source.timeout) as start:
                 async with (

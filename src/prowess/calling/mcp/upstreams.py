@@ -12,13 +12,14 @@ import anyio
 from anyio.abc import TaskGroup
 from anyio.from_thread import BlockingPortal
 
+from prowess.calling.caller import Caller
 from prowess.calling.mcp.news import Audience
 from prowess.calling.mcp.upstream import Upstream
 from prowess.config import CallsConfig
 from prowess.errors import LoginNeeded, SourceError
 from prowess.sources.mcp.diagnostics import Conduct
 from prowess.sources.mcp.listing import Listing
-from prowess.sources.mcp.login import has_login
+from prowess.sources.mcp.login import agent_of_login, login_mark, may_have_login
 from prowess.sources.mcp.source import McpSource
 from prowess.sources.source import Source
 
@@ -29,8 +30,12 @@ SECONDS_TO_HEAR = 0.3
 Surveyed = tuple[Listing, Conduct]
 
 
+SECONDS_BETWEEN_LOOKS = 1.0
+"""How soon a connection ends after the login that it shows was forgotten."""
+
+
 def _has_login(source: McpSource, agent: str = "") -> bool:
-    return has_login(source.name, source.address, source.environment, agent)
+    return bool(login_mark(source.name, source.address, source.environment, agent))
 
 
 def _unset(name: str) -> Surveyed:
@@ -51,10 +56,9 @@ class WarmSource(McpSource):
 
 
 class Upstreams:
-    """`serves_many`: agents come over HTTP, and the login of whoever runs prowess is lent to none of them."""
+    """A connection for each server, and one more for each agent that has a login of its own there."""
 
-    def __init__(self, sources: Iterable[Source], config: CallsConfig, serves_many: bool = False) -> None:
-        self._serves_many = serves_many
+    def __init__(self, sources: Iterable[Source], config: CallsConfig) -> None:
         self._portal: BlockingPortal | None = None
         self._closing = Event()
         self._stopping = anyio.Event()
@@ -75,8 +79,7 @@ class Upstreams:
         for name in [name for name, server in self._servers.items() if wanted.get(name) != server.source]:
             own = [key for key in self._of_agents if key[0] == name]
             for server in (self._servers.pop(name), *map(self._of_agents.pop, own)):
-                if scope := self._scopes.pop(server, None):
-                    scope.cancel()
+                self._end(server)
         for name, source in wanted.items():
             if name not in self._servers:
                 server = self._servers[name] = Upstream(source, self._config, self._audience(source))
@@ -88,43 +91,93 @@ class Upstreams:
     def names(self) -> tuple[str, ...]:
         return tuple(self._servers)
 
-    def of(self, name: str, agent: str) -> Upstream | None:
-        """The connection for an agent's calls: one of its own where it has a login of its own."""
+    def of(self, name: str, caller: Caller) -> Upstream | None:
+        """The connection for a caller's calls."""
         server = self._servers.get(name)
-        if server is None or server.source.login == "shared":
+        if server is None or not (agent := self._whose(server.source, caller)):
             return server
-        if _has_login(server.source, agent):
-            return self._of_agents.get((name, agent)) or self._connecting(server.source, agent)
-        if self._serves_many and _has_login(server.source):
-            remedy = f"run: prowess login {name} --agent {shlex.quote(agent)}"
-            raise LoginNeeded(name, "the server wants a login of this agent's own", remedy)
-        return server
+        found = self._of_agents.get((name, agent)) or self._connecting(server.source, agent)
+        found.touch()
+        return found
+
+    def _whose(self, source: McpSource, caller: Caller) -> str:
+        """The agent whose login a caller's calls show, its own and no other; empty for the shared connection.
+
+        This is the one rule, whichever face a call comes through. Raises `LoginNeeded`.
+        """
+        if source.login == "shared" or not may_have_login(source.address):
+            return ""
+        agent = agent_of_login(caller.agent)
+        if not _has_login(source, agent):
+            if agent and _has_login(source):
+                remedy = f"run: prowess login {source.name} --agent {shlex.quote(agent)}"
+                raise LoginNeeded(source.name, "the server wants a login of this agent's own", remedy)
+        elif not caller.authenticated:
+            remedy = f"give the client a token: prowess agent access-token add {shlex.quote(caller.agent)}"
+            raise LoginNeeded(source.name, "the login is for an agent that proves who it is", remedy)
+        else:
+            return agent
+        return ""
 
     def _connecting(self, source: McpSource, agent: str) -> Upstream:
-        audience = Audience(changed=lambda server: self.audience.changed(server))
-        server = self._of_agents[source.name, agent] = Upstream(source, self._config, audience, agent)
+        server = self._of_agents[source.name, agent] = Upstream(
+            source, self._config, self._audience(source, agent), agent
+        )
         if self._tasks is not None:
             self._tasks.start_soon(self._keep, server)
         return server
 
-    def _audience(self, source: McpSource) -> Audience:
-        """Who hears of a server: of resources only those who may have the login that is shown to it."""
-        if not self._serves_many or source.login == "shared":
-            return self.audience
+    def _audience(self, source: McpSource, agent: str = "") -> Audience:
+        """Who hears of a server over a connection: of resources only those whose calls go over it."""
 
-        def watched(server: str) -> frozenset[str]:
-            return frozenset() if _has_login(source) else self.audience.watched(server)
+        def hears(caller: Caller) -> bool:
+            try:
+                return self._whose(source, caller) == agent
+            except LoginNeeded:
+                return False
 
         return Audience(
             changed=lambda server: self.audience.changed(server),
-            updated=lambda server, uri: self.audience.updated(server, uri),
-            watched=watched,
+            updated=lambda server, uri, hears: self.audience.updated(server, uri, hears),
+            watched=lambda server, hears: self.audience.watched(server, hears),
+            hears=hears,
         )
+
+    def output(self, name: str) -> str:
+        """The end of what a server wrote to standard error, without the values it was given."""
+        server = self._servers.get(name)
+        return server.source.safe(server.output) if server else ""
+
+    def restart(self, name: str) -> None:
+        """End a server and the connections that agents have of their own; the next to ask starts it anew."""
+        own = [server for (of, _), server in self._of_agents.items() if of == name]
+        for server in (*filter(None, [self._servers.get(name)]), *own):
+            if self._portal is not None:
+                self._portal.call(server.restart)
 
     def stir(self) -> None:
         """Other resources are to be heard of."""
-        for server in self._servers.values():
+        for server in self._all:
             server.news.stir()
+
+    @property
+    def _all(self) -> tuple[Upstream, ...]:
+        return (*self._servers.values(), *self._of_agents.values())
+
+    async def _look_after(self) -> None:
+        """End connections that show a login which is kept no more, and an agent's own that nobody uses."""
+        while True:
+            await anyio.sleep(SECONDS_BETWEEN_LOOKS)
+            for server in self._all:
+                if may_have_login(server.source.address):
+                    server.look()
+            for key, server in list(self._of_agents.items()):
+                if server.seconds_unused > (self._config.idle if _has_login(server.source, key[1]) else 0):
+                    self._end(self._of_agents.pop(key))
+
+    def _end(self, server: Upstream) -> None:
+        if scope := self._scopes.pop(server, None):
+            scope.cancel()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[BlockingPortal]:
@@ -149,8 +202,9 @@ class Upstreams:
     async def _keep_all(self) -> None:
         async with anyio.create_task_group() as servers:
             self._tasks = servers
-            for server in self._servers.values():
+            for server in self._all:
                 servers.start_soon(self._keep, server)
+            servers.start_soon(self._look_after)
             await self._stopping.wait()
             servers.cancel_scope.cancel()
         self._ended.set()

@@ -1,6 +1,8 @@
 """`engine.agents`: who is bound to which profile."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from prowess.calling.use import UseCheck
 from prowess.journal import Journal
@@ -39,19 +41,21 @@ class Agents:
             self._journal.append(transaction, AgentBound(profile=profile), name)
         return agent
 
-    def spawn(self, parent: str, name: str, profile: str) -> Agent:
+    def spawn(self, parent: str, name: str, profile: str | Mapping[str, Any]) -> Agent:
         """Make a child of an agent, which never exceeds its parent; raises Denied unless the parent may.
 
         parent: the agent that has it.
         name: the child.
-        profile: the child's profile; refused where it allows more than the parent's.
+        profile: a profile of the policy files, or one for this child alone, such as {"capabilities":
+            {"state_read": True}}; refused where it allows more than the parent's.
         """
         given = {"name": name, "profile": profile}
         approval = self._use.check(self._worlds.now(parent), parent, SPAWN, True, given).approval
         view = self._worlds.now(parent).view
         with self._database.writing() as transaction:
             agent = self._policy.spawn(transaction, parent, name, profile, view, approval)
-            self._journal.append(transaction, AgentSpawned(parent=parent, profile=profile), name)
+            entry = AgentSpawned(parent=parent, profile=agent.profile, definition=agent.definition)
+            self._journal.append(transaction, entry, name)
         return agent
 
     def retire(self, name: str) -> tuple[str, ...]:

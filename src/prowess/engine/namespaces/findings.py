@@ -21,7 +21,8 @@ class GuardFindings:
 
     def list(self) -> tuple[Problem, ...]:
         """What the guard found and nobody has accepted."""
-        return flagged.standing(self._inner.journal, self._inner.world().view)
+        inner = self._inner
+        return flagged.standing(inner.journal, inner.world().view, inner.syncing.finding_stands)
 
     def accept(self, id: str, by: str) -> Problem:
         """A person accepts what the guard found, for exactly the content the capability has now.
@@ -36,7 +37,7 @@ class GuardFindings:
         view = inner.world().view
         capability = view.get(id)
         card = inner.parts.cards.guarded(capability) if capability.kind == "card" else None
-        found = flagged.finding(inner.journal, view, id, card.reasons if card else ())
+        found = flagged.finding(self.list(), id, card.reasons if card else ())
         if card and card.absolute:
             raise FindingStands(id, card.absolute)
         with inner.database.writing() as transaction:

@@ -12,15 +12,15 @@ from unicodedata import normalize
 
 from prowess.errors import SourceError, nearest
 from prowess.sources.files.fields import LONGEST_NAME, MOST_ITEMS, Fields, snake
-from prowess.sources.files.normalise import VARIABLE, default_category, title
+from prowess.sources.files.normalise import LONGEST_EXAMPLE, VARIABLE, default_category, title
 from prowess.text.values import Json, quoted
-from prowess.types import JsonObject, Problem
+from prowess.types import EXAMPLES, JsonObject, Problem
 
 SPECIFIED = ("name", "description", "license", "compatibility", "metadata", "allowed_tools")
 READ_TOO = (
     *("display_name", "category", "tags", "keywords", "required_tools", "requires_tools", "required_secrets"),
     *("requires_secrets", "requires", "has_side_effects", "version", "author", "homepage", "namespace"),
-    *("tools_required", "optional_secrets"),
+    *("tools_required", "optional_secrets", EXAMPLES),
 )
 LONGEST_SKILL_NAME = 64
 LONGEST_DESCRIPTION = 1024
@@ -108,6 +108,8 @@ class SkillPage:
         for key in ("license", "version", "author", "homepage"):
             if text := self._line(self.fields.raw(key))[:500]:
                 found[key] = text
+        if examples := self._sentences("examples", self._first(EXAMPLES)):
+            found[EXAMPLES] = list(examples)
         if compatibility := self._line(self.fields.raw("compatibility")):
             found["compatibility"] = compatibility[:LONGEST_COMPATIBILITY]
         if allowed := self._allowed_tools():
@@ -163,6 +165,20 @@ class SkillPage:
         if isinstance(value, int | float) and not isinstance(value, bool):
             return str(value)
         return " ".join(normalize("NFC", value).split()) if isinstance(value, str) else ""
+
+    def _sentences(self, what: str, value: Json) -> tuple[str, ...]:
+        """A list of texts on one line each; one text is a list of one."""
+        listed = [value] if isinstance(value, str) else value
+        if listed is None:
+            return ()
+        if not isinstance(listed, list):
+            self.doubts.append(f"{what} is no list")
+            return ()
+        lines = [self._line(one) for one in listed[:MOST_ITEMS]]
+        good = [line for line in lines if 0 < len(line) <= LONGEST_EXAMPLE and line.isprintable()]
+        if len(good) < len(lines):
+            self.doubts.append(f"an item of {what} is no text of at most {LONGEST_EXAMPLE} characters")
+        return tuple(dict.fromkeys(good))
 
     def _words(self, what: str, value: Json) -> tuple[str, ...]:
         """A list of short texts, which may also be one text with commas or spaces."""

@@ -13,7 +13,7 @@ from prowess.sources.files.reading import FolderSearch, is_utf8, printable, stam
 from prowess.sources.source import Known, Progress
 from prowess.types import Draft, Problem, Provider, SourceEntry, SourceReading
 
-FORM = "1"
+FORM = "2"
 """Changes when the way files are read changes, so that every unit is read again."""
 
 _NOTE = "\n"

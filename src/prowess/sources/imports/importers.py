@@ -45,7 +45,11 @@ def read_config(path: str, workspace: str = "", bundles: Path = Path()) -> Impor
     if is_bundle(path):
         bundle = read_bundle(path, bundles)
         return replace(_described(path, bundle.server), bundle=bundle)
-    text = read_document(path)
+    return read_text(path, read_document(path), workspace)
+
+
+def read_text(path: str, text: str, workspace: str = "") -> Imported:
+    """The same from a text: what `path` is called says in which format it is, and whose it is."""
     if path.endswith(".json") and is_registry_entry(data := parsed(path, text)):
         return _described(path, described(path, data))
     return import_servers(path, text, workspace)

@@ -63,6 +63,11 @@ class Conduct:
     unusable: list[Unusable] = field(default_factory=list)
 
     @property
+    def output(self) -> str:
+        """The end of what it wrote to standard error."""
+        return self.stderr.decode(errors="replace")
+
+    @property
     def last_words(self) -> str:
         """The last line of its standard error that tells of an error; the last of all, where none does."""
         lines = [line.strip() for line in self.stderr.decode(errors="replace").splitlines() if line.strip()]
@@ -121,10 +126,14 @@ class Sifted:
 
     def _sift(self, item: Incoming) -> Incoming:
         if isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCResponse):
-            for key in LISTS.keys() & item.message.result.keys():
-                entries = item.message.result[key]
+            result = item.message.result
+            for key in LISTS.keys() & result.keys():
+                entries = result[key]
                 if isinstance(entries, list) and self._fault(key, entries):
-                    item.message.result[key] = [entry for entry in entries if self._usable(key, entry)]
+                    result[key] = [entry for entry in entries if self._usable(key, entry)]
+            if isinstance(result.get("task"), dict):
+                # The SDK takes the handle of a task for a result that lacks its content.
+                result.setdefault("content", [])
         return item
 
     def _usable(self, key: str, entry: object) -> bool:

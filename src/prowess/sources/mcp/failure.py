@@ -37,7 +37,7 @@ def explained(error: BaseException, address: Address, conduct: Conduct, party: P
         remedy = f"run: prowess login {party.login}; or put a token into `headers`"
         return LoginNeeded(address.place, f"the server wants a login{behaviour(conduct)}", remedy)
     what, remedy = _reason(inner, address, conduct)
-    return SourceError(address.place, f"{what}{behaviour(conduct)}", remedy)
+    return SourceError(address.place, f"{what}{behaviour(conduct)}", remedy, conduct.output)
 
 
 def _reason(error: BaseException, address: Address, conduct: Conduct) -> tuple[str, str]:

@@ -84,6 +84,7 @@ async def list_server(address: Address, conduct: Conduct, party: Party, seconds:
             address.place,
             f"the server did not answer within {seconds:g} s{behaviour(conduct)}",
             "start it by hand to see what it waits for, or raise `timeout`",
+            conduct.output,
         )
     return listing
 

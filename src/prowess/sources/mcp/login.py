@@ -32,10 +32,14 @@ from pydantic import AnyUrl, BaseModel, ValidationError
 from prowess.errors import SourceError
 from prowess.sources.mcp.address import Address, expand
 from prowess.sources.mcp.connection import Party
+from prowess.store.database import DEFAULT_WORKSPACE
+from prowess.types import DEFAULT_AGENT
 
 LOGINS = "prowess/logins"
 REFUSED = 401
 LONG_PAST = 1.0
+UNMARKED = "kept"
+"""The mark of a login that was made before logins had one."""
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -46,7 +50,7 @@ def party_of(name: str, address: Address, environment: Mapping[str, str], agent:
         return Party()
     url = expand(address.url, environment)
     login = Login(login_file(name, url, environment, agent))
-    whose = f"{name} --agent {shlex.quote(agent)}" if agent else name
+    whose = f"{name} --agent {shlex.quote(agent)}" if agent_of_login(agent) else name
     return Party(auth=StoredLogin(url, login) if login.exists else None, login=whose)
 
 
@@ -55,22 +59,33 @@ def may_have_login(address: Address) -> bool:
     return bool(address.url) and not any(header.lower() == "authorization" for header in address.headers)
 
 
-def has_login(name: str, address: Address, environment: Mapping[str, str], agent: str = "") -> bool:
-    """Whether a login is kept: of this agent, or without one of whoever runs prowess."""
+def agent_of_login(agent: str) -> str:
+    """The agent in the name of a login of its own; `default` has the one that is made without `--agent`."""
+    return "" if agent == DEFAULT_AGENT else agent
+
+
+def login_mark(name: str, address: Address, environment: Mapping[str, str], agent: str = "") -> str:
+    """Tells an agent's login from the one before somebody logged in again; empty where none is kept."""
     with suppress(SourceError):  # where a value of its URL is missing it is no server yet
         url = expand(address.url, environment)
-        return may_have_login(address) and login_file(name, url, environment, agent).is_file()
-    return False
+        return Login(login_file(name, url, environment, agent)).mark if may_have_login(address) else ""
+    return ""
 
 
 def login_file(name: str, url: str, environment: Mapping[str, str], agent: str = "") -> Path:
-    """Where a login is kept. The URL is part of the name: tokens never go to another server."""
+    """Where a login is kept. The URL is part of the name: tokens never go to another server.
+
+    So are the agent and the workspace whose login it is.
+    """
     chosen = environment.get("XDG_STATE_HOME", "")
     # A relative XDG path is invalid by its specification and counts as not set.
     home = Path(environment.get("HOME") or Path.home())
     state = Path(chosen) if os.path.isabs(chosen) else home / ".local" / "state"
     legible = re.sub(r"[^A-Za-z0-9_-]+", "-", name)[:40]
-    whose = f"{url}\0{agent}" if agent else url  # no URL has such a character
+    workspace = environment.get("PROWESS_WORKSPACE") or DEFAULT_WORKSPACE
+    # No URL has such a character, and no name of an agent.
+    parts = (url, agent_of_login(agent), "" if workspace == DEFAULT_WORKSPACE else workspace)
+    whose = "\0".join(parts).rstrip("\0")
     return state / LOGINS / f"{legible}-{sha256(whose.encode()).hexdigest()[:12]}.json"
 
 
@@ -82,12 +97,23 @@ def about_us(redirect: str) -> OAuthClientMetadata:
 
 
 class Login:
-    """One login as the SDK stores it: tokens, who we are to their issuer, and where the issuer is."""
+    """One login as the SDK stores it: tokens, who we are to their issuer, and where the issuer is.
 
-    def __init__(self, file: Path, now: Callable[[], float] = time.time) -> None:
+    making: the mark of a login that is being made; without one it is the login that is kept.
+    """
+
+    def __init__(self, file: Path, now: Callable[[], float] = time.time, making: str = "") -> None:
         self.file = file
         self._now = now
+        self._making = making
+        self._mark = making or self.mark
         self._context: OAuthContext | None = None
+
+    @property
+    def mark(self) -> str:
+        """Tells the login that is kept now from one that was kept there before; nothing where none is."""
+        kept = self._read()
+        return str(kept.get("mark") or UNMARKED) if kept else ""
 
     @property
     def exists(self) -> bool:
@@ -149,7 +175,9 @@ class Login:
         return kept if isinstance(kept, dict) else {}
 
     def _write(self, more: Mapping[str, Any]) -> None:
-        whole = {**self._read(), **more}
+        if not self._making and self.mark != self._mark:
+            return  # somebody logged out or in again meanwhile, and these tokens are of the login before
+        whole = {**self._read(), **more, "mark": self._mark}
         self.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         # A name of its own for each process, so that two that write at once leave one whole file.
         new = self.file.with_name(f".{self.file.name}.{os.getpid()}")

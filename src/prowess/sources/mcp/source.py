@@ -133,7 +133,8 @@ class McpSource:
         reason = self.safe(what)
         provider = Provider(name=self.name, source=self.name, faculties=self.faculties, down=reason)
         problem = Problem(self.name, self.name, reason, self.safe(error.remedy))
-        return SourceReading(providers=(provider,), problems=(problem,), down=reason)
+        output = self.safe(error.output) if isinstance(error, SourceError) else ""
+        return SourceReading(providers=(provider,), problems=(problem,), down=reason, output=output)
 
 
 class _Offer:
@@ -161,6 +162,7 @@ class _Offer:
             providers=(provider,),
             problems=tuple(self._problems),
             server=cut(" ".join(self._listing.server.split()), LONGEST_NAME),
+            output=self._source.safe(self._conduct.output),
         )
 
     def _entries(self, known: Known) -> Iterator[SourceEntry]:

@@ -8,8 +8,9 @@ from prowess.operations.agents import report_agent
 from prowess.operations.evolution import status
 from prowess.operations.operation import NO_PARAMS, AgentQuery
 from prowess.web import page
-from prowess.web.pages.form import backend
-from prowess.web.pages.servers import ENDINGS
+from prowess.web.pages.endings import ENDINGS
+from prowess.web.pages.form import address, backend
+from prowess.web.pages.usage import said_window, usage_values
 
 
 def shown(request: Request) -> Response:
@@ -28,6 +29,7 @@ def shown(request: Request) -> Response:
         ),
         standing=local.call(status, AgentQuery(agent=name)),
         endings=ENDINGS,
+        **usage_values(local, address("/agent", name=name), said_window(request), agent=name),
     )
 
 

@@ -1,13 +1,19 @@
 """The page `approvals`: what policy asks a person about, and what people said."""
 
+from collections.abc import Mapping
+from functools import partial
+
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from prowess.engine.request_reports import request_behind
 from prowess.errors import Refused
 from prowess.operations.approvals import AnswerApproval, Every, answer_approval, list_approvals
 from prowess.operations.backend import Local
-from prowess.policy.approvals import Scope, State
+from prowess.policy.approvals import Approval, Scope, State
+from prowess.policy.attributes import effects_of
+from prowess.types import Capability
 from prowess.web import page
 from prowess.web.pages.form import Fields, address, backend, form, note, said
 from prowess.web.pages.pagination import paged
@@ -36,21 +42,32 @@ DONE = {
 
 def listed(request: Request) -> Response:
     local = backend(request)
-    waiting = local.call(list_approvals, Every())
+    capabilities = local.engine.catalogue.view().capabilities
+    found = local.call(list_approvals, Every())
+    waiting = sorted(found, key=partial(_risk, capabilities))
+    questions = paged(request, waiting)
     every = local.call(list_approvals, Every(every=True))
     settled = [one for one in reversed(every) if one.state != "pending"]
     return page.render(
         request,
         "approvals.html",
         title="Approvals",
-        questions=paged(request, waiting),
+        questions=questions,
+        requests={one.id: request_behind(local.engine.internals, one) for one in questions.rows},
+        effects_of=effects_of,
         settled=settled[:100],
-        capabilities=local.engine.catalogue.view().capabilities,
+        capabilities=capabilities,
         choices=tuple(HOLDS),
         scopes=tuple(SCOPES),
         tones=TONES,
         notice=said(request, DONE),
     )
+
+
+def _risk(capabilities: Mapping[str, Capability], one: Approval) -> tuple[int, str]:
+    """What may destroy comes first, then what changes things; of each, what waits longest."""
+    known = capabilities.get(one.capability)
+    return -len(effects_of(known)) if known and known.has_side_effects else 0, one.asked_at
 
 
 def answer(local: Local, fields: Fields) -> str:

@@ -11,6 +11,7 @@ from starlette.routing import Route
 from prowess.catalogue.catalogue import Version
 from prowess.catalogue.difference import difference, readable
 from prowess.engine.engine import Engine
+from prowess.engine.use_figures import RecordedUse, recorded_uses
 from prowess.errors import NotFound
 from prowess.operations.agents import list_agents
 from prowess.operations.backend import Local
@@ -19,6 +20,7 @@ from prowess.operations.operation import NO_PARAMS
 from prowess.types import JsonObject
 from prowess.web import page
 from prowess.web.pages.catalogue import state
+from prowess.web.pages.endings import ENDINGS
 from prowess.web.pages.form import backend
 from prowess.web.redact import marked, plain
 
@@ -63,6 +65,7 @@ class UseSummary:
 
 
 LOOKED_THROUGH = 2000
+MOST_USES = 10
 
 
 def shown(request: Request) -> Response:
@@ -98,9 +101,16 @@ def shown(request: Request) -> Response:
         relations=RELATIONS,
         rights=_rights(local, id),
         use=_use(engine, id),
+        uses=_latest_uses(engine, id),
+        endings=ENDINGS,
         cost=engine.catalogue.cost_of(id),
         **_versions(request, history),
     )
+
+
+def _latest_uses(engine: Engine, id: str) -> list[RecordedUse]:
+    found = recorded_uses(engine.internals.journal, LOOKED_THROUGH)
+    return [one for one in found if one.capability == id][:MOST_USES]
 
 
 def parameters(schema: JsonObject) -> Iterator[Parameter]:

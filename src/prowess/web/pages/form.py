@@ -55,7 +55,7 @@ def form(path: str, act: Act, operation: AnyOperation) -> Route:
 
 
 def _done(act: Act, operation: AnyOperation, local: Local, fields: Fields) -> str | NextPage:
-    if not operation.signed:
+    if operation.writes and not operation.signed:
         of = {name: fields[name] for name in operation.names if name in fields}
         asked = WebAsked(by=local.person.name, role=local.person.role, operation=operation.id, of=of)
         local.engine.internals.journal.record(asked)

@@ -11,20 +11,23 @@ from starlette.routing import Route
 from prowess.engine.namespaces.journal import JournalHistory
 from prowess.errors import JournalBroken
 from prowess.journal import JournalPosition, read, stamp
-from prowess.operations.journal import Entries, Traced, list_entries, list_heads
-from prowess.operations.journal import trace as show_trace
+from prowess.operations.journal import Entries, list_entries, list_heads, show_request
 from prowess.operations.operation import NO_PARAMS
 from prowess.operations.paging import cursor_of, key_of
 from prowess.text.redaction import redacted
 from prowess.types import Head, JournalEntry, Json
 from prowess.web import identity, page
 from prowess.web.journal_words import in_words
+from prowess.web.pages.endings import ENDINGS, SCOPES_IN_WORDS, VERDICTS
 from prowess.web.pages.form import backend
 from prowess.web.pages.pagination import before, newest, older
 from prowess.web.redact import plain
 
 SIZE = 50
 MAX_WORDS = 200
+LOOKED_THROUGH = 200_000
+"""So many entries are searched at once; the next page goes on behind them."""
+MAX_LISTED = 100
 PERIODS = {
     "the last hour": timedelta(hours=1),
     "the last day": timedelta(days=1),
@@ -99,7 +102,7 @@ def listed(request: Request) -> Response:
     since = stamp(request.app.state.clock() - PERIODS[period]) if period else ""
     asked_for = Entries(
         agent=agent, type=type or "*", text=words, since=since, wrong=wrong, limit=SIZE,
-        cursor=cursor_of(tuple(place)) if place else "",
+        most=LOOKED_THROUGH if words or wrong else 0, cursor=cursor_of(tuple(place)) if place else "",
     )  # fmt: skip
     found = local.call(list_entries, asked_for)
     entries = found.items
@@ -131,16 +134,17 @@ def listed(request: Request) -> Response:
 
 def traced(request: Request) -> Response:
     """One request as one page: what the model saw, why, and what came of it."""
-    trace = backend(request).call(show_trace, Traced(id=request.query_params.get("id", "")))
-    asked = [str(entry.data.get("request") or entry.data.get("query") or "") for entry in trace.entries]
+    report = backend(request).call(show_request, NO_PARAMS, id=request.query_params.get("id", ""))
     return page.render(
         request,
         "trace.html",
-        title="Request",
-        trace=trace,
-        asked=plain(redacted(next((text for text in asked if text), ""))),
-        kept=[(digest, plain(text)) for digest, text in trace.payloads.items()],
-        lines=[journal_line(entry) for entry in trace.entries],
+        title="Search" if report.is_search else "Request",
+        trace=report,
+        asked=plain(redacted(report.text)),
+        tones=ENDINGS,
+        verdicts=VERDICTS,
+        scopes=SCOPES_IN_WORDS,
+        lines=[journal_line(entry) for entry in report.entries],
         newest="",
         older="",
     )
@@ -175,7 +179,8 @@ def _safe(data: Json, key: str = "") -> Json:
     if isinstance(data, dict):
         return {plain(name): _safe(value, name) for name, value in data.items()}
     if isinstance(data, list):
-        return [_safe(value, key) for value in data]
+        rest = [f"and {len(data) - MAX_LISTED} more"] if len(data) > MAX_LISTED else []
+        return [_safe(value, key) for value in data[:MAX_LISTED]] + rest
     if isinstance(data, str):
         return plain(redacted(data) if key in SAID else data)
     return data

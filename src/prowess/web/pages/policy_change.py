@@ -117,7 +117,7 @@ def _page(
         refused=refused,
         undoing=undoing,
         agents=agents,
-        text=_text(proposal.lines) if proposal else (),
+        text=marked(proposal.lines) if proposal else (),
         effect=_effect(proposal.words) if proposal else (),
         more=max(0, len(proposal.words) - MAX_LINES) if proposal else 0,
         history=local.call(list_changes, PastChanges()),
@@ -144,7 +144,7 @@ def _seen(
         return None, error
 
 
-def _text(lines: Sequence[str]) -> MarkedLines:
+def marked(lines: Sequence[str]) -> MarkedLines:
     """The difference of a file, without the names above it."""
     kept = [line for line in lines if not line.startswith(("---", "+++"))]
     return tuple(("…", line) if line.startswith("@@") else (line[:1] or " ", line[1:]) for line in kept)

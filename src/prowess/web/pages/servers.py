@@ -9,26 +9,35 @@ from prowess.operations.catalogue import Switch, SyncRequest, switch_provider, s
 from prowess.operations.operation import NO_PARAMS
 from prowess.operations.servers import list_servers, show_server
 from prowess.web import page
+from prowess.web.pages.endings import ENDINGS
 from prowess.web.pages.form import Fields, address, backend, form, note, said
 from prowess.web.pages.pagination import paged
+from prowess.web.pages.server_changes import in_words
+from prowess.web.pages.usage import said_window, usage_values
 
 TONES = {"on": "good", "partly": "warn", "down": "bad", "off": "", "not read": "warn"}
-ENDINGS = {"ok": "good", "failed": "bad", "denied": "warn", "refused": "warn"}
 DONE = {
     "on": "{} is on again.",
     "off": "{} is off: what it brings is in no answer until somebody switches it on.",
     "synced": "Read again: {}.",
+    "added": "Added and read: {}.",
+    "restarted": "Started anew and read: {}.",
+    "reworded": "Worded anew and read: {}.",
+    "loggedin": "Logged in at {}.",
+    "open": "{} wants no login.",
 }
 
 
 def listed(request: Request) -> Response:
-    found = backend(request).call(list_servers, NO_PARAMS)
+    local = backend(request)
+    found = local.call(list_servers, NO_PARAMS)
     counts = {state: sum(one.state == state for one in found) for state in TONES}
     return page.render(
         request,
         "servers.html",
         title="Servers",
         rows=paged(request, found),
+        may_add=local.engine.internals.project is not None,
         counts={state: count for state, count in counts.items() if count},
         tones=TONES,
         notice=said(request, DONE),
@@ -36,7 +45,8 @@ def listed(request: Request) -> Response:
 
 
 def shown(request: Request) -> Response:
-    found = backend(request).call(show_server, NO_PARAMS, name=request.query_params.get("name", ""))
+    local, name = backend(request), request.query_params.get("name", "")
+    found = local.call(show_server, NO_PARAMS, name=name)
     return page.render(
         request,
         "server.html",
@@ -48,6 +58,7 @@ def shown(request: Request) -> Response:
         tones=TONES,
         endings=ENDINGS,
         notice=said(request, DONE),
+        **usage_values(local, address("/server", name=name), said_window(request), server=name),
     )
 
 
@@ -63,11 +74,7 @@ def read_again(local: Local, fields: Fields) -> str:
     name = fields.get("name", "")
     source = local.call(show_server, NO_PARAMS, name=name).report.source if name else ""
     report = local.call(sync, SyncRequest(sources=(source,) if source else ()))
-    changes = report.changes
-    came = f"{len(changes.added)} new, {len(changes.changed)} changed, {len(changes.removed)} gone"
-    wrong = f", {len(report.problems)} problems" if report.problems else ""
-    path = "/server" if name else "/servers"
-    return address(path, name=name, done="synced", what=came + wrong)
+    return address("/server" if name else "/servers", name=name, done="synced", what=in_words(report))
 
 
 ROUTES = (

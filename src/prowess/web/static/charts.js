@@ -29,6 +29,16 @@
   });
   const draw = (element) => {
     const data = JSON.parse(element.dataset.chart);
+    // What is not over yet is drawn apart: a lighter band, so that a fall at its end is not taken for one.
+    const unfinished = (plot) => {
+      if (!data.unfinished || data.times.length < 2) return;
+      const from = plot.valToPos(data.times[data.times.length - 2], "x", true);
+      plot.ctx.save();
+      plot.ctx.globalAlpha = 0.5;
+      plot.ctx.fillStyle = resolved("--sunken");
+      plot.ctx.fillRect(from, plot.bbox.top, plot.bbox.left + plot.bbox.width - from, plot.bbox.height);
+      plot.ctx.restore();
+    };
     const bars = data.kind === "bars" ? uPlot.paths.bars({ size: [0.7, 24], gap: 1 }) : undefined;
     const lines = data.names.map((name, at) => ({
       label: name,
@@ -45,6 +55,7 @@
       legend: { live: true },
       tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
       cursor: { y: false },
+      hooks: { drawClear: [unfinished] },
       padding: [null, 24, null, null],
       axes: [{ ...axis(), values: DATES }, { ...axis(), size: 46 }],
       scales: { y: { range: (plot, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.08 : 1] } },

@@ -1,10 +1,15 @@
-"""Logging in at a server: a page for the person, and an address on this machine where it comes back to."""
+"""Logging in at a server: a page for the person, and an address where the browser comes back to.
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+Above: `prowess login`, which listens for the browser itself, and the dashboard, to which it comes back.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Protocol
 from urllib.parse import parse_qs, urlsplit
+from uuid import uuid4
 
 import anyio
 from anyio.abc import SocketStream
@@ -13,6 +18,7 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthMetadata
 from pydantic import AnyUrl
 
 from prowess.errors import SourceError
+from prowess.sources.mcp.address import Address
 from prowess.sources.mcp.connection import Party
 from prowess.sources.mcp.diagnostics import Conduct
 from prowess.sources.mcp.failure import cause, explained
@@ -29,6 +35,19 @@ Show = Callable[[str], Awaitable[None]]
 """Brings a person to a URL."""
 
 
+class Callback(Protocol):
+    """Where a browser comes back to, with the code that the server gave it."""
+
+    @property
+    def url(self) -> str: ...
+
+    async def brought(self) -> Mapping[str, str]:
+        """Wait for the browser; the query it came with."""
+
+
+Waiting = AbstractAsyncContextManager[Callback]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoginRequest:
     """How to log in: the port to come back to, the time a person has, and who we are if that is settled."""
@@ -38,23 +57,25 @@ class LoginRequest:
     client_id: str = ""
     client_secret: str = ""
     agent: str = ""
-    """Whose login it is; without one, that of whoever runs prowess."""
+    """Whose login it is; without one, that of the agent `default`."""
+    mark: str = field(default_factory=lambda: uuid4().hex)
+    """Tells this login from others of the same agent."""
 
 
-async def log_in(source: McpSource, show: Show, wanted: LoginRequest) -> Listing | None:
+async def log_in(
+    source: McpSource, show: Show, wanted: LoginRequest, waiting: Waiting | None = None
+) -> Listing | None:
     """Let a person log in; returns what the server then offers, or nothing if it wants no login."""
-    address = source.address.resolve(source.environment)
-    if not address.url:
-        raise SourceError(source.name, "is started as a command", "only servers with a `url` have logins")
+    address = _address(source)
     kept = login_file(source.name, address.url, source.environment, wanted.agent)
     # Until it has worked, the old login stays.
-    login = Login(kept.with_suffix(".new"))
+    login = Login(kept.with_suffix(".new"), making=wanted.mark)
     login.forget()
     conduct = Conduct()
     party = Party(login=source.name)
     listing = Listing()
     try:
-        async with returning(wanted.port) as back:
+        async with waiting or returning(wanted.port) as back:
 
             async def shown(url: str) -> None:
                 if wanted.client_secret:  # by now it is known how the issuer takes secrets
@@ -63,7 +84,8 @@ async def log_in(source: McpSource, show: Show, wanted: LoginRequest) -> Listing
                     await login.set_client_info(known)
                 await show(url)
 
-            provider = OAuthClientProvider(address.url, about_us(back.url), login, shown, back.result)
+            code = partial(_code, back)
+            provider = OAuthClientProvider(address.url, about_us(back.url), login, shown, code)
             login.follow(provider.context)
             if wanted.client_id:
                 await login.set_client_info(_registered(wanted, back.url, None))
@@ -79,6 +101,13 @@ async def log_in(source: McpSource, show: Show, wanted: LoginRequest) -> Listing
     finally:
         login.forget()
     return listing
+
+
+def _address(source: McpSource) -> Address:
+    address = source.address.resolve(source.environment)
+    if not address.url:
+        raise SourceError(source.name, "is started as a command", "only servers with a `url` have logins")
+    return address
 
 
 def _registered(
@@ -106,6 +135,14 @@ def _failure(error: Exception, source: McpSource, otherwise: Callable[[], Source
     return otherwise()
 
 
+async def _code(back: Callback) -> AuthorizationCodeResult:
+    """What a browser came back with."""
+    query = await back.brought()
+    if "error" in query:
+        raise OAuthFlowError(f"the server said: {query.get('error_description') or query['error']}")
+    return AuthorizationCodeResult(code=query.get("code", ""), state=query.get("state"), iss=query.get("iss"))
+
+
 # --- where the browser comes back to -----------------------------------------------------------
 
 
@@ -117,16 +154,9 @@ class Returning:
     _came: anyio.Event = field(default_factory=anyio.Event)
     _brought: dict[str, str] = field(default_factory=dict)
 
-    async def result(self) -> AuthorizationCodeResult:
+    async def brought(self) -> Mapping[str, str]:
         await self._came.wait()
-        if "error" in self._brought:
-            told = self._brought.get("error_description") or self._brought["error"]
-            raise OAuthFlowError(f"the server said: {told}")
-        return AuthorizationCodeResult(
-            code=self._brought.get("code", ""),
-            state=self._brought.get("state"),
-            iss=self._brought.get("iss"),
-        )
+        return self._brought
 
     async def serve(self, stream: SocketStream) -> None:
         async with stream:

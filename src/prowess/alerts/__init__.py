@@ -1,0 +1,1 @@
+"""Alerts: what people are told without looking."""

@@ -1,0 +1,49 @@
+"""A connection to PostgreSQL that does not wait for ever: a server, or a network, that hangs is an error.
+
+No setting of libpq does that: its timeouts are about packets that are not confirmed, and a proxy that hangs
+confirms them.
+"""
+
+import time
+from collections.abc import Generator
+from typing import Any, TypeVar
+
+import psycopg
+
+Result = TypeVar("Result")
+LOOKS_EVERY = 0.1
+
+
+class LimitedConnection(psycopg.Connection[Any]):
+    answers_within: float | None = None
+    """Seconds that one statement may take; it is closed then, for what comes later would be of that one."""
+
+    def wait(
+        self, gen: Generator[Any, Any, Result], interval: float = LOOKS_EVERY, *more: Any, **named: Any
+    ) -> Result:
+        if self.answers_within is None:
+            return super().wait(gen, interval, *more, **named)
+        try:
+            return super().wait(_limited(gen, self.answers_within), interval, *more, **named)
+        except NoAnswer:
+            self.close()
+            raise
+
+
+class NoAnswer(psycopg.OperationalError):
+    """Nothing came for too long."""
+
+
+def _limited(gen: Generator[Any, Any, Result], seconds: float) -> Generator[Any, Any, Result]:
+    """The same steps, until one of them has nothing to go on with and the time is over."""
+    over = time.monotonic() + seconds
+    try:
+        wanted = next(gen)
+        while True:
+            ready = yield wanted
+            if not ready and time.monotonic() >= over:
+                raise NoAnswer(f"nothing came for {seconds:g} s")
+            wanted = gen.send(ready)
+    except StopIteration as done:
+        result: Result = done.value
+        return result

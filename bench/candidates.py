@@ -53,7 +53,9 @@ def shares(ranker: Ranker, asked: Sequence[Asked]) -> list[str]:
     """For each line, the share of requests with something right shown, or, where nothing is, anything."""
     best = []
     for text, right in asked:
-        hits = ranker.search(text, None, Options(top_k=USUAL_HITS, min_relevance=0.0, use_graph=False))
+        hits = ranker.search(
+            text, None, Options(top_k=USUAL_HITS, min_relevance=0.0, use_graph=False, by_known=True)
+        )
         best.append(max((hit.score for hit in hits if not right or hit.id in right), default=0.0))
     return [f"{100 * sum(one >= line for one in best) / max(len(best), 1):.0f}" for line in LINES]
 

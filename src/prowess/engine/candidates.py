@@ -120,7 +120,9 @@ def candidates(inner: "Internals", asked: ModelQuery, caller: Caller) -> Candida
     chosen = options(inner.settings({
         "kind": asked.kind.lower(), "category": asked.category, "only_available": False,
     }))  # fmt: skip
-    chosen = replace(chosen, top_k=max(asked.places, chosen.top_k if asked.limit is None else 0))
+    chosen = replace(
+        chosen, by_known=True, top_k=max(asked.places, chosen.top_k if asked.limit is None else 0)
+    )
     shown = {id: each for id, each in visible.capabilities.items() if not _is_rejected(inner, each)}
     allowed = visible.capabilities if len(shown) == len(visible.capabilities) else shown
     found = [_of_need(search, need, allowed, chosen) for need in asked.each]

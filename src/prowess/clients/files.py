@@ -5,12 +5,12 @@ a link, not over it. The copy is written first, so that at no moment is there le
 """
 
 import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from prowess.errors import ConfigError
 from prowess.sources.imports.documents import MAX_CONFIG_BYTES
+from prowess.text.rewriting import replace_text
 
 KEPT = ".before-prowess"
 
@@ -86,10 +86,4 @@ def _replace(file: Path, text: str, like: Path) -> None:
     """like: the file whose readers may read this one, too."""
     file, like = _behind_links(file), _behind_links(like)
     file.parent.mkdir(parents=True, exist_ok=True)
-    mode = like.stat().st_mode & 0o777 if like.exists() else 0o600
-    with tempfile.NamedTemporaryFile("wb", dir=file.parent, delete=False) as fresh:
-        fresh.write(text.encode("utf-8"))
-        fresh.flush()
-        os.fsync(fresh.fileno())
-    os.chmod(fresh.name, mode)
-    os.replace(fresh.name, file)
+    replace_text(file, text, like.stat().st_mode & 0o777 if like.exists() else 0o600)

@@ -3,9 +3,6 @@
 Above: the operations on servers. Below: the journal. A process that may not write it has no `ProjectFile`.
 """
 
-import difflib
-import os
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +12,8 @@ from prowess.errors import ConfigError, NotFound, Outdated
 from prowess.journal import Journal
 from prowess.journal.entries import ConfigurationChanged
 from prowess.journal.reading import read
-from prowess.policy.proposals import cut, text_digest
 from prowess.store.database import Database
+from prowess.text.rewriting import cut, difference, replace_text, text_digest
 
 MAX_CHANGES_READ = 200
 
@@ -41,8 +38,7 @@ class ConfigurationProposal:
     @property
     def lines(self) -> tuple[str, ...]:
         """The difference of the text, as a pull request shows it."""
-        texts = self.before.splitlines(), self.after.splitlines()
-        return tuple(difflib.unified_diff(*texts, self.file.name, self.file.name, lineterm="", n=1))
+        return difference(self.file.name, self.before, self.after)
 
 
 class ProjectFile:
@@ -117,12 +113,7 @@ class ProjectFile:
         if self.text() != proposal.before:
             raise Outdated(self.file.name)
         try:
-            with tempfile.NamedTemporaryFile("wb", dir=self.file.parent, delete=False) as fresh:
-                fresh.write(proposal.after.encode())
-                fresh.flush()
-                os.fsync(fresh.fileno())
-            os.chmod(fresh.name, self.file.stat().st_mode & 0o777)
-            os.replace(fresh.name, self.file)
+            replace_text(self.file, proposal.after)
         except OSError as failure:
             what = f"cannot be written ({failure.strerror})"
             raise ConfigError(self.file.name, what, "see who may write it and its folder") from None

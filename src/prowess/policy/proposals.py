@@ -4,10 +4,7 @@ Above: `engine.policy`, which journals what is written. Below: `edits`, `diff` a
 a profile that cannot be used or a file that cannot be read is never proposed.
 """
 
-import difflib
-import hashlib
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +18,7 @@ from prowess.policy.documents import parse_toml, parse_yaml
 from prowess.policy.edits import edited
 from prowess.policy.ruleset import RuleSet
 from prowess.policy.snapshot import PolicySnapshot
+from prowess.text.rewriting import difference, replace_text, text_digest
 from prowess.types import Problem
 
 
@@ -49,8 +47,7 @@ class PolicyProposal:
     @property
     def lines(self) -> tuple[str, ...]:
         """The difference of the text, as a pull request shows it."""
-        texts = self.before.splitlines(), self.after.splitlines()
-        return tuple(difflib.unified_diff(*texts, self.file.name, self.file.name, lineterm="", n=1))
+        return difference(self.file.name, self.before, self.after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,36 +125,13 @@ def write(proposal: PolicyProposal) -> None:
     if read_text(file) != proposal.before:
         raise Outdated(proposal.file.name)
     try:
-        with tempfile.NamedTemporaryFile("wb", dir=file.parent, delete=False) as fresh:
-            fresh.write(proposal.after.encode())
-            fresh.flush()
-            os.fsync(fresh.fileno())
-        os.chmod(fresh.name, file.stat().st_mode & 0o777)
-        os.replace(fresh.name, file)
+        replace_text(file, proposal.after)
     except OSError as failure:
         what = f"cannot be written ({failure.strerror})"
         raise PolicyError(proposal.file.name, what, "see who may write it and its folder") from None
-
-
-def text_digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def read_text(file: Path) -> str:
     """A policy file as it is, line endings included."""
     read_definitions(file)  # within bounds, and as anybody else reads it
     return file.read_bytes().decode("utf-8")
-
-
-def cut(before: str, after: str) -> tuple[int, str, str]:
-    """Where two texts part, and what stands there in each: all it takes to make one of the other."""
-    at = _common(before, after)
-    rest = min(len(before), len(after)) - at
-    same = min(rest, _common(before[::-1], after[::-1]))
-    return at, before[at : len(before) - same], after[at : len(after) - same]
-
-
-def _common(one: str, other: str) -> int:
-    """How many letters both begin with."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))

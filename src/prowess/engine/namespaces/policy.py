@@ -13,13 +13,14 @@ from prowess.journal.reading import read
 from prowess.policy.diff import ProfileDifference, diff
 from prowess.policy.grants import Limits
 from prowess.policy.policy import Policy
-from prowess.policy.proposals import PolicyProposal, PolicySource, cut, read_text, text_digest, write
+from prowess.policy.proposals import PolicyProposal, PolicySource, read_text, write
 from prowess.policy.replay import PolicyReplay, replay
 from prowess.policy.resolve import AllowedIds, Resolved
 from prowess.policy.ruleset import RuleSet
 from prowess.policy.snapshot import PolicySnapshot
 from prowess.policy.state import GrantReview
 from prowess.store.database import Database
+from prowess.text.rewriting import cut, text_digest
 from prowess.types import Problem
 from prowess.world import Worlds
 

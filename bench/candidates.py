@@ -16,6 +16,7 @@ from bench.tasks.task import SETS, read_tasks
 from prowess.discovery.corpus import Corpus
 from prowess.discovery.encoder import Encoder
 from prowess.discovery.fusion import Calibration
+from prowess.discovery.known_requests import KnownRequests
 from prowess.discovery.ranking import Options, Ranker
 from prowess.discovery.text import embedding_text
 from prowess.engine.model_query import USUAL_HITS
@@ -35,7 +36,7 @@ def ranker_of(capabilities: Sequence[Capability], encoder: Encoder) -> Ranker:
     corpus.put(capabilities)
     vectors = encoder([embedding_text(each) for each in capabilities])
     corpus.give_vectors({each.id: vector for each, vector in zip(capabilities, vectors, strict=True)})
-    return Ranker(corpus, Calibration.read(), encoder)
+    return Ranker(corpus, Calibration.read(), encoder, KnownRequests.open())
 
 
 def right_of(data: LabelledSet, count: int) -> list[Asked]:

@@ -54,7 +54,7 @@ TELLING = ("EvolutionWarning", "EvolutionRollback", "EvolutionBreach", "Evolutio
 HELD_OUT = 300
 EVERY = 2
 """Outcomes after which an agent is evaluated."""
-MAX_GATED = 20
+MAX_GATED = 60
 """Lessons that are gated at once: those shown most often come first."""
 INTRUDES = 0.6
 """In how many turns the provider that does harm is used by those it harms."""

@@ -5,7 +5,7 @@ Above stands `guard_teach`, which says what is learnt and of whom.
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
@@ -45,6 +45,8 @@ class Recipe:
     """Share of the tokens that are hidden from it while it learns."""
     adversarial: float = 0.5
     """How far each word is nudged; twice as far and it learns too little in this time."""
+    every: int = 1
+    """In one of so many steps: a step with a nudge takes twice as long."""
     shift: float = 0.0
     """By how much honest texts must stay below, in log-odds."""
     taught_by: float = 0.0
@@ -182,6 +184,14 @@ def optimiser_of(net: Net, recipe: Recipe) -> torch.optim.Optimizer:
     return torch.optim.AdamW(groups, weight_decay=0.01, fused=net.inner.weight.is_cuda)
 
 
+def net_of(start: Mapping[str, Tensor]) -> Net:
+    """An encoder with a new head, or a network that learnt before and learns on."""
+    net = Net(build(start))
+    head = {name: start[name] for name, _ in net.named_parameters() if name in start}
+    net.load_state_dict(head, strict=False)
+    return net
+
+
 def pace(gone: float) -> float:
     """The share of the rate after a share of the time."""
     warm = 1 / 12
@@ -203,7 +213,7 @@ def teach(desk: Desk, recipe: Recipe, weights: Numbers, start: Mapping[str, Tens
     """A net that has learnt from texts drawn by their weights."""
     torch.manual_seed(recipe.seed)
     chance = np.random.default_rng(recipe.seed)
-    net = Net(build(start)).to(desk.device).train()
+    net = net_of(start).to(desk.device).train()
     optimiser = optimiser_of(net, recipe)
     rates = [group["lr"] for group in optimiser.param_groups]
     rows = np.zeros((0, recipe.batch), np.int64)
@@ -213,7 +223,8 @@ def teach(desk: Desk, recipe: Recipe, weights: Numbers, start: Mapping[str, Tens
             rows = chance.choice(len(weights), size, p=weights)
         for group, rate in zip(optimiser.param_groups, rates, strict=True):
             group["lr"] = rate * pace(gone)
-        loss = _step(net, desk, rows[step % DRAWN_AT_ONCE], recipe, chance)
+        nudged = recipe if step % recipe.every == 0 else replace(recipe, adversarial=0.0)
+        loss = _step(net, desk, rows[step % DRAWN_AT_ONCE], nudged, chance)
         nn.utils.clip_grad_norm_(net.parameters(), 1.0)
         optimiser.step()
         optimiser.zero_grad(set_to_none=True)

@@ -22,21 +22,23 @@ import numpy as np
 import onnx
 import torch
 import torch.multiprocessing as parallel
+from onnx import numpy_helper
 from torch import Tensor
 
 from train.graph import reader, weights_in
 from train.guard_align import Messages
 from train.guard_cut import FOLDS, NOBODY, Drawing, Places, Texts, folds_of, weights_of
-from train.guard_net import Desk, Recipe, Scores, opinion, plain_weights, teach
+from train.guard_net import Desk, Recipe, Scores, net_of, opinion, plain_weights, teach
 from train.model import pick_device
 
 ROOT = Path(__file__).resolve().parents[1]
 ENCODER = ROOT / "src" / "prowess" / "discovery" / "model" / "model.onnx"
 LONGEST = 128
+HEADS = ("inner.", "outer.")
 STUDENT = "student"
 RECIPES: dict[str, tuple[Recipe, Drawing]] = {
     "plain": (Recipe(translated=0.3), Drawing(alike=0.8)),
-    STUDENT: (Recipe(taught_by=0.6, translated=0.3, seed=9), Drawing(alike=0.8, unlabelled=0.25)),
+    STUDENT: (Recipe(taught_by=0.6, translated=0.3, every=3, seed=9), Drawing(alike=0.8, unlabelled=0.25)),
 }
 
 
@@ -66,6 +68,13 @@ def encoder_weights(file: Path) -> dict[str, Tensor]:
     return {name: torch.from_numpy(weight) for name, weight in weights_in(onnx.load(file)).items()}
 
 
+def network_weights(file: Path) -> dict[str, Tensor]:
+    """Those of a network of the guard, with its head."""
+    kept = {one.name: numpy_helper.to_array(one) for one in onnx.load(file).graph.initializer}
+    head = {name: torch.from_numpy(np.array(kept[name])) for name in kept if name.startswith(HEADS)}
+    return encoder_weights(file) | head
+
+
 def said_by_others(folder: Path, job: Job, stretches: int) -> Scores:
     """The mean of what networks say that have left out the same authors; of texts added since, nothing."""
     files = sorted(folder.glob(f"*-{job.said.rpartition('-')[2]}"))
@@ -82,6 +91,7 @@ class Place:
     encoder: Path
     by: Path | None
     pairs: Path | None
+    onward: Path | None
     until: float
     """When nothing more is begun, in seconds since 1970."""
 
@@ -99,8 +109,23 @@ def work(waiting: "parallel.Queue[Job | None]", place: Place) -> None:
         others = (
             said_by_others(place.by, job, len(texts.lengths)) if place.by and job.recipe.taught_by else None
         )
-        _do(job, Desk.of(texts, device, others, messages), folds, start, place.out)
+        desk, begins = Desk.of(texts, device, others, messages), start
+        if place.onward and job.drawing.left_out == NOBODY:
+            begins = network_weights(place.onward)
+            job, desk = onward(job, desk, begins)
+        _do(job, desk, folds, begins, place.out)
         print(f"{job.said}: {time.monotonic() - began:.0f} s", flush=True)
+
+
+def onward(job: Job, desk: Desk, start: dict[str, Tensor]) -> tuple[Job, Desk]:
+    """How a network that learnt before learns on: more slowly, and of English texts from itself."""
+    said = opinion(net_of(start).to(desk.device).eval(), desk, np.arange(len(desk.texts.lengths)))
+    owners = np.repeat(np.arange(len(desk.texts.about)), np.diff(desk.texts.first))
+    foreign = torch.from_numpy(~np.isin(desk.texts.column("language"), ("", "en"))[owners]).to(desk.device)
+    own = torch.from_numpy(said).to(desk.device)
+    taught = own if desk.opinions is None else torch.where(foreign, desk.opinions, own)
+    recipe = replace(job.recipe, rate=job.recipe.rate / 2)
+    return replace(job, recipe=recipe), replace(desk, opinions=taught)
 
 
 def _do(job: Job, desk: Desk, folds: Places, start: dict[str, Tensor], out: Path) -> None:
@@ -118,6 +143,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--by", type=Path, help="the opinions that one network learns from")
     parser.add_argument("--pairs", type=Path, help="messages and their translations, of train.guard_messages")
+    parser.add_argument("--onward", type=Path, help="the network that learns on, where nobody is left out")
     parser.add_argument("--recipes", nargs="*", choices=sorted(RECIPES), help="those to follow")
     parser.add_argument("--jobs", nargs="*", help="single recipes and folds, such as plain-0 plain-all")
     parser.add_argument("--until", type=float, default=1e9, help="begin nothing after so many seconds")
@@ -129,7 +155,9 @@ def main() -> None:
     (given.out / "opinions").mkdir(parents=True, exist_ok=True)
     names = given.recipes or ([STUDENT] if given.by else [name for name in RECIPES if name != STUDENT])
     jobs = given.jobs or [f"{name}-{fold}" for name in names for fold in (*range(FOLDS), "all")]
-    place = Place(given.cut, given.out, given.encoder, given.by, given.pairs, time.time() + given.until)
+    place = Place(
+        given.cut, given.out, given.encoder, given.by, given.pairs, given.onward, time.time() + given.until
+    )
     context = parallel.get_context("spawn")
     waiting = context.Queue()
     for job in (*jobs_of(jobs, given.drawn, given.seconds), *[None] * given.workers):

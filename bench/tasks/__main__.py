@@ -1,4 +1,4 @@
-"""Tasks through the gateway: `python -m bench.tasks --installed DIR [--languages en,de] [--held-out]`.
+"""Tasks through the gateway: `python -m bench.tasks --installed DIR [--languages en,de] [--sets own,fresh]`.
 
 DIR holds the servers, see `bench.tasks.servers`. `--fastmcp PYTHON` and `--smart PYTHON` name interpreters
 with FastMCP and smart-mcp-proxy installed, which do the same tasks. `--verbose` says what was called in place
@@ -81,8 +81,7 @@ async def runs_of(
 async def measured(given: argparse.Namespace) -> tuple[list[Run], int]:
     runs: list[Run] = []
     with site() as page:
-        names = ("own", "held out") if given.both else ("held out",) if given.held_out else ("own",)
-        sets = {name: read_tasks(SETS[name], page, given.as_written) for name in names}
+        sets = {name: read_tasks(SETS[name], page, given.as_written) for name in given.sets.split(",")}
         everything = 0
         for kind in (Prowess, FastMcp, SmartProxy):
             python = {Prowess: sys.executable, FastMcp: given.fastmcp, SmartProxy: given.smart}[kind]
@@ -148,9 +147,16 @@ def row(run: Run, everything: int) -> str:
     }
     solved = sum(one.solved for one in run.attempts)
     shown = sum(one.shown_at_first for one in possible)
+    steps = [
+        seen
+        for one in possible
+        for seen, step in zip(one.steps_shown, one.task.steps, strict=True)
+        if step.calls
+    ]
     mean = round(run.standing + total["tokens"] / max(tasks, 1))
     cells: tuple[object, ...] = (
         run.way, run.set, run.language, f"{solved} of {tasks}", f"{shown} of {len(possible)}",
+        f"{sum(steps)} of {len(steps)}",
         f"{total['searches'] / max(tasks, 1):.2f}", total["calls"], total["failures"], mean,
     )  # fmt: skip
     return f"| {' | '.join(map(str, cells))} |"
@@ -162,15 +168,14 @@ def main() -> None:
     options.add_argument("--languages", default=",".join(LANGUAGES))
     options.add_argument("--fastmcp", default="")
     options.add_argument("--smart", default="")
-    options.add_argument("--held-out", action="store_true")
-    options.add_argument("--both", action="store_true")
+    options.add_argument("--sets", default="own", help=", ".join(SETS))
     options.add_argument("--as-written", action="store_true", help="no other names for tools")
     options.add_argument("--verbose", action="store_true")
     given = options.parse_args()
     runs, everything = anyio.run(measured, given)
-    columns = "way | set | language | solved | all needs at first | searches a task | calls | failed"
+    columns = "way | set | language | solved | all needs at first | steps with a right tool shown | searches a task | calls | failed"
     print(f"| {columns} | tokens a task |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|---|")
     for run in runs:
         print(row(run, everything))
     print(f"\nAll tools of all servers, listed: {everything} tokens.")

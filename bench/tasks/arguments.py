@@ -12,8 +12,8 @@ from prowess.discovery.text import split_name
 Schema = Mapping[str, Any]
 SHORTEST = 4
 """Letters of a word that may be short for another."""
-UNKNOWN = "unknown"
-"""What stands for a text that nobody said."""
+UNKNOWN: tuple[Any, ...] = ("unknown", 1, False, {})
+"""What stands for a value that nobody said: the first that has the type."""
 TYPES: Mapping[str, type | tuple[type, ...]] = {
     "string": str,
     "integer": int,
@@ -112,7 +112,7 @@ def _required(
         count.guessed += 1
         return by_type
     count.unknown += 1
-    return _as(schema, UNKNOWN)
+    return next((made for value in UNKNOWN if (made := _as(schema, value)) is not None), None)
 
 
 def _by_type(schema: Schema, left: dict[str, Any]) -> Any:

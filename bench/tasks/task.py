@@ -9,7 +9,7 @@ import yaml
 
 FOLDER = Path(__file__).parent
 OTHER_NAMES = FOLDER / "other_names.yaml"
-SETS = {"own": FOLDER / "own.yaml", "held out": FOLDER / "held_out.yaml"}
+SETS = {name: FOLDER / f"{name}.yaml" for name in ("own", "held_out", "fresh")}
 
 
 @dataclass(frozen=True, slots=True)

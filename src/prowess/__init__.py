@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from prowess.engine import Engine
     from prowess.errors import (
+        AlertNotSent,
         ApprovalNeeded,
         BackupError,
         CallFailed,
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "AlertNotSent",
     "ApprovalAnswer",
     "ApprovalNeeded",
     "BackupError",
@@ -139,8 +141,8 @@ __all__ = [
 HOMES = {
     "prowess.engine": ("Engine",),
     "prowess.errors": (
-        "ApprovalNeeded", "BackupError", "CallFailed", "ConfigError", "Denied", "EncoderUnavailable",
-        "EvolutionError", "FindingStands", "InvalidArguments", "JournalBroken",
+        "AlertNotSent", "ApprovalNeeded", "BackupError", "CallFailed", "ConfigError", "Denied",
+        "EncoderUnavailable", "EvolutionError", "FindingStands", "InvalidArguments", "JournalBroken",
         "LearningError", "LoginNeeded", "MissingExtra", "NotFound", "Outdated", "PolicyError",
         "ProwessError", "Refused", "RemoteError", "SecretError", "SourceError", "StoreAway", "StoreBusy",
         "StoreError", "WorkspaceError",

@@ -123,6 +123,7 @@ class DiscoveryConfig(_Section, frozen=True):
     provider: str = ""
     exclude: list[str] = []
     only_available: bool = True
+    few_tools_whole: bool = False
 
 
 class CardProfileConfig(_Section, frozen=True):

@@ -14,11 +14,11 @@ Port = Annotated[int, msgspec.Meta(ge=1, le=65_535)]
 Hours = Annotated[str, msgspec.Meta(pattern=r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$|^$")]
 
 
-class _Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _AlertSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     pass
 
 
-class WebhookConfig(_Section, frozen=True):
+class WebhookConfig(_AlertSection, frozen=True):
     """One `[[alerts.webhook]]`; its secrets are named, never written."""
 
     url: str
@@ -28,7 +28,7 @@ class WebhookConfig(_Section, frozen=True):
     """The variable whose value signs what is sent; empty for no signature."""
 
 
-class MailConfig(_Section, frozen=True):
+class MailConfig(_AlertSection, frozen=True):
     """`[alerts.mail]`: the server that takes mail, and who gets it."""
 
     server: str
@@ -41,7 +41,7 @@ class MailConfig(_Section, frozen=True):
     """The variable that holds it."""
 
 
-class AlertsConfig(_Section, frozen=True):
+class AlertsConfig(_AlertSection, frozen=True):
     """`[alerts]`."""
 
     about: list[AlertKind] = msgspec.field(default_factory=lambda: list(KINDS))

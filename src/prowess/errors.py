@@ -6,7 +6,7 @@
         StoreBusy            others wrote to it for too long
         StoreAway            it does not answer now; once it does, this goes on by itself
         WorkspaceError       no name for a workspace
-      BackupError            a backup cannot be written, read or taken
+      BackupError            a backup or an archive cannot be written, read or taken
       MissingExtra           an optional part is not installed
       NotFound               no such capability, provider, agent ...
       Outdated               it changed after the person who decides had looked at it
@@ -95,7 +95,7 @@ class WorkspaceError(StoreError):
 
 
 class BackupError(ProwessError):
-    """A backup cannot be written, read or taken; `place` is the file."""
+    """A backup or an archive cannot be written, read or taken; `place` is the file."""
 
     def __init__(self, place: str, what: str, remedy: str) -> None:
         super().__init__(f"{place}: {what}", remedy)

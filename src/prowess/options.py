@@ -26,6 +26,7 @@ class SearchOptions(TypedDict, total=False):
     provider: only what this provider brings.
     exclude: ids that are left out.
     only_available: leave out what cannot be used right now.
+    few_tools_whole: where an agent has few tools, put all of them into `tools`, those that fit first.
     """
 
     tier0_token_budget: int
@@ -41,6 +42,7 @@ class SearchOptions(TypedDict, total=False):
     provider: str
     exclude: list[str]
     only_available: bool
+    few_tools_whole: bool
 
 
 class DiscoveryOptions(SearchOptions, total=False):

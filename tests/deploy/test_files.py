@@ -165,3 +165,14 @@ def test_what_the_container_file_copies_is_there_and_let_through() -> None:
     assert {name for name in copied if not (ROOT / name).exists()} == set()
     let_through = (DEPLOY / "Containerfile.dockerignore").read_text().splitlines()
     assert {name for name in copied if f"!{name}" not in let_through} == set()
+
+
+def test_the_collector_names_nothing_that_it_does_not_define_and_asks_every_node() -> None:
+    told = yaml.safe_load((DEPLOY / "otel.yaml").read_text())
+    for pipeline in told["service"]["pipelines"].values():
+        for part, named in pipeline.items():
+            assert set(named) <= set(told[part])
+    (job,) = told["receivers"]["prometheus"]["config"]["scrape_configs"]
+    nodes = [f"{name}:8800" for name in COMPOSE["services"] if name.startswith("node-")]
+    assert job["static_configs"][0]["targets"] == nodes
+    assert COMPOSE["services"]["proxy"]["environment"]["NODES"].split() == nodes

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import anyio
 import httpx2
@@ -57,9 +58,10 @@ def command(topology: Topology, name: str, *words: str) -> str:
     return done.stdout.strip()
 
 
-async def tools_over_mcp(address: str, token: str) -> str:
+async def tools_over_mcp(address: str, token: str, mode: Any) -> str:
     http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60)
-    async with http, Client(streamable_http_client(f"{address}/mcp", http_client=http), cache=None) as client:
+    transport = streamable_http_client(f"{address}/mcp", http_client=http)
+    async with http, Client(transport, mode=mode, cache=None) as client:
         called = await client.call_tool("discover_capabilities", {"query": "the tide of a harbour"})
         return str(called.content)
 
@@ -105,10 +107,11 @@ def is_ready(port: int) -> bool:
         return False
 
 
-def test_an_mcp_client_is_served_through_the_proxy(topology: Topology) -> None:
+def test_mcp_clients_are_served_through_the_proxy_also_those_that_have_sessions(topology: Topology) -> None:
     make_workspace(topology, "cord")
     token = command(topology, "cord", "agent", "access-token", "add", "default")
-    assert "tide-tables" in anyio.run(tools_over_mcp, topology.address, token)
+    for mode in ("auto", "legacy"):
+        assert "tide-tables" in anyio.run(tools_over_mcp, topology.address, token, mode)
 
 
 def test_what_those_who_run_it_ask_is_for_nobody_outside(topology: Topology) -> None:

@@ -13,14 +13,17 @@ import numpy as np
 import pytest
 
 import prowess
+from prowess.discovery import embedders
 from prowess.discovery.encoder import Encoder
 from prowess.discovery.index import Index
 from prowess.discovery.ranking import Options
 from prowess.engine import Engine
+from prowess.engine.options import EngineOptions
 from prowess.errors import ConfigError
 from prowess.store.database import Database
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource, capability, word_embedder
+from tests.support.clock import SteppingClock
 from tests.support.ports import LOOKS
 from tests.support.stores import OWNER
 
@@ -363,3 +366,26 @@ def test_a_model_that_cannot_be_loaded_leaves_words(
     assert engine.sync().total == 3
     assert not goes_by_meaning(engine)
     assert "cannot reach the hub for small" in said(engine)[0]
+
+
+def test_what_many_workspaces_offer_alike_is_encoded_once_in_a_process(
+    tmp_path: Path, store_url: str
+) -> None:
+    asked: list[str] = []
+    name, embed = word_embedder()
+
+    def noting(texts: Sequence[str]) -> Any:
+        asked.extend(texts)
+        return embed(texts)
+
+    options = EngineOptions(embedder=embedders.opened_once(embedders.Opener(lambda: name, lambda: noting)))
+    found = []
+    for workspace in ("acme", "bolt", "cord"):
+        tools = [capability(f"tool:t{number}", f"Do what is number {number}") for number in range(30)]
+        source = StaticSource("shared", capabilities=tools)
+        database = open_database(store_url, tmp_path, workspace=workspace)
+        with Engine(database, (source,), SteppingClock(), {}, options) as engine:
+            engine.sync()
+            found.append(engine.internals.parts.searching.index.encoded)
+    assert found == [(30, 30)] * 3
+    assert len(asked) == len(set(asked)) == 30

@@ -207,7 +207,8 @@ def test_a_conversation_that_goes_on_over_another_store_makes_its_next_offer_the
     with program(tmp_path) as engine:
         talk = engine.conversation(resume=kept)
         assert talk.last is None
-        assert "send_mail" in talk.turn("send a mail to Ann", key="message-1").text
+        offer = talk.turn("send a mail to Ann", key="message-1").offer
+        assert [hit.id for hit in offer.hits] == ["tool:send_mail"]
 
 
 def test_what_policy_would_say_about_a_call_is_known_by_the_name_it_has(tmp_path: Path) -> None:

@@ -208,6 +208,24 @@ def test_failed_calls_tell_which_of_two_is_the_cause(open_evolving: OpenEvolving
     assert inconsistencies(engine, "ada") == []
 
 
+def test_a_dry_run_of_a_rollback_and_of_a_trigger_switches_and_writes_nothing(
+    open_evolving: OpenEvolving,
+) -> None:
+    engine = engine_with_c(open_evolving)
+    engine.evolution.evaluate("ada", GOOD)
+    evolution, before = engine.evolution, engine.evolution.status("ada")
+    entries = len(engine.journal.latest(1000, "ada"))
+    would = evolution.trigger("ada", "SafetyBreach", "it leaked", "pager", provider="C", dry_run=True)
+    back = evolution.rollback("ada", 1, dry_run=True)
+    assert [one.restore and one.restore.off for one in (would, back)] == [("C",), ("C",)]
+    with pytest.raises(NotFound, match="trigger"):
+        evolution.trigger("ada", "Nonsense", "?", "pager", dry_run=True)
+    with pytest.raises(NotFound, match="generation"):
+        evolution.rollback("ada", 9, dry_run=True)
+    assert (evolution.status("ada"), len(engine.journal.latest(1000, "ada"))) == (before, entries)
+    assert "tool:c-work" in offered(engine, "ada")
+
+
 # --- from outside ----------------------------------------------------------------------------
 
 

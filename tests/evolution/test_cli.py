@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -16,7 +17,7 @@ from prowess.engine import Engine
 from prowess.errors import EvolutionError, NotFound
 from prowess.operations.backend import Backend, Local
 from prowess.operations.person import Person
-from tests.support.evolution import AB, ABC, FAIR, UNSAFE, OpenEvolving, scores
+from tests.support.evolution import AB, ABC, FAIR, UNSAFE, OpenEvolving, exhaust, scores
 
 SAFE = {"cognitive": 0.5, "behavioral": 0.5, "safety": 0.8, "autonomy": "L2", "meta_learning": 0.3}
 BROKEN = {**SAFE, "safety": 0.3}
@@ -73,8 +74,7 @@ def test_status_tells_of_grace_and_of_a_stop(engine: Engine) -> None:
         engine.evolution.evaluate("default", scores(0.6, 0.6, 1.0, "L2", 0.3), AB)
     engine.evolution.evaluate("default", scores(0.52, 0.55, 1.0, "L2", 0.3), AB)
     assert "10 evaluations left to reach 0.605 again" in run("status").stdout
-    for _ in range(4):
-        engine.evolution.evaluate("default", UNSAFE, AB)
+    exhaust(partial(engine.evolution.evaluate, "default"))
     assert "rollback_exhausted; run: prowess evolve resume" in run("status").stdout
     assert msgspec.json.decode(run("status", "--json").stdout)["stopped"] == "rollback_exhausted"
     assert "runs again" in run("resume").stderr
@@ -95,11 +95,18 @@ def test_show_and_diff_tell_of_generations(engine: Engine) -> None:
 def test_rollback_says_what_it_switched_and_when_it_had_to_go_further(engine: Engine) -> None:
     engine.evolution.evaluate("default", FAIR, AB)
     engine.evolution.evaluate("default", FAIR)
+    for tried in (("rollback", "1"), ("trigger", "SafetyBreach", "--reason", "it leaked")):
+        assert "nothing is written or switched; it would be:" in run(*tried, "--dry-run").stderr
+    assert not any(provider.off for provider in engine.providers.list("default"))
     assert "brings back generation 1" in run("rollback", "1").stderr
     assert "C" in {provider.name for provider in engine.providers.list("default") if provider.off}
     for _ in range(2):
         run("rollback", "1")
-    assert "is stopped: rollback_exhausted" in run("rollback", "1").stderr
+        assert not engine.evolution.stopped("default"), "it switched nothing"
+    for _ in range(3):
+        engine.providers.activate("C", "default")
+        told = run("rollback", "1").stderr
+    assert "is stopped: rollback_exhausted" in told
 
 
 def test_params_are_shown_and_changed(engine: Engine) -> None:

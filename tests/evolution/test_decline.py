@@ -95,6 +95,7 @@ def test_a_breach_in_grace_does_not_wait_for_its_end() -> None:
     trial.evaluate(DROPPED)
     assert trial.evaluate(UNSAFE) == [
         "EvolutionBreach(safety_floor)",
+        "EvolutionWarning(severe,safety,remaining=0)",
         "EvolutionRollback(2->1,Safety breach detected)",
     ]
     assert trial.life.standing.grace is None

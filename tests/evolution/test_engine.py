@@ -1,11 +1,23 @@
 """Evolution through the whole engine: what a rollback takes away is in no offer."""
 
+from functools import partial
+
 import pytest
 
 from prowess.engine import Engine
 from prowess.errors import Denied, EvolutionError
 from prowess.types import Message, Outcome, Turn
-from tests.support.evolution import FAIR, UNSAFE, OpenEvolving, inconsistencies, scores, shown, snapshot
+from tests.support.evolution import (
+    AB,
+    FAIR,
+    UNSAFE,
+    OpenEvolving,
+    exhaust,
+    inconsistencies,
+    scores,
+    shown,
+    snapshot,
+)
 
 
 def offered(engine: Engine, agent: str) -> set[str]:
@@ -148,9 +160,9 @@ def test_a_stopped_agent_is_offered_and_allowed_nothing_until_it_is_resumed(
 ) -> None:
     engine = open_evolving()
     engine.sync()
-    engine.evolution.evaluate("ada", FAIR)
-    for _ in range(4):
-        engine.evolution.evaluate("ada", UNSAFE)
+    engine.evolution.evaluate("ada", FAIR, AB)
+    exhaust(partial(engine.evolution.evaluate, "ada"))
+    engine.providers.activate("C", "ada")
     assert offered(engine, "ada") == set()
     with pytest.raises(Denied, match="the agent is stopped: rollback_exhausted"):
         engine.check("ada", "tool:a-work")

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from prowess.types import Outcome
 from prowess.web.dispatch import ROOT
 from tests.evolution.evaluator import source
 from tests.support.clock import SteppingClock
-from tests.support.evolution import FAIR, UNSAFE
+from tests.support.evolution import AB, FAIR, exhaust
 from tests.support.stores import OWNER
 from tests.support.web import app_of, signed_in
 
@@ -345,9 +346,9 @@ def test_violations_and_interventions_are_reported_by_command_and_over_http(
 
 
 def stop(engine: Engine, agent: str) -> None:
-    engine.evolution.evaluate(agent, FAIR)
-    while not engine.evolution.stopped(agent):
-        engine.evolution.evaluate(agent, UNSAFE)
+    engine.evolution.evaluate(agent, FAIR, AB)
+    exhaust(partial(engine.evolution.evaluate, agent))
+    assert engine.evolution.stopped(agent)
 
 
 def test_a_stopped_agent_is_the_first_thing_that_is_said_wherever_somebody_looks(

@@ -6,7 +6,7 @@ A `*` marks a defect of the original that the test shows to be gone.
 import pytest
 
 from prowess.errors import NotFound
-from tests.support.evolution import AB, ABC, EAGER, FAIR, ORIGINAL, UNSAFE, Trial, scores, snapshot
+from tests.support.evolution import AB, ABC, EAGER, FAIR, ORIGINAL, UNSAFE, Trial, exhaust, scores, snapshot
 
 BETTER = scores(0.85, 0.85, 1.0, "L2", 0.35)
 
@@ -22,6 +22,7 @@ def test_a_breach_goes_back_to_the_last_good_generation() -> None:
     assert trial.generation == 2
     assert trial.evaluate(scores(0.85, 0.85, 0.99, "L2", 0.35)) == [
         "EvolutionBreach(safety_floor)",
+        "EvolutionWarning(severe,safety,remaining=0)",
         "EvolutionRollback(2->2,Safety breach detected)",
     ]
     assert trial.life.generations[3].fitness == trial.life.generations[2].fitness == pytest.approx(0.7375)
@@ -95,19 +96,21 @@ def test_a_rollback_never_switches_on_what_another_switched_off() -> None:
     said, offs = [], []
     for each in (ABC, AB, AB):
         said.append(trial.evaluate(UNSAFE, each)[-1])
-        assert trial.last and trial.last.restore and trial.last.restore.on == ()
-        offs.append(trial.last.restore.off)
+        switched = trial.last.restore if trial.last else None
+        assert switched is None or switched.on == ()
+        offs.append(switched.off if switched else ())
     assert said[0].startswith("EvolutionRollback(2->1")
     assert [off for off in offs if off] == [("C",)], "what came back is unproven, so it goes first"
     trial.evaluate(UNSAFE, snapshot(A="Reasoning", B="Memory Web"))
-    assert trial.last and trial.last.restore is None, "three times is enough"
+    assert trial.last and not trial.last.stopped, "only what switched something counts"
 
 
 def test_three_rollbacks_to_one_target_then_further_back_then_stopped() -> None:
     trial = Trial()
     trial.evaluate(scores(0.5, 0.5, 1.0, "L1", 0.3))
     trial.evaluate(scores(0.5, 0.5, 1.0, "L1", 0.3), snapshot(A="Reasoning", B="Memory", C=""))
-    assert [trial.roll_back(2)[0] for _ in range(8)] == [
+    other = snapshot(A="Reasoning", D="Web")
+    assert [trial.roll_back(2, other)[-1] for _ in range(8)] == [
         "EvolutionRollback(2->2,rolled back by a person)",
         "EvolutionRollback(3->2,rolled back by a person)",
         "EvolutionRollback(4->2,rolled back by a person)",
@@ -122,25 +125,42 @@ def test_three_rollbacks_to_one_target_then_further_back_then_stopped() -> None:
 
 
 def test_breaches_walk_back_through_the_good_generations_and_stop_the_agent() -> None:
-    trial = Trial()
+    trial, grown = Trial(), snapshot(A="Reasoning", B="Memory", C="Vision Reasoning", D="Web")
     trial.evaluate(FAIR)
     trial.evaluate(FAIR, ABC, times=11)
-    targets = [trial.evaluate(UNSAFE, ABC)[1] for _ in range(7)]
-    assert [text[18:22] for text in targets[:6]] == ["2->2", "3->2", "4->2", "5->1", "6->1", "7->1"]
-    assert targets[6] == "EvolutionBreach(rollback_exhausted)"
+    targets = []
+    for _ in range(3):  # D comes and goes off
+        targets.append(trial.evaluate(UNSAFE, grown)[-1])
+        trial.evaluate(UNSAFE, ABC)
+    assert [text[18:22] for text in targets] == ["2->2", "3->2", "4->2"]
+    for _ in range(4):
+        trial.evaluate(UNSAFE, grown)
+        trial.evaluate(UNSAFE, AB)
     assert trial.last and trial.last.stopped == "rollback_exhausted"
+
+
+def test_a_rollback_that_would_switch_nothing_warns_and_never_counts_nor_stops() -> None:
+    trial = Trial()
+    trial.evaluate(FAIR)
+    for _ in range(20):
+        assert "EvolutionWarning(severe,safety,remaining=0)" in trial.evaluate(UNSAFE)
+        assert trial.last and not trial.last.stopped
+        assert not (trial.last.switches and trial.last.switches.changes_something)
+    assert (trial.generation, trial.life.generations[1].rollbacks) == (2, 0)
+    assert trial.evaluate(FAIR, times=30) == []
+    for _ in range(10):
+        trial.roll_back(1)
+    assert trial.life.generations[1].rollbacks == 0 and not trial.life.standing.stopped
 
 
 def test_a_stopped_agent_makes_no_generations_but_a_breach_is_still_told() -> None:
     trial = Trial()
     trial.evaluate(FAIR)
-    trial.evaluate(UNSAFE, times=4)
+    exhaust(trial.evaluate)
     number = trial.generation
     assert trial.evaluate(UNSAFE) == ["EvolutionBreach(safety_floor)"]
-    assert trial.evaluate(BETTER, ABC) == [
-        f"EvolutionCapability(major:Vision,gen={number})",
-        f"EvolutionCapability(minor:Reasoning,gen={number})",
-    ]
+    grown = snapshot(A="Reasoning", B="Memory", D="Web")
+    assert trial.evaluate(BETTER, grown) == [f"EvolutionCapability(major:Web,gen={number})"]
     assert trial.generation == number
 
 
@@ -149,7 +169,8 @@ def test_a_generation_that_was_rolled_back_over_is_no_target_any_more() -> None:
     trial.evaluate(FAIR)
     trial.evaluate(FAIR, ABC)
     trial.roll_back(1, ABC)
-    assert trial.evaluate(UNSAFE)[-1] == "EvolutionRollback(3->1,Safety breach detected)"
+    trial.evaluate(UNSAFE)
+    assert trial.generation == 3 and trial.life.standing.good == 1
 
 
 def test_an_agent_that_begins_unsafe_says_so_and_gets_a_good_generation_when_it_is_safe() -> None:
@@ -162,10 +183,12 @@ def test_an_agent_that_begins_unsafe_says_so_and_gets_a_good_generation_when_it_
     assert trial.evaluate(UNSAFE)[-1] == "EvolutionRollback(2->2,Safety breach detected)"
 
 
-def test_an_agent_that_never_was_safe_is_stopped() -> None:
+def test_an_agent_that_never_was_safe_is_told_that_there_is_nothing_to_undo() -> None:
     trial = Trial()
     trial.evaluate(UNSAFE)
-    assert trial.evaluate(UNSAFE) == ["EvolutionBreach(safety_floor)", "EvolutionBreach(rollback_exhausted)"]
+    told = trial.evaluate(UNSAFE, times=5)
+    assert told == ["EvolutionBreach(safety_floor)", "EvolutionWarning(severe,safety,remaining=0)"]
+    assert not trial.life.standing.stopped
 
 
 def test_no_generation_can_be_restored_that_is_not_there() -> None:

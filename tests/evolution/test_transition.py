@@ -11,7 +11,7 @@ from prowess.evolution.records import EvaluationContext, EvaluationInput
 from prowess.evolution.snapshot import Snapshot
 from prowess.evolution.transition import TriggerOrder, apply_trigger
 from prowess.evolution.triggers import EXTERNAL, Trigger
-from tests.support.evolution import AB, ABC, EAGER, FAIR, ORIGINAL, UNSAFE, Trial, scores, snapshot
+from tests.support.evolution import AB, ABC, EAGER, FAIR, ORIGINAL, UNSAFE, Trial, exhaust, scores, snapshot
 
 BETTER = scores(0.85, 0.85, 1.0, "L2", 0.35)
 SIX = scores(0.6, 0.6, 1.0, "L2", 0.3)
@@ -280,6 +280,6 @@ def test_nothing_can_be_triggered_before_the_first_evaluation_or_for_a_stopped_a
     with pytest.raises(EvolutionError, match="no generation yet"):
         imposed(trial, "Evolution")
     trial.evaluate(FAIR)
-    trial.evaluate(UNSAFE, times=4)
+    exhaust(trial.evaluate)
     with pytest.raises(EvolutionError, match="is stopped"):
         imposed(trial, "Evolution")

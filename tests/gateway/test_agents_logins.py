@@ -2,21 +2,23 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import AsyncIterable, Callable
 from pathlib import Path
 
+import anyio
 import httpx2
 import pytest
 from anyio import to_thread
 
 import prowess
 from prowess.sources.mcp.login import login_file
-from tests.support.gateway import until
+from tests.support.gateway import call, until
 from tests.support.vault import MANY, Served, Vault, everything, over_http, vault, who_calls
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.timeout(120)]
 
 WHO = "tool:vault/who"
+LEDGER = "vault://ledger"
 REFUSED = "a person must log in"
 
 
@@ -150,6 +152,34 @@ async def test_after_a_logout_the_connection_ends_and_another_login_counts_at_on
             await settled(port, lambda now: now <= alone)
             assert REFUSED in await who_calls(ann)
             assert REFUSED in await over_the_api(house, "ann")
+
+
+async def test_of_a_resource_that_changes_those_hear_who_have_a_login_of_their_own(tmp_path: Path) -> None:
+    async with vault(tmp_path) as here:
+        await logged_in(here, "default", "ann")
+        async with (
+            over_http(here) as house,
+            house.connected("ann") as ann,
+            house.connected("cay") as cay,
+            ann.listen(resource_subscriptions=[LEDGER]) as told,
+            cay.listen(resource_subscriptions=[LEDGER]) as never,
+        ):
+            heard = {"ann": 0, "cay": 0}
+
+            async def hear(agent: str, events: AsyncIterable[object]) -> None:
+                async for _ in events:
+                    heard[agent] += 1
+
+            async def is_heard() -> bool:
+                await call(ann, "tool:vault/enter", with_effects=True, what="a coin")
+                return heard["ann"] > 1
+
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(hear, "ann", told)
+                tasks.start_soon(hear, "cay", never)
+                await until(is_heard, 30)
+                tasks.cancel_scope.cancel()
+            assert heard["cay"] == 0
 
 
 async def test_a_logout_is_not_undone_by_a_gateway_that_renews_its_token(tmp_path: Path) -> None:

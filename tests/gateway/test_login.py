@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.timeout(60)]
 async def test_one_login_at_the_terminal_opens_the_server_to_the_gateway(tmp_path: Path) -> None:
     async with vault(tmp_path) as here:
         told = await here.prowess("login", "vault")
-        assert "logged in at vault: 3 tools" in told.stderr, told.stderr
+        assert "logged in at vault: 4 tools" in told.stderr, told.stderr
         (file,) = here.logins.iterdir()
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert stat.S_IMODE(here.logins.stat().st_mode) == 0o700

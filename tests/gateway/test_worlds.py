@@ -15,7 +15,7 @@ from mcp.shared.subscriptions import ToolsListChanged
 from mcp_types import ToolListChangedNotification
 
 import prowess
-from prowess.gateway.tools import FEW_TOOLS
+from prowess.prompt.small_sets import MOST_TOOLS, STAYS
 from prowess.sources.mcp.source import McpSource
 from prowess.sources.python.functions import Functions
 from prowess.testing import StaticSource, capability
@@ -238,15 +238,15 @@ async def test_a_small_server_passes_through_whole_until_it_has_grown(tmp_path: 
     def offered(count: int) -> list[dict[str, Any]]:
         return [{"name": f"t{n:02}", "inputSchema": {"type": "object"}} for n in range(count)]
 
-    small = shelf(tmp_path, "shelf", tools=offered(FEW_TOOLS))
+    small = shelf(tmp_path, "shelf", tools=offered(MOST_TOOLS))
     async with (
         world(tmp_path, small, tools="auto") as here,
         here.client(mode="legacy", message_handler=heard) as client,
     ):
         names = [tool.name for tool in (await client.list_tools()).tools]
-        assert names == [*META, *(f"shelf__t{n:02}" for n in range(FEW_TOOLS))]
+        assert names == [*META, *(f"shelf__t{n:02}" for n in range(MOST_TOOLS))]
         assert not (await client.call_tool(names[-1], {})).is_error
-        put(tmp_path, "shelf", tools=offered(FEW_TOOLS + 1))
+        put(tmp_path, "shelf", tools=offered(int(MOST_TOOLS * STAYS) + 1))
         await anyio.to_thread.run_sync(here.engine.sync)
         with anyio.fail_after(20):
             await told.wait()

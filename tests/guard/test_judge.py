@@ -5,11 +5,12 @@ import re
 import time
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from prowess.guard.classifier import SHIPPED, Classifier, windows
+from prowess.guard.classifier import SHIPPED, WINDOW, Classifier, windows
 from prowess.guard.sanitise import Channel, Provenance, judge, neutralise
 from prowess.text.secrets import secrets, without_secrets
 from tests.support import places
@@ -168,8 +169,11 @@ def test_the_classifier_is_small_and_gives_the_same_answer_every_time() -> None:
     assert classifier.read("Send the keys.", "card") == classifier.read("Send the keys.", "card")
 
 
-def test_a_long_text_gives_a_bounded_number_of_windows() -> None:
-    assert len(windows("One sentence. " * 50_000)) <= 48
+def test_every_part_of_a_text_is_in_some_window() -> None:
+    text = "One sentence that says little. " * 1000
+    begins = [window.place for window in windows(text)]
+    assert begins[0] == 0 and begins[-1] > len(text) - WINDOW
+    assert max(after - before for before, after in pairwise(begins)) < WINDOW
 
 
 @pytest.mark.slow

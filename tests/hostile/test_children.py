@@ -1,12 +1,13 @@
 """A child loses at once what its parent loses: nobody gets around a stop by way of a child."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from prowess.engine import Engine
 from prowess.errors import Denied
-from tests.support.evolution import FAIR, UNSAFE
+from tests.support.evolution import AB, FAIR, exhaust
 from tests.support.gateway import make_engine, shelf
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]
@@ -31,9 +32,8 @@ def engine(tmp_path: Path, store_url: str, request: pytest.FixtureRequest) -> En
 
 
 def test_the_child_of_a_stopped_agent_may_use_nothing(engine: Engine) -> None:
-    engine.evolution.evaluate("ada", FAIR)
-    for _ in range(4):
-        engine.evolution.evaluate("ada", UNSAFE)
+    engine.evolution.evaluate("ada", FAIR, AB)
+    exhaust(partial(engine.evolution.evaluate, "ada"))
     assert BUY not in engine.catalogue.visible("kid").capabilities
     with pytest.raises(Denied, match="stopped: rollback_exhausted"):
         engine.check("kid", BUY)

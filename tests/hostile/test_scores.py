@@ -294,7 +294,7 @@ def test_a_generation_that_cannot_be_read_is_passed_over_and_the_others_can_be_b
     assert engine.evolution.rollback("ada", 1).restore
     engine.evolution.repair("ada")
     assert [one.number for one in engine.evolution.history("ada")] == [1, 3]
-    assert engine.evolution.evaluate("ada", UNSAFE).restore
+    assert not engine.evolution.evaluate("ada", UNSAFE).stopped
 
 
 def test_parameters_that_are_out_of_bounds_are_passed_over_and_the_others_hold(

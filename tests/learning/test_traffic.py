@@ -1,6 +1,7 @@
 """What passes through any face counts as what it is: a need, small talk, a search of a turn, a retry."""
 
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -171,6 +172,32 @@ def test_one_agent_that_reports_failures_does_not_outweigh_those_for_whom_it_wor
     before = [Use("ada", True, "2026-01-01")]
     assert judged("tool:x", tuple(reversed(eve + before))) is not None
     assert judged("tool:x", tuple(sorted(eve + works, key=lambda use: use.at, reverse=True))) is None
+
+
+def test_what_is_chosen_for_the_wrong_requests_is_not_taken_for_broken() -> None:
+    wrong = [Use("eve", n == 3, f"2026-01-02T00:{n:02}", chosen=True) for n in range(20)]
+    right = [Use("ada", True, "2026-01-01", chosen=True)]
+    assert judged("tool:x", tuple(reversed(right + wrong))) is None
+    died = [replace(use, agent="ada") for use in wrong]
+    assert judged("tool:x", tuple(reversed(right + died))) is not None
+    called = [replace(use, chosen=False) for use in wrong]
+    assert judged("tool:x", tuple(reversed(right + called))) is not None
+
+
+def test_a_tool_that_is_reported_as_the_wrong_one_stays_where_it_is_for_other_requests(
+    store_url: str, tmp_path: Path, clock: SteppingClock
+) -> None:
+    with office(store_url, tmp_path, clock) as engine:
+        asked = "store documents in the ledger for years"
+        first = engine.find(asked)[0].id
+        for n in range(8):
+            use(engine, f"frobnicate the gadget {n}", first, ok=False)
+        engine.learning.learn()
+        assert engine.find(asked)[0].id == first
+        for n in range(8):
+            use(engine, f"{asked} {n}", first, agent="bob", ok=n < 3)
+        engine.learning.learn()
+        assert engine.find(asked)[0].id != first
 
 
 # --- gaps --------------------------------------------------------------------------------------

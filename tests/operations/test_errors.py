@@ -23,7 +23,7 @@ from prowess.types import Detail, Outcome
 from prowess.web.problems import urn_of
 from tests.support.clock import SteppingClock
 from tests.support.values import texts, values_of
-from tests.support.web import app_of, signed_in, with_a_past, world
+from tests.support.web import app_of, signed_in, with_a_past, with_a_project, world
 
 CARD = "---\nid: billing\nname: Bill\ndescription: How it is paid\ntriggers: {keywords: [bill]}\n---\nSoon."
 ORDERED = sorted(OPERATIONS, key=lambda one: (one.writes, one.method == "DELETE"))
@@ -68,6 +68,7 @@ def engine(tmp_path: Path, store_url: str, clock: SteppingClock) -> Iterator[Eng
         engine.learning.learn()
         engine.cards.keep(CARD)
         with_a_rejected_card(engine)
+        with_a_project(engine, tmp_path)
         yield engine
 
 
@@ -94,6 +95,7 @@ def known_in(engine: Engine) -> Known:
         "name": ["owner", "careful", "base", "files", "billing"],
         "number": ["0", "1"],
         "offer": [entry.data["offer"] for entry in engine.journal.latest(type="offer")],
+        "requests": [entry.data["offer"] for entry in engine.journal.latest(type="offer")],
         "quarantine": [held.id for held in engine.quarantine.list()],
         "texts": ["read a file from the disk", CARD],
     }

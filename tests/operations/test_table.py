@@ -14,7 +14,7 @@ from prowess.cli.main import MODULES
 from prowess.cli.remote import COMMANDS, Remote
 from prowess.encoding import encoded
 from prowess.engine import Engine
-from prowess.errors import ProwessError, RemoteError
+from prowess.errors import ApprovalNeeded, ProwessError, RemoteError
 from prowess.operations.backend import Backend, Local
 from prowess.operations.operation import NO_PARAMS, AnyOperation, Operation, RequestParams
 from prowess.operations.person import ORDER, Person
@@ -25,7 +25,7 @@ from prowess.web.problems import TITLES, problem_of, status_of
 from scripts.operations import FILE, with_operations
 from tests.support.browser import serving
 from tests.support.clock import SteppingClock
-from tests.support.web import app_of, with_a_past, world
+from tests.support.web import app_of, with_a_past, with_a_project, world
 
 LOCAL_ONLY = {
     *("cards baseline", "jobs --everywhere", "sync --watch"),
@@ -40,6 +40,7 @@ SAID: dict[str, JsonObject] = {
     "agent.discover": {"query": "read a file"},
     "why": {"agent": "ada", "id": "tool:read"},
     "policy.propose": {"changes": ["level=read"]},
+    "servers.propose": {"name": "clock", "command": "clock-server"},
     "policy.diff": {"before": "owner", "after": "careful"},
     "evolution.difference": {"before": 1, "after": 1},
     "learning.read_ledger": {"text": "(mail: method read)"},
@@ -57,8 +58,11 @@ def engine(tmp_path: Path, store_url: str, clock: SteppingClock) -> Iterator[Eng
         engine.record(Outcome(offer=offer.id, capability="tool:mail/send", ok=False))
         engine.learning.propose(b'{"method": "tool:read", "spans": ["read me a file"]}', "proposal", "ann")
         engine.tokens.issue("ada")
+        with pytest.raises(ApprovalNeeded):
+            engine.check("ada", "tool:mail/send", arguments={"to": "the moon"})
         engine.policy.change(engine.policy.propose("careful", "description=Rarely"), "ann")
         engine.learning.learn()
+        with_a_project(engine, tmp_path)
         yield engine
 
 
@@ -75,11 +79,17 @@ def remote(engine: Engine) -> Iterator[Remote]:
         yield Remote(address, token)
 
 
+def offer_of(engine: Engine) -> str:
+    return str(engine.journal.latest(type="offer")[0].data["offer"])
+
+
 def asked(engine: Engine, operation: AnyOperation) -> tuple[RequestParams, dict[str, str]]:
     """Something to ask an operation that the store has an answer to."""
-    ids = {"capabilities": "tool:read", "agents": "tool:read", "quarantine": "skill:summary",
+    asks = [one.id for one in engine.approvals.list(every=True)]
+    ids = {"approvals": asks[0], "requests": offer_of(engine), "capabilities": "tool:read",
+           "agents": "tool:read", "quarantine": "skill:summary",
            "lessons": engine.learning.lessons()[0].id, "gaps": engine.learning.gaps()[0].id}  # fmt: skip
-    offer = engine.journal.latest(type="offer")[0].data["offer"]
+    offer = offer_of(engine)
     owners = {"profiles": "owner", "servers": "files"}
     name = next((owners[part] for part in operation.segments if part in owners), "base")
     id = ids.get(operation.segments[0], "")

@@ -11,7 +11,8 @@ from prowess.cli.policy import command as policy_command
 from prowess.clients.known import CLIENTS
 from prowess.engine import Engine
 from prowess.errors import NotFound
-from prowess.gateway.tools import FEW_TOKENS, FEW_TOOLS, MAX_TOOLS, META_NAMES, Tools, tool_list
+from prowess.gateway.tools import MAX_TOOLS, META_NAMES, Tools, tool_list
+from prowess.prompt.small_sets import MOST_TOKENS, MOST_TOOLS, STAYS
 from prowess.sources.python.events import Events, event_handler
 from prowess.testing import StaticSource, capability
 from prowess.types import SourceRef
@@ -121,18 +122,27 @@ def small(count: int, words: int = 1) -> StaticSource:
     return StaticSource(capabilities=[capability(id, source_ref=ref, description=told) for id in ids])
 
 
-def test_a_few_tools_are_all_in_the_list_and_many_are_searched_for(open_engine: OpenEngine) -> None:
-    source = small(FEW_TOOLS)
+def test_a_few_tools_are_all_in_the_list_and_one_more_or_less_does_not_turn_it_over(
+    open_engine: OpenEngine,
+) -> None:
+    source, most = small(MOST_TOOLS), int(MOST_TOOLS * STAYS)
     engine = open_engine(source, policy=EVERYTHING)
-    engine.sync(vectors=False)
-    assert listed(engine, "bob", "auto") == [f"t{n:02}" for n in range(FEW_TOOLS)]
-    source.capabilities = small(FEW_TOOLS + 1).capabilities
-    engine.sync(vectors=False)
-    assert listed(engine, "bob", "auto") == ["t00"]
+
+    def listed_of(count: int) -> list[str]:
+        source.capabilities = small(count).capabilities
+        engine.sync(vectors=False)
+        return listed(engine, "bob", "auto")
+
+    assert len(listed_of(MOST_TOOLS)) == MOST_TOOLS
+    assert len(listed_of(MOST_TOOLS + 1)) == MOST_TOOLS + 1
+    assert len(listed_of(most)) == most
+    assert listed_of(most + 1) == ["t00"]
+    assert listed_of(most) == listed_of(MOST_TOOLS + 1) == ["t00"]
+    assert len(listed_of(MOST_TOOLS)) == MOST_TOOLS
 
 
 def test_a_few_tools_that_need_many_words_are_searched_for(open_engine: OpenEngine) -> None:
-    engine = open_engine(small(3, words=FEW_TOKENS), policy=EVERYTHING)
+    engine = open_engine(small(3, words=MOST_TOKENS), policy=EVERYTHING)
     engine.sync(vectors=False)
     assert listed(engine, "bob", "auto") == ["t00"]
     assert listed(engine, "bob", "all") == ["t00", "t01", "t02"]

@@ -102,6 +102,13 @@ class Trial:
         self.params = replace(self.params, **changes)  # type: ignore[arg-type]
 
 
+def exhaust(evaluate: Callable[[Scores, Snapshot], object]) -> None:
+    """Breaches until the agent is stopped: each time something is switched off, and nothing helps."""
+    for _ in range(4):
+        evaluate(UNSAFE, ABC)
+        evaluate(UNSAFE, AB)
+
+
 def inconsistencies(engine: Engine, agent: str) -> list[str]:
     """Everything that records, events and switches say about an agent and that does not agree."""
     generations = engine.evolution.history(agent, 100_000)

@@ -79,7 +79,7 @@ class StoppablePostgres:
         command = [str(self._binaries / "postgres"), "-D", str(self._data), "-p", str(self.port)]
         for _ in range(50):
             with (self._home / "log").open("ab") as log:
-                options: dict[str, Any] = {"stdout": log, "stderr": log, "start_new_session": True}
+                options: dict[str, Any] = {"stdout": log, "stderr": log}
                 self._server = subprocess.Popen(command, cwd="/", **options, **self._demote)
             if _answers(self._server, self.url, self._data):
                 return
@@ -92,7 +92,11 @@ class StoppablePostgres:
     def kill(self) -> None:
         """kill -9, to it and to every process that serves a connection."""
         assert self._server is not None
-        os.killpg(self._server.pid, signal.SIGKILL)
+        pid = self._server.pid
+        serving = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        for one in (pid, *map(int, serving)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(one, signal.SIGKILL)
         self._server.wait(20)
 
     def remove(self) -> None:

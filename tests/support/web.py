@@ -9,6 +9,7 @@ from starlette.testclient import TestClient
 from prowess.config import LearningConfig
 from prowess.engine import Engine
 from prowess.engine.options import EngineOptions
+from prowess.engine.project_file import ProjectFile
 from prowess.journal import Clock
 from prowess.listen import LOOPBACK
 from prowess.opening import now
@@ -71,6 +72,17 @@ def with_a_past(engine: Engine) -> None:
     engine.record(Outcome(offer=offer.id, capability="tool:read", ok=True))
     engine.evolution.evaluate("default")
     engine.learning.learn()
+
+
+def with_a_project(engine: Engine, folder: Path) -> None:
+    """A prowess.toml that may be written, and was; what it names stays unread."""
+    file = folder / "prowess.toml"
+    server = '[[source]]\ntype = "mcp"\nname = "files"\ncommand = "true"\n'
+    file.write_text(server)
+    inner = engine.internals
+    project = ProjectFile(file, inner.database, inner.journal, inner.options.ids, lambda: None)
+    project.change(project.propose(f"# mine\n{server}", "adds a comment"), "ann")
+    inner.project = project
 
 
 def app_of(engine: Engine, streams: Streams | None = None, rate: int = 0) -> Starlette:

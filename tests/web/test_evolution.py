@@ -1,5 +1,6 @@
 """The pages of evolution: the course of an agent, its generations, and the way back."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from prowess.errors import Denied
 from prowess.testing import StaticSource, capability
 from prowess.types import Provider
 from tests.support.browser import look
+from tests.support.evolution import AB, exhaust
 from tests.support.stores import OpenEngine
 from tests.web.dashboard import SCRIPT, TOOLS, at, dashboard, is_only_text, office, post, scores
 
@@ -45,9 +47,8 @@ def lived(engine: Engine, source: StaticSource) -> None:
 
 def stop(engine: Engine) -> None:
     """Roll an agent back until nothing is left to restore."""
-    engine.evolution.evaluate("bob", scores(0.5))
-    for _ in range(4):
-        engine.evolution.evaluate("bob", scores(0.5, safety=0.1))
+    engine.evolution.evaluate("bob", scores(0.5), AB)
+    exhaust(partial(engine.evolution.evaluate, "bob"))
     assert engine.evolution.stopped("bob")
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.testing import StaticSource, capability
+from prowess.types import Provider
 from prowess.web.plot import plot
 from tests.support.browser import look
 from tests.web.dashboard import SCRIPT, at, dashboard, is_only_text, office
@@ -152,3 +153,44 @@ def test_groups_lie_apart_and_members_within_their_group() -> None:
         assert all((places[m][0] - x) ** 2 + (places[m][1] - y) ** 2 <= radius**2 for m in members)
     pairs = [(a, b) for a in discs.values() for b in discs.values() if a is not b]
     assert all((a.x - b.x) ** 2 + (a.y - b.y) ** 2 > (a.radius + b.radius) ** 2 for a, b in pairs)
+
+
+OVERLAPPING = """() => {
+  const cy = document.querySelector("[data-graph]").cy;
+  const least = parseFloat(cy.nodes().not(".group").style("min-zoomed-font-size"));
+  const view = cy.extent();
+  const seen = ({ x, y }) => x >= view.x1 && x <= view.x2 && y >= view.y1 && y <= view.y2;
+  const legible = (node) => seen(node.position()) && parseFloat(node.style("font-size")) * cy.zoom() >= least;
+  const label = { includeNodes: false, includeEdges: false, includeLabels: true };
+  const boxes = cy.nodes().not(".group, .nameless").filter(legible).map((node) => node.boundingBox(label));
+  const on = (a, b) => a.x1 < b.x2 && b.x1 < a.x2 && a.y1 < b.y2 && b.y1 < a.y2;
+  return [boxes.length, boxes.filter((a, at) => boxes.slice(at + 1).some((b) => on(a, b))).length];
+}"""
+"""How many names are shown, and how many of them lie on another."""
+
+
+@pytest.mark.parametrize("number", [30, 300, 2000])
+def test_names_in_a_picture_of_any_size_lie_on_no_other_and_the_nearer_the_more_there_are(
+    number: int, tmp_path: Path, visit: "Visit"
+) -> None:
+    tools = [
+        capability(f"tool:s{n % 12}/read_the_records_of_{n}", f"Read records {n}", provider=f"s{n % 12}")
+        for n in range(number)
+    ]
+    source = StaticSource(
+        capabilities=tools, providers=[Provider(name=f"s{n}", source="static") for n in range(12)]
+    )
+    with dashboard(tmp_path, source) as engine:
+        page = visit(engine)
+        page.goto("/graph")
+        page.wait_for_selector("[data-drawn]")
+        _, overlaps = page.evaluate(OVERLAPPING)
+        assert overlaps == 0
+        for _ in range(2 if number < 100 else 8):
+            page.locator(".canvas").press("+")
+        page.wait_for_timeout(0)
+        page.wait_for_function(
+            f"() => {{ const [named, on] = ({OVERLAPPING})(); return named > 0 && on === 0; }}"
+        )
+        look(page, f"graph-{number}")
+        page.close()

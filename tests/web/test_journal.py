@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from prowess.engine import Engine
 from prowess.journal import JournalPosition, Raw
+from prowess.testing import StaticSource, capability
 from prowess.types import Outcome
 from tests.support.browser import look
 from tests.support.stores import OpenEngine
@@ -197,3 +198,34 @@ def test_an_address_that_names_no_place_is_refused(tmp_path: Path, visit: "Visit
     with dashboard(tmp_path) as engine:
         page = visit(engine)
         assert page.request.get(at("/journal", before=place)).status == 400
+
+
+def test_a_long_journal_is_searched_piece_by_piece_and_each_piece_goes_on_where_the_last_one_ended(
+    open_engine: OpenEngine,
+) -> None:
+    engine = open_engine(office())
+    engine.sync()
+    engine.offer("find the zebra 4711")
+    for number in range(12):
+        engine.offer(f"read invoice {number}")
+    client = signed_in(app_of(engine), "viewer")
+    found, pieces, cursor = [], 0, ""
+    while True:
+        asked = {"text": "zebra 4711", "most": "5", "cursor": cursor}
+        page = client.get("/api/v1/journal", params=asked).json()
+        found += [entry["data"]["request"] for entry in page["items"] if entry["type"] == "offer"]
+        pieces, cursor = pieces + 1, page["next"]
+        if not cursor:
+            break
+    assert found == ["find the zebra 4711"]
+    assert pieces >= 3
+    assert len(client.get("/api/v1/journal", params={"text": "zebra 4711"}).json()["items"]) > 0
+
+
+def test_an_entry_that_names_very_much_shows_the_first_of_it(open_engine: OpenEngine) -> None:
+    many = StaticSource(capabilities=[capability(f"tool:t{n:04}") for n in range(300)])
+    engine = open_engine(many)
+    engine.sync()
+    page = signed_in(app_of(engine)).get("/journal", params={"type": "catalogue.synced"}).text
+    assert "tool:t0099" in page and "tool:t0100" not in page
+    assert "and 200 more" in page

@@ -22,7 +22,7 @@ TITLES: dict[AnyKind, str] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Condition:
+class AlertCondition:
     """Something that is so now, and that somebody wants to know."""
 
     kind: AnyKind

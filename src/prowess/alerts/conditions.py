@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from prowess.alerts.alert import Condition
+from prowess.alerts.alert import AlertCondition
 from prowess.config_alerts import AlertKind, AlertsConfig
 from prowess.engine.use_figures import MADE
 from prowess.errors import ConfigError
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 MAX_READ = 20_000
 """So many of the latest calls and offers are looked at."""
-Find = Callable[["Internals", AlertsConfig], Iterator[Condition]]
+Find = Callable[["Internals", AlertsConfig], Iterator[AlertCondition]]
 
 
-def conditions(inner: "Internals", config: AlertsConfig) -> tuple[Condition, ...]:
+def conditions(inner: "Internals", config: AlertsConfig) -> tuple[AlertCondition, ...]:
     """Everything that is so now, of what the configuration names."""
     return tuple(one for kind in config.about for one in FINDERS[kind](inner, config))
 
@@ -39,7 +39,7 @@ def local_time(config: AlertsConfig, now: datetime) -> datetime:
         raise ConfigError("[alerts]", f"there is no timezone {config.timezone!r}", remedy) from None
 
 
-def _stopped(inner: "Internals", config: AlertsConfig) -> Iterator[Condition]:
+def _stopped(inner: "Internals", config: AlertsConfig) -> Iterator[AlertCondition]:
     names = [agent.name for agent in inner.policy.agents()]
     with inner.database.reading() as transaction:
         found = [(name, inner.generations.stopped(transaction, name)) for name in names]
@@ -49,7 +49,7 @@ def _stopped(inner: "Internals", config: AlertsConfig) -> Iterator[Condition]:
             yield _condition("agent_stopped", name, text, f"/evolution/agent?agent={quote(name)}")
 
 
-def _down(inner: "Internals", config: AlertsConfig) -> Iterator[Condition]:
+def _down(inner: "Internals", config: AlertsConfig) -> Iterator[AlertCondition]:
     view = inner.world().view
     for name, provider in sorted(view.providers.items()):
         if provider.down and not view.off(name, ""):
@@ -57,7 +57,7 @@ def _down(inner: "Internals", config: AlertsConfig) -> Iterator[Condition]:
             yield _condition("server_down", name, text, f"/server?name={quote(name)}")
 
 
-def _held(inner: "Internals", config: AlertsConfig) -> Iterator[Condition]:
+def _held(inner: "Internals", config: AlertsConfig) -> Iterator[AlertCondition]:
     for id, held in sorted(inner.world().view.quarantined.items()):
         if held.state == "waiting":
             text = f"{id} is held back: {held.reason}"
@@ -65,13 +65,13 @@ def _held(inner: "Internals", config: AlertsConfig) -> Iterator[Condition]:
             yield _condition("quarantined", subject, text, link)
 
 
-def _asked(inner: "Internals", config: AlertsConfig) -> Iterator[Condition]:
+def _asked(inner: "Internals", config: AlertsConfig) -> Iterator[AlertCondition]:
     for one in inner.policy.approvals():
         text = f"{one.agent} waits for a yes or no to {one.capability}"
         yield _condition("approval_waiting", one.id, text, f"/approvals#q{one.id}")
 
 
-def _failing(inner: "Internals", config: AlertsConfig) -> Iterator[Condition]:
+def _failing(inner: "Internals", config: AlertsConfig) -> Iterator[AlertCondition]:
     if not config.error_rate:
         return
     since = JournalSearch(since=stamp(inner.clock() - timedelta(minutes=config.error_minutes)))
@@ -91,7 +91,7 @@ def _failing(inner: "Internals", config: AlertsConfig) -> Iterator[Condition]:
             yield _condition("error_rate", server, text, f"/server?name={quote(server)}")
 
 
-def _spent(inner: "Internals", config: AlertsConfig) -> Iterator[Condition]:
+def _spent(inner: "Internals", config: AlertsConfig) -> Iterator[AlertCondition]:
     if not config.tokens_per_day:
         return
     today = local_time(config, inner.clock()).replace(hour=0, minute=0, second=0, microsecond=0)
@@ -106,8 +106,8 @@ def _spent(inner: "Internals", config: AlertsConfig) -> Iterator[Condition]:
             yield _condition("budget", f"{agent} {today.date()}", text, f"/agent?name={quote(agent)}")
 
 
-def _condition(kind: AlertKind, subject: str, text: str, link: str) -> Condition:
-    return Condition(kind=kind, subject=subject, text=text, link=link)
+def _condition(kind: AlertKind, subject: str, text: str, link: str) -> AlertCondition:
+    return AlertCondition(kind=kind, subject=subject, text=text, link=link)
 
 
 FINDERS: Mapping[AlertKind, Find] = {

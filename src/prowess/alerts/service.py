@@ -4,11 +4,12 @@ Above: the operations, and the watch of a server. Below: the conditions, the cha
 processes may look and send at once: one of them raises an alert, and one sends it.
 """
 
+from dataclasses import replace
 from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING
 
 from prowess.alerts import table
-from prowess.alerts.alert import Alert, Condition
+from prowess.alerts.alert import Alert, AlertCondition
 from prowess.alerts.channels import AlertChannel, AlertContext, Mail, channels
 from prowess.alerts.conditions import conditions, local_time
 from prowess.engine.digest import Digest, letter
@@ -54,7 +55,7 @@ class AlertService:
 
     def look(self) -> tuple[Alert, ...]:
         """Raise what is so now and was not, end what is over; returns what was raised by us."""
-        found: dict[tuple[str, str], Condition] = {
+        found: dict[tuple[str, str], AlertCondition] = {
             (one.kind, one.subject): self._safe(one) for one in conditions(self._inner, self.config)
         }
         with self._inner.database.reading() as transaction:
@@ -136,10 +137,9 @@ class AlertService:
             table.note_sent(transaction, channel.name, ids)
         return len(ids)
 
-    def _safe(self, condition: Condition) -> Condition:
+    def _safe(self, condition: AlertCondition) -> AlertCondition:
         """Without credentials: what servers say of themselves is part of it."""
-        text = self._inner.use.hidden(condition.text)
-        return Condition(kind=condition.kind, subject=condition.subject, text=text[:500], link=condition.link)
+        return replace(condition, text=self._inner.use.hidden(condition.text)[:500])
 
 
 def _problem(channel: AlertChannel, alerts: tuple[Alert, ...], now: datetime) -> str:

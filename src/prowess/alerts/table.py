@@ -5,7 +5,7 @@ Above: the alert service. Below: the store.
 
 from collections.abc import Iterable, Sequence
 
-from prowess.alerts.alert import Alert, AlertDelivery, Condition
+from prowess.alerts.alert import Alert, AlertCondition, AlertDelivery
 from prowess.store.database import Transaction
 
 FIELDS = "id, kind, subject, text, link, raised_at, ended_at, seen_by"
@@ -19,7 +19,7 @@ def open_ones(transaction: Transaction) -> dict[tuple[str, str], str]:
     return {(kind, subject): id for kind, subject, id in rows}
 
 
-def open_again(transaction: Transaction, condition: Condition, since: str) -> bool:
+def open_again(transaction: Transaction, condition: AlertCondition, since: str) -> bool:
     """What ended a moment ago and is so again is the same alert, which nobody is told twice."""
     row = transaction.one(
         "SELECT id FROM alert WHERE workspace = :workspace AND kind = :kind AND subject = :subject"
@@ -31,7 +31,7 @@ def open_again(transaction: Transaction, condition: Condition, since: str) -> bo
     )
 
 
-def add(transaction: Transaction, id: str, condition: Condition, now: str, to: Iterable[str]) -> bool:
+def add(transaction: Transaction, id: str, condition: AlertCondition, now: str, to: Iterable[str]) -> bool:
     """A new alert with what is to be sent; false where another process was faster."""
     added = transaction.run(
         "INSERT INTO alert (workspace, id, kind, subject, text, link, raised_at)"

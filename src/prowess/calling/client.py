@@ -45,3 +45,5 @@ class Client:
     progress: ReportProgress | None = None
     meta: Mapping[str, Any] | None = None
     elicitation_client: "AskableClient | None" = None
+    is_task: bool = False
+    """Whether it fetches the result later, so that the call may take long."""

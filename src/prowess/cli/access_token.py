@@ -28,7 +28,7 @@ def command() -> None:
 @json_option
 def add(name: str, role: Role, days: int, as_json: bool) -> None:
     """Issue a token for NAME, and print it once."""
-    with opened() as engine:
+    with opened(new=True) as engine:
         issued = _people(engine).issue(name, role, "token", timedelta(days=days), getpass.getuser())
     shown = issued.person_pass
     if as_json:

@@ -12,6 +12,9 @@ from prowess.evolution.scores import parse_axes
 from prowess.operations import evolution as ops
 from prowess.types import DEFAULT_AGENT, Json
 
+dry_run_option = click.option(
+    "--dry-run", is_flag=True, help="Only say what would happen; nothing is written or switched."
+)
 agent_option = click.option("--agent", default=DEFAULT_AGENT, show_default=True, help="Whose evolution.")
 score_option = click.option(
     "--score", "scores", multiple=True, metavar="AXIS=VALUE",
@@ -22,7 +25,7 @@ score_option = click.option(
 @click.command()
 @score_option
 @click.option("--scores", "file", type=click.Path(), help="Some axes or all of them, as a JSON object.")
-@click.option("--dry-run", is_flag=True, help="Only say what would happen; nothing is written or switched.")
+@dry_run_option
 @agent_option
 @json_option
 def evaluate(scores: tuple[str, ...], file: str | None, dry_run: bool, agent: str, as_json: bool) -> None:
@@ -34,8 +37,7 @@ def evaluate(scores: tuple[str, ...], file: str | None, dry_run: bool, agent: st
     if as_json:
         emit(done)
         return
-    if dry_run:
-        say("nothing is written or switched; it would be:")
+    say_if_dry(dry_run)
     _say_evaluated(done)
 
 
@@ -44,16 +46,20 @@ def evaluate(scores: tuple[str, ...], file: str | None, dry_run: bool, agent: st
 @click.option("--reason", required=True, help="Why, for people.")
 @click.option("--provider", default="", help="Who brings what is gained, or who is to be switched off.")
 @click.option("--faculty", default="", help="What is gained.")
+@dry_run_option
 @agent_option
 @json_option
-def trigger(trigger: str, reason: str, provider: str, faculty: str, agent: str, as_json: bool) -> None:
+def trigger(
+    trigger: str, reason: str, provider: str, faculty: str, dry_run: bool, agent: str, as_json: bool
+) -> None:
     """Have a transition happen, such as SafetyBreach or CapabilityGain, that something outside asks for."""
-    order = ops.Order(trigger=trigger, reason=reason, provider=provider, faculty=faculty)
+    order = ops.Order(trigger=trigger, reason=reason, provider=provider, faculty=faculty, dry_run=dry_run)
     with connected() as backend:
         done = backend.call(ops.trigger, order, agent=agent)
     if as_json:
         emit(done)
     else:
+        say_if_dry(dry_run)
         _say_evaluated(done)
 
 
@@ -113,6 +119,11 @@ EVALUATING = (evaluate, trigger, contribute, violation, intervention, accept, de
 
 
 # --- for people ------------------------------------------------------------------------------
+
+
+def say_if_dry(dry_run: bool) -> None:
+    if dry_run:
+        say("nothing is written or switched; it would be:")
 
 
 def say_rolled_back(done: ops.Evaluated, wanted: int) -> None:

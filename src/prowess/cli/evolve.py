@@ -9,7 +9,15 @@ from typing import BinaryIO
 import click
 import msgspec
 
-from prowess.cli.evaluating import EVALUATING, agent_option, assigned, say_rolled_back, value_of
+from prowess.cli.evaluating import (
+    EVALUATING,
+    agent_option,
+    assigned,
+    dry_run_option,
+    say_if_dry,
+    say_rolled_back,
+    value_of,
+)
 from prowess.cli.session import connected, emit, json_option, printable, say, table
 from prowess.errors import EvolutionError
 from prowess.evolution.encoding import params_data
@@ -95,15 +103,17 @@ def diff(before: int, after: int, agent: str, as_json: bool) -> None:
 
 @command.command()
 @click.argument("number", type=int)
+@dry_run_option
 @agent_option
 @json_option
-def rollback(number: int, agent: str, as_json: bool) -> None:
+def rollback(number: int, dry_run: bool, agent: str, as_json: bool) -> None:
     """Bring a generation back: what came since is switched off for the agent."""
     with connected() as backend:
-        done = backend.call(ops.rollback, ops.Back(generation=number), agent=agent)
+        done = backend.call(ops.rollback, ops.Back(generation=number, dry_run=dry_run), agent=agent)
     if as_json:
         emit({name: getattr(done, name) for name in ("agent", "trigger", "generation", "events")})
     else:
+        say_if_dry(dry_run)
         say_rolled_back(done, number)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from prowess.cli.archive import command as archive
 from prowess.cli.session import connected, emit, json_option, printable, say, until_interrupted
 from prowess.errors import ConfigError, ProwessError
 from prowess.operations import journal as ops
@@ -52,6 +53,9 @@ def command(
                 _print(newest[::-1], as_json)
                 if follow:
                     _follow(backend, seen, as_json)
+
+
+command.add_command(archive, "archive")
 
 
 @command.command()

@@ -4,8 +4,10 @@ Each function here returns what opens an embedder. Its name, under which vectors
 anything is loaded; numpy and the model come with the first search.
 """
 
+import hashlib
 import inspect
 import json
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
@@ -16,12 +18,14 @@ from prowess.errors import ConfigError, EncoderUnavailable
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from prowess.discovery.dense import Matrix
     from prowess.discovery.ranking import Embed
 
     Given = Callable[[Sequence[str]], npt.ArrayLike]
     Opened = tuple[str, Embed]
 
 TIMEOUT = 30.0
+REMEMBERED_TEXTS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +60,44 @@ shipped = Opener(_shipped_name, _shipped_encoder)
 
 
 def opened_once(opener: Opener) -> Opener:
-    """The same, loaded by the first who needs it and shared with whoever comes later."""
+    """The same, loaded by the first who needs it and shared with whoever comes later.
+
+    What one of them had encoded is not encoded again for the next: many workspaces offer the same tools.
+    """
     loading, loaded = Lock(), list["Embed"]()
 
     def load() -> "Embed":
         with loading:
             if not loaded:
-                loaded.append(opener.load())
+                loaded.append(_remembering(opener.load()))
         return loaded[0]
 
     return Opener(opener.naming, load)
+
+
+def _remembering(embed: "Embed") -> "Embed":
+    """The same, which keeps the vectors of the texts it had last, by their digests."""
+    import numpy as np
+
+    known: OrderedDict[bytes, Matrix] = OrderedDict()
+    looking = Lock()
+
+    def remembering(texts: Sequence[str]) -> "Matrix":
+        keys = [hashlib.sha256(text.encode("utf-8", "replace")).digest() for text in texts]
+        with looking:
+            rows = {key: known[key] for key in keys if key in known}
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in rows}
+        if missing:
+            rows |= dict(zip(missing, embed(list(missing.values())), strict=True))
+        with looking:
+            for key in keys:
+                known[key] = rows[key]
+                known.move_to_end(key)
+            while len(known) > REMEMBERED_TEXTS:
+                known.popitem(last=False)
+        return np.stack([rows[key] for key in keys])
+
+    return remembering
 
 
 def given(embed: "Given", name: str) -> Opener:

@@ -8,16 +8,19 @@ from prowess.types import Hit
 def in_turn(found: Sequence[Sequence[Hit]], places: int) -> tuple[tuple[Hit, ...], ...]:
     """What each need keeps of its hits, best first, when all together have so many places.
 
-    What serves two needs takes one place. What a kept hit brings along takes none.
+    Each has its first before any has a second; where places are fewer than needs, the surest come first, since a
+    step that is no more than a few words of the one before finds nothing for sure. What serves two needs takes
+    one place. What a kept hit brings along takes none.
     """
     own = [[hit for hit in hits if not hit.brought_by] for hits in found]
     taken: set[str] = set()
     kept: list[list[Hit]] = [[] for _ in found]
     for rank in range(max(map(len, own), default=0)):
-        for hits, keeps in zip(own, kept, strict=True):
-            if rank < len(hits) and (hits[rank].id in taken or len(taken) < places):
-                taken.add(hits[rank].id)
-                keeps.append(hits[rank])
+        reaching = [(hits[rank], keeps) for hits, keeps in zip(own, kept, strict=True) if rank < len(hits)]
+        for hit, keeps in sorted(reaching, key=lambda each: -each[0].score):
+            if hit.id in taken or len(taken) < places:
+                taken.add(hit.id)
+                keeps.append(hit)
     return tuple(
         (*keeps, *_brought(hits, keeps)) for hits, keeps in zip(found, kept, strict=True)
     )  # fmt: skip

@@ -13,6 +13,7 @@ from prowess.engine.turn import TurnParts
 from prowess.jobs import Jobs
 from prowess.journal import Clock, Journal
 from prowess.prompt.builder import OfferBuilder
+from prowess.prompt.small_sets import SmallSets
 from prowess.store.database import Database
 from prowess.token_counts import counter
 from prowess.world import Worlds
@@ -47,7 +48,7 @@ def parts_of(
         **options.card_dependencies,
     )
     cards = CardService(CardHistory(database, journal, clock), options.cards, card_dependencies)
-    return TurnParts(searching, OfferBuilder(counted, details.of_all, filtered), cards)
+    return TurnParts(searching, OfferBuilder(counted, details.of_all, filtered), cards, SmallSets())
 
 
 def scratch_parts(
@@ -57,4 +58,4 @@ def scratch_parts(
     index = Index(database, options.embedder or shipped, "", options.presets, None)
     details = PromptDetails(catalogue, worlds)
     builder = OfferBuilder(counter(options.exact_tokens), details.of_all, filtered)
-    return TurnParts(Searching(index, worlds), builder, parts.cards)
+    return TurnParts(Searching(index, worlds), builder, parts.cards, SmallSets())

@@ -142,7 +142,7 @@ class Conversation:
         with self._lock:
             if key and key == self._state.key and (repeated := self.last):
                 return repeated
-            settings: SearchOptions = {"tier0_token_budget": 0, **options}
+            settings: SearchOptions = {"tier0_token_budget": 0, "few_tools_whole": True, **options}
             asked = Turn(messages=messages, agent=self.agent, needs=tuple(needs))
             offer = self._engine.offer(asked, **settings)
             self._state.turns += 1

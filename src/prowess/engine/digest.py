@@ -25,7 +25,7 @@ from prowess.text.redaction import redacted
 if TYPE_CHECKING:
     from prowess.engine.internals import Internals
 
-MAX_READ = 20_000
+MAX_READ = 10_000
 MAX_LISTED = 8
 
 
@@ -48,6 +48,7 @@ class NamedUse:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Digest:
     since: str
+    """The beginning of the first day, and of today."""
     until: str
     offers: int
     tokens: int
@@ -74,8 +75,8 @@ def digest(inner: "Internals", days: int = 7) -> Digest:
 
     days: how many.
     """
-    now = inner.clock()
-    since = stamp(now - timedelta(days=days))
+    today = inner.clock().replace(hour=0, minute=0, second=0, microsecond=0)
+    since = stamp(today - timedelta(days=days))
     uses = recorded_uses(inner.journal, MAX_READ, None, since)
     offers = [(chain, one) for chain, one in _entries(inner, Offered.type, since) if isinstance(one, Offered)]
     synced = [one for _, one in _entries(inner, Synced.type, since) if isinstance(one, Synced)]
@@ -84,7 +85,7 @@ def digest(inner: "Internals", days: int = 7) -> Digest:
     timed = [one for one in capabilities if one.use.median is not None]
     return Digest(
         since=since,
-        until=stamp(now),
+        until=stamp(today),
         offers=len(offers),
         tokens=sum(one.tokens for _, one in offers),
         use=figures(uses),

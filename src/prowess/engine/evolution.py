@@ -23,11 +23,11 @@ from prowess.evolution.encoding import params_data
 from prowess.evolution.generations import Generations
 from prowess.evolution.history import Fitness, GenerationDifference, Status
 from prowess.evolution.params import Params
-from prowess.evolution.records import Evaluation, Generation
+from prowess.evolution.records import Evaluation, Generation, Transition
 from prowess.evolution.schedule import Schedule
 from prowess.evolution.scores import Scores, axis_fraction
 from prowess.evolution.snapshot import Snapshot
-from prowess.evolution.transition import TriggerOrder
+from prowess.evolution.transition import TriggerOrder, apply_trigger, roll_back, step
 from prowess.evolution.triggers import Trigger
 from prowess.jobs import Jobs
 from prowess.journal import Entry, Journal
@@ -55,16 +55,9 @@ class EvolutionService:
     """How good each agent is, what changed when, and the way back to what was better."""
 
     def __init__(
-        self,
-        database: Database,
-        journal: Journal,
-        catalogue: Catalogue,
-        now: Callable[[], str],
-        worlds: Worlds,
-        use: UseCheck,
-        schedule: Schedule,
-        jobs: Jobs,
-    ) -> None:
+        self, database: Database, journal: Journal, catalogue: Catalogue, now: Callable[[], str],
+        worlds: Worlds, use: UseCheck, schedule: Schedule, jobs: Jobs,
+    ) -> None:  # fmt: skip
         self._database = database
         self._journal = journal
         self._catalogue = catalogue
@@ -88,9 +81,8 @@ class EvolutionService:
         snapshot: what it can use; without it, what it can use now.
         """
         refuse_unnamed(agent)
-        evaluation = self._evaluated(
-            agent, self._measured.now(agent, scores), snapshot, self._schedule.begin_anew
-        )
+        measured = self._measured.now(agent, scores)
+        evaluation = self._evaluated(agent, measured, snapshot, self._schedule.begin_anew)
         assert evaluation is not None, "nobody else can take what is done by hand"
         return evaluation
 
@@ -104,11 +96,15 @@ class EvolutionService:
         snapshot: as `evaluate` takes it.
         """
         refuse_unnamed(agent)
-        measured = self._measured.now(agent, scores)
+        return self._would(agent, self._measured.now(agent, scores), snapshot, step)
+
+    def _would(
+        self, agent: str, scores: Scores | None, snapshot: Snapshot | None, make: Callable[..., Transition]
+    ) -> Evaluation:
         setting, _ = self._surroundings.now(agent, snapshot)
         with self._database.reading() as transaction:
             setting = self._surroundings.decided(transaction, agent, setting)
-            return self._generations.preview(transaction, agent, measured, setting)
+            return self._generations.preview(transaction, agent, scores, setting, make)
 
     def evaluate_due(self) -> tuple[Evaluation, ...]:
         """Evaluate every agent that [evolution] says is due; what another process evaluates is left to it."""
@@ -198,8 +194,9 @@ class EvolutionService:
             return self._consequences.carry_out(transaction, evaluation, now, before)
 
     def trigger(
-        self, agent: str, trigger: str, reason: str, by: str, provider: str = "", faculty: str = ""
-    ) -> Evaluation:
+        self, agent: str, trigger: str, reason: str, by: str, provider: str = "", faculty: str = "",
+        dry_run: bool = False,
+    ) -> Evaluation:  # fmt: skip
         """Have a transition happen that the host program asks for.
 
         agent: the name of the agent.
@@ -208,9 +205,12 @@ class EvolutionService:
         by: who decides; the journal names them.
         provider: who brings what is gained, or who is to be switched off.
         faculty: what is gained.
+        dry_run: only say what would happen; nothing is written, switched or journalled.
         """
         refuse_unnamed(agent)
         order = TriggerOrder(cast(Trigger, trigger), reason, provider, faculty)
+        if dry_run:
+            return self._would(agent, None, None, lambda at, m, *known: apply_trigger(at, m, order, *known))
         entry = EvolutionTriggered(trigger=trigger, reason=reason, by=by, provider=provider, faculty=faculty)
         return self._ordered(agent, entry, partial(self._generations.trigger, order=order))
 
@@ -240,14 +240,17 @@ class EvolutionService:
         self._use.check(self._worlds.now(by), by, TRIGGER, True, given)
         return self.trigger(agent, trigger, reason, by, provider, faculty)
 
-    def rollback(self, agent: str, to: int, by: str = "a person") -> Evaluation:
+    def rollback(self, agent: str, to: int, by: str = "a person", dry_run: bool = False) -> Evaluation:
         """Go back to an earlier generation: providers are switched as they were then.
 
         agent: the name of the agent.
         to: the number of the generation.
         by: who decides; the journal names them.
+        dry_run: only say what would happen; nothing is written, switched or journalled.
         """
         refuse_unnamed(agent)
+        if dry_run:
+            return self._would(agent, None, None, lambda at, m, *known: roll_back(at, m, to, *known))
         entry = EvolutionOrdered(rollback_to=to, by=by)
         return self._ordered(agent, entry, partial(self._generations.roll_back, to=to))
 

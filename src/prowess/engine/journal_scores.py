@@ -35,9 +35,12 @@ class JournalScores:
             raise EvolutionError("scores", f"got {type(given).__name__}", remedy)
         axes = parse_axes(given) if given is not None else None
         with self.database.reading() as transaction:
-            latest = self.generations.history(transaction, agent, 1)
-            previous = self.generations.standing(transaction, agent).previous
-        since = latest[-1].at if latest else ""
-        counts = count(self.journal.latest(ENTRIES, agent), since)
+            standing = self.generations.standing(transaction, agent)
+            since = self.generations.began(transaction, agent, standing.generation)
+            # What came after the last good generation is in doubt, and all of it while a cause is looked for.
+            after_good = min(standing.good + 1, standing.generation) if standing.good else 0
+            is_calm = standing.trial is None
+            good_until = self.generations.began(transaction, agent, after_good) if is_calm else ""
+        counts = count(self.journal.latest(ENTRIES, agent), since, good_until)
         said = contributed(self.journal.latest(CONTRIBUTIONS, agent, ScoreContributed.type), since)
-        return scores_of(counts, said, previous, axes)
+        return scores_of(counts, said, standing.previous, axes)

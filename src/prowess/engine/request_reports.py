@@ -92,8 +92,7 @@ class RequestReport:
 def request_report(inner: "Internals", id: str) -> RequestReport:
     """Everything that is known of an offer or of a search through the gateway."""
     trace = inner.log.trace(id)
-    first = read(trace.entries[0])
-    opening = first if isinstance(first, Offered | Searched) else None
+    opening = _opening(trace.entries)
     calls = _calls(inner, trace.entries, trace.payloads)
     used = {step.capability for step in calls if step.ending == "ok"}
     text = _text(opening)
@@ -144,11 +143,16 @@ def request_behind(inner: "Internals", approval: Approval) -> RequestBehind | No
         for stored in journal.latest(3, approval.agent, Called.type, None, of_call):
             id = read(stored).trace
             if id and (entries := journal.trace(id)):
-                return RequestBehind(id=id, text=_text(read(entries[0])))
+                return RequestBehind(id=id, text=_text(_opening(entries)))
     return None
 
 
-def _text(opening: object) -> str:
+def _opening(entries: Iterable[JournalEntry]) -> Offered | Searched | None:
+    """What began a request; the cards of a turn are written down before its offer."""
+    return next((one for one in map(read, entries) if isinstance(one, Offered | Searched)), None)
+
+
+def _text(opening: Offered | Searched | None) -> str:
     if isinstance(opening, Offered):
         return opening.request
     return opening.query if isinstance(opening, Searched) else ""

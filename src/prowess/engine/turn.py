@@ -5,8 +5,9 @@ run the same turn on another world and record nothing. Below: the stages. Everyt
 its world, so that an offer, the policy revision it names and its journal entry agree by construction.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from prowess.catalogue.view import View
@@ -21,10 +22,15 @@ from prowess.engine.turn_log import owned
 from prowess.errors import ConfigError
 from prowess.prompt.builder import OfferBuilder, RenderedOffer
 from prowess.prompt.exclusions import NEAREST, Absence
+from prowess.prompt.render import CALLABLE
+from prowess.prompt.small_sets import MOST_TOKENS, SmallSets
 from prowess.types import DEFAULT_AGENT, PINNED, Hit, LeftOut, Message, Offer, Turn
 from prowess.world import World
 
 DISCOVERY = "discovery"
+WHOLE = "discovery; all tools are offered, because they are few"
+ROOM = 2
+"""How many times what few tools may cost a turn's budget must be, for all of them to be offered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +40,7 @@ class TurnParts:
     searching: Searching
     offering: OfferBuilder
     cards: CardService
+    small: SmallSets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +93,9 @@ def offer(turn: Turn, world: World, parts: TurnParts, options: TurnOptions) -> M
     found = needed(turn, world, visible, parts.searching, options)
     hits = with_pinned(found.hits, turn, world, visible, options.settings)
     scope = (turn.agent, turn.authenticated, world.policy.state, world.stopped.get(turn.agent))
+    rest = few(turn, visible, found, hits, parts, options.settings)
     shown = parts.offering.show(
-        hits, visible, scope, turn.budget, options.settings, every_tool=found.search is None
+        hits, visible, scope, turn.budget, options.settings, every_tool=found.search is None, rest=rest
     )
     left = None if turn.budget is None else max(0, turn.budget - shown.tokens.total)
     cards = parts.cards.select(replace(turn, budget=left), world, id=options.id)
@@ -103,7 +111,7 @@ def offer(turn: Turn, world: World, parts: TurnParts, options: TurnOptions) -> M
         left_out=left_out(turn, world, visible, found, shown, options.settings),
         catalogue_version=world.view.version,
         policy_revision=world.policy.revision,
-        mode=found.mode,
+        mode=WHOLE if rest else found.mode,
     )
     return MadeOffer(turn, made, cards)
 
@@ -137,6 +145,25 @@ def _by_needs(turn: Turn, search: Search, visible: View, settings: DiscoveryConf
         for need in turn.needs
     ]
     return merged(in_turn(found, settings.tier1_top_k))
+
+
+def few(
+    turn: Turn, visible: View, found: SearchResult, hits: Sequence[Hit], parts: TurnParts,
+    settings: DiscoveryConfig,
+) -> tuple[str, ...]:  # fmt: skip
+    """Where an agent has few tools: those that were not found, the nearest first."""
+    is_tight = turn.budget is not None and turn.budget < ROOM * MOST_TOKENS
+    if not settings.few_tools_whole or found.search is None or narrows(settings) or is_tight:
+        return ()
+    tools = [each for each in visible.capabilities.values() if each.kind in CALLABLE and each.available]
+    cost = partial(parts.offering.cost_of_everything, tools)
+    if not parts.small.has((turn.agent, turn.authenticated), visible, len(tools), cost):
+        return ()
+    search, read = found.search
+    known = {hit.id for hit in hits}
+    others = {each.id: each for each in tools if each.id not in known}
+    order = [hit.id for hit in nearest(search, read, others, len(others), with_reasons=False)]
+    return tuple(dict.fromkeys((*order, *others)))
 
 
 def with_pinned(

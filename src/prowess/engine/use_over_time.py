@@ -14,7 +14,7 @@ from prowess.journal import stamp
 if TYPE_CHECKING:
     from prowess.engine.internals import Internals
 
-MAX_USES = 20_000
+MAX_USES = 5_000
 Window: TypeAlias = Literal["day", "week", "month"]
 SPANS: dict[Window, tuple[timedelta, timedelta]] = {
     "day": (timedelta(days=1), timedelta(hours=1)),

@@ -1,7 +1,8 @@
 """From journal entries to the counts that scores are computed from.
 
 What an agent did lately counts when it differs from what it did before by more than chance; else all of it
-counts, which moves less. So a tool that breaks shows within some ten calls, and a steady agent looks steady.
+counts, which moves less, filled up with what it did before where there is little. So a tool that breaks shows
+within some ten calls, and a steady agent looks steady.
 """
 
 import math
@@ -43,10 +44,11 @@ class _Request:
     ok: bool
 
 
-def count(entries: Iterable[JournalEntry], since: str = "") -> Counts:
+def count(entries: Iterable[JournalEntry], since: str = "", good_until: str = "") -> Counts:
     """What an agent did, as these entries of its chain say, the oldest first.
 
     since: only what came later counts; what came before says what is usual.
+    good_until: where less than 20 requests came later, those up to then make up for it.
     """
     every = list(_once(entries))
     counted = [Counter(_counted(entry)) for entry in every]
@@ -54,8 +56,12 @@ def count(entries: Iterable[JournalEntry], since: str = "") -> Counts:
     requests = list(_requests(every))
     now = [one for one in requests if one.place >= first]
     recent = now[-RECENT:]
-    start = recent[0].place if recent and _changed(requests, recent) else first
-    chosen = sum(counted[start:], Counter[str]())
+    changed = bool(recent) and _changed(requests, recent)
+    start = recent[0].place if changed else first
+    earlier = [one.place for one in requests if one.place < first and every[one.place].at <= good_until]
+    few = RECENT - len(now) if now and not changed else 0
+    filled = [counted[place] for place in earlier[-few:]] if few > 0 else []
+    chosen = sum([*counted[start:], *filled], Counter[str]())
     lately = sum(counted[recent[0].place if recent else first :], Counter[str]())
     return Counts(
         requests=chosen["requests"],

@@ -47,6 +47,8 @@ class TransitionDraft:
         self.recorded: Generation | None = None
         self.restore: Restore | None = None
         self.searched: Restore | None = None
+        self._stays = False
+        """Whether the agent stands where it stood, as there was nothing to undo."""
         self._events: list[Event] = []
         self._join()
 
@@ -131,19 +133,24 @@ class TransitionDraft:
     # --- going back --------------------------------------------------------------------------
 
     def roll_back(self, to: int, reason: str, trigger: Trigger) -> None:
-        """Bring back the nearest generation that may still be brought back, or stop the agent."""
+        """Bring back the nearest generation that may still be; what would switch nothing warns."""
         self.trigger = trigger
         target = None if self.standing.stopped else self._restorable(to)
         if target is None:
-            self._stop()
+            self._give_up(to)
             return
         fitness = measure(target.scores, self.params).fitness
         after = snapshot_after(target.snapshot, self.standing, self.setting, trigger)
+        why = f"rolled back to generation {target.number}: {reason}"
+        restore = switches(target.snapshot, after, self.setting, why)
+        if not restore.changes_something and trigger != "Rollback":
+            self._stays = self._undo_nothing(target)
+        if self._stays:
+            return
+        self.restore = restore
         self.recorded = restored(
             self.standing, self.moment, target, (fitness, self.now.fitness), trigger, after, reason
         )
-        why = f"rolled back to generation {target.number}: {reason}"
-        self.restore = switches(target.snapshot, after, self.setting, why)
         span = (self.standing.generation, target.number)
         told = self.restore.as_data()
         self.say(events.rollback(self.agent, span, self.recorded.number, reason, told))
@@ -182,6 +189,21 @@ class TransitionDraft:
             trial=None,
         )
 
+    def _undo_nothing(self, target: Generation) -> bool:
+        """Warn that there is no change to undo; true where the newest generation says so already."""
+        number = self.standing.generation
+        self.say(events.unexplained(self.agent, number + 1, "safety", "severe", target.number))
+        newest = self.recall(number)
+        return newest is not None and newest.restored == target.number
+
+    def _give_up(self, to: int) -> None:
+        """Stop the agent where rollbacks that switched something did not help; else warn."""
+        if to and self.recall(to):
+            self._stop()
+        elif not self.standing.stopped:
+            number = self.standing.generation
+            self.say(events.unexplained(self.agent, number, "safety", "severe", to))
+
     def _stop(self) -> None:
         number = self.standing.generation
         detail = "no good generation is left to restore; a person must resume the agent"
@@ -191,7 +213,9 @@ class TransitionDraft:
     # --- the end -----------------------------------------------------------------------------
 
     def done(self) -> Transition:
-        if self.restore is None:
+        if self._stays:
+            self.set(seen=self.snapshot)
+        elif self.restore is None:
             self.set(
                 previous=self.moment.scores,
                 steadiness=self.steadiness,

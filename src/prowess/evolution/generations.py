@@ -6,6 +6,7 @@ Each method that writes locks the agent's row first, so two processes that evalu
 come one after the other, and agents never wait for each other.
 """
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
@@ -38,7 +39,6 @@ from prowess.evolution.records import (
 from prowess.evolution.scores import Scores
 from prowess.evolution.snapshot import Snapshot, digest
 from prowess.evolution.transition import TriggerOrder, answer, apply_trigger, roll_back, step
-from prowess.evolution.triggers import EXTERNAL
 from prowess.journal import canonical
 from prowess.store.database import Transaction
 from prowess.types import Json
@@ -62,21 +62,20 @@ class Generations:
         return _keep(transaction, agent, standing, made)
 
     def preview(
-        self, transaction: Transaction, agent: str, scores: Scores, setting: EvaluationContext
-    ) -> Evaluation:
-        """What `evaluate` would come to; nothing is written."""
+        self, transaction: Transaction, agent: str, scores: Scores | None, setting: EvaluationContext,
+        make: Callable[[AgentState, EvaluationInput, Params, Recall], Transition] = step,
+    ) -> Evaluation:  # fmt: skip
+        """What `evaluate`, or what `make` does, would come to; nothing is written."""
         seen = self.seen(transaction, agent)
         standing = replace(self.standing(transaction, agent), seen=seen)
-        moment = EvaluationInput(agent, scores, setting)
+        moment = EvaluationInput(agent, scores or _scores(agent, standing), setting)
         params = self.params(transaction, agent)
-        return step(standing, moment, params, _recall(transaction, agent)).evaluation
+        return make(standing, moment, params, _recall(transaction, agent)).evaluation
 
     def trigger(
         self, transaction: Transaction, agent: str, order: TriggerOrder, setting: EvaluationContext
     ) -> Evaluation:
         """Carry out a transition that a system outside asks for."""
-        if order.trigger not in EXTERNAL:
-            raise NotFound("trigger", order.trigger, EXTERNAL, f"known: {', '.join(EXTERNAL)}")
         standing, params = _lock(transaction, agent, setting.snapshot)
         moment = EvaluationInput(agent, _scores(agent, standing), setting)
         made = apply_trigger(standing, moment, order, params, _recall(transaction, agent))
@@ -185,6 +184,11 @@ class Generations:
         if found is None:
             raise NotFound("generation", str(number), see=f"see: prowess evolve history --agent {agent}")
         return found
+
+    def began(self, transaction: Transaction, agent: str, number: int) -> str:
+        """When a generation was recorded; empty where there is none that can be read."""
+        found = _recall(transaction, agent)(number) if number else None
+        return found.at if found else ""
 
     def history(self, transaction: Transaction, agent: str, limit: int = 50) -> tuple[Generation, ...]:
         """The newest generations, oldest first."""
@@ -325,7 +329,7 @@ def _recall(transaction: Transaction, agent: str) -> Recall:
 
 def _keep(transaction: Transaction, agent: str, before: AgentState, made: Transition) -> Evaluation:
     if made.recorded:
-        _record(transaction, agent, made.recorded)
+        _record(transaction, agent, made)
     if made.standing.seen == before.seen and before.generation:
         _save(transaction, agent, made.standing)
     else:
@@ -357,7 +361,9 @@ def _save_snapshot(transaction: Transaction, snapshot: Snapshot) -> str:
     return name
 
 
-def _record(transaction: Transaction, agent: str, generation: Generation) -> None:
+def _record(transaction: Transaction, agent: str, made: Transition) -> None:
+    generation = made.recorded
+    assert generation is not None, "asked before"
     transaction.run(
         "INSERT INTO evolution_generation (workspace, agent, number, snapshot, record, restored, rollbacks)"
         " VALUES (:workspace, :agent, :number, :snapshot, :record, :restored, 0)",
@@ -367,7 +373,7 @@ def _record(transaction: Transaction, agent: str, generation: Generation) -> Non
         record=generation_text(generation),
         restored=generation.restored,
     )
-    if generation.restored:
+    if made.counts:
         transaction.run(
             "UPDATE evolution_generation SET rollbacks = rollbacks + 1"
             " WHERE workspace = :workspace AND agent = :agent AND number = :number",

@@ -174,3 +174,10 @@ class Transition:
     standing: AgentState
     evaluation: Evaluation
     recorded: Generation | None = None
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is a rollback that switched something, of which a generation may have a few."""
+        restore = self.evaluation.restore
+        is_rollback = self.recorded is not None and self.recorded.restored > 0
+        return is_rollback and restore is not None and restore.changes_something

@@ -37,7 +37,7 @@ class Life:
         if made.recorded:
             self.generations[made.recorded.number] = made.recorded
             target = self.generations.get(made.recorded.restored)
-            if target:
+            if target and made.counts:
                 self.generations[target.number] = replace(target, rollbacks=target.rollbacks + 1)
         return made.evaluation
 

@@ -19,6 +19,7 @@ from prowess.evolution.scores import Scores
 from prowess.evolution.steadiness import Steadiness, held_ranking, level_before, steady
 from prowess.evolution.triggers import (
     DEFENSIVE,
+    EXTERNAL,
     CapabilityChange,
     Trigger,
     brought,
@@ -63,6 +64,8 @@ def apply_trigger(
     standing: AgentState, moment: EvaluationInput, order: TriggerOrder, params: Params, recall: Recall
 ) -> Transition:
     """Carry out a trigger that a system outside gives."""
+    if order.trigger not in EXTERNAL:
+        raise NotFound("trigger", order.trigger, EXTERNAL, f"known: {', '.join(EXTERNAL)}")
     if not standing.generation:
         raise EvolutionError(moment.agent, "has no generation yet", "evaluate it once before triggering")
     if standing.stopped:

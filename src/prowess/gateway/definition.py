@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mcp_types import Tool, ToolAnnotations
+from mcp_types import Tool, ToolAnnotations, ToolExecution
 
 from prowess.calling.wording import clean, clean_schema
 from prowess.engine.engine import Engine
@@ -23,10 +23,16 @@ def definition(engine: Engine, name: str, capability: Capability) -> Tool:
         description=clean(capability.description),
         input_schema={**schema, "type": "object"},
         output_schema=_output_schema(capability, detail.output_schema),
-        execution=capability.metadata.get("execution"),
+        execution=ToolExecution(task_support="optional") if may_be_task(capability) else None,
         annotations=_annotations(capability),
         **shown_with(capability),
     )
+
+
+def may_be_task(capability: Capability) -> bool:
+    """Whether its server takes calls as tasks; where it takes no others, they are made so for everybody."""
+    execution = capability.metadata.get("execution")
+    return isinstance(execution, Mapping) and execution.get("taskSupport") in ("optional", "required")
 
 
 def shown_with(capability: Capability) -> dict[str, Any]:

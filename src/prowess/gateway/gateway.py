@@ -26,6 +26,7 @@ from prowess.gateway.listed import Listed
 from prowess.gateway.listeners import Listeners
 from prowess.gateway.refresh import Following
 from prowess.gateway.seal import Seal
+from prowess.gateway.tasks import Tasks
 from prowess.otel.tracer import SpanTracer
 
 FIRST_SYNC = 8.0
@@ -44,6 +45,7 @@ class Gateway:
         self.remainders = Remainders()
         self.seal = Seal(token_bytes(32))
         self.parking = Parking()
+        self.tasks = Tasks(engine.internals.clock)
         self.servers = McpServerCalls(upstreams, Dialogue(self.parking))
         self.tracer = SpanTracer(joins_calls=True)
         self._parts = replace(engine.internals.call_parts(), tracer=self.tracer)
@@ -71,6 +73,7 @@ class Gateway:
                 self.upstreams.running() as portal,
                 self._following.running(portal),
                 self.parking.running(),
+                self.tasks.running(),
                 create_task_group() as tasks,
             ):
                 tasks.start_soon(self.bus.following)

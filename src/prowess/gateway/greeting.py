@@ -20,6 +20,10 @@ META = "io.modelcontextprotocol/"
 EXTENSIONS: Mapping[str, dict[str, Any]] = {"io.modelcontextprotocol/ui": {}}
 """What is passed on beyond the protocol itself: pages of MCP Apps, which tools and resources name."""
 
+TASK_VERSION = "2025-11-25"
+"""The revision in which clients may make calls as tasks."""
+TASKS: Mapping[str, Any] = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
+
 Message = Mapping[str, Any]
 
 
@@ -75,10 +79,11 @@ def _is_newest(params: Message) -> bool:
 
 def _initialized(params: Message, instructions: str) -> dict[str, Any]:
     asked = params["protocolVersion"]
+    version = asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
     return {
-        "capabilities": _capabilities(),
+        "capabilities": _capabilities() | ({"tasks": dict(TASKS)} if version == TASK_VERSION else {}),
         "instructions": instructions,
-        "protocolVersion": asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1],
+        "protocolVersion": version,
         "serverInfo": {"name": NAME, "version": package_version()},
     }
 

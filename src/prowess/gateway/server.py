@@ -28,9 +28,10 @@ from mcp_types import (
     ListToolsResult,
     PaginatedRequestParams,
     ReadResourceRequestParams,
+    ServerTasksCapability,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from prowess.calling.caller import Caller
 from prowess.calling.client import Client, ask_nobody
@@ -40,12 +41,13 @@ from prowess.errors import ProwessError
 from prowess.gateway.approval import ask_person
 from prowess.gateway.beside_calls import BesideCalls
 from prowess.gateway.gateway import Gateway
-from prowess.gateway.greeting import EXTENSIONS, INSTRUCTIONS, NAME, package_version
+from prowess.gateway.greeting import EXTENSIONS, INSTRUCTIONS, NAME, TASK_VERSION, TASKS, package_version
 from prowess.gateway.introduction import introduction
 from prowess.gateway.listeners import Listener
 from prowess.gateway.meta_tools import MetaTools
 from prowess.gateway.relayed_client import RelayedClient
 from prowess.gateway.resources import page, prompts, resources, templates
+from prowess.gateway.task_calls import TaskCalls
 from prowess.gateway.tools import tool_list
 
 Context = ServerRequestContext[Any]
@@ -78,9 +80,11 @@ class _Telling(Server[Any]):
         experimental_capabilities: dict[str, dict[str, Any]] | None = None,
         extensions: dict[str, dict[str, Any]] | None = None,
     ) -> InitializationOptions:
-        return super().create_initialization_options(
+        made = super().create_initialization_options(
             notification_options or CHANGES, experimental_capabilities, extensions
         )
+        able = made.capabilities.model_copy(update={"tasks": ServerTasksCapability.model_validate(TASKS)})
+        return made.model_copy(update={"capabilities": able})
 
 
 class _Face:
@@ -91,6 +95,7 @@ class _Face:
         self._answering = MetaTools(gateway)
         self._seal = gateway.seal
         self._beside = BesideCalls(gateway, self._caller_of, self._met)
+        self._tasks = TaskCalls(gateway, self._client, self._owner)
 
     def server(self) -> Server[Any]:
         server: Server[Any] = _Telling(
@@ -107,12 +112,13 @@ class _Face:
             on_subscriptions_listen=self._beside.listen,
         )
         server.extensions = dict(EXTENSIONS)
-        server.middleware.append(self._introduced)
+        server.middleware.extend([self._introduced, self._begun])
         # These pass on what servers answered as it came, which the typed registrations do not allow.
         server.add_request_handler("tools/call", CallToolRequestParams, self._call)
         server.add_request_handler("resources/read", ReadResourceRequestParams, self._read)
         server.add_request_handler("prompts/get", GetPromptRequestParams, self._prompt)
         self._beside.register(server)
+        self._tasks.register(server)
         return server
 
     async def _introduced(self, ctx: Context, call_next: CallNext) -> Any:
@@ -124,6 +130,26 @@ class _Face:
         if isinstance(result, BaseModel):
             return result.model_copy(update={"instructions": told})
         return {**result, "instructions": told} if isinstance(result, dict) else result
+
+    async def _begun(self, ctx: Context, call_next: CallNext) -> Any:
+        """A call that shall be a task is answered with its handle, which the SDK takes for no answer."""
+        is_call = ctx.method == "tools/call" and ctx.protocol_version == TASK_VERSION
+        if not (is_call and ctx.request_id is not None and (ctx.params or {}).get("task") is not None):
+            return await call_next(ctx)
+        try:
+            params = CallToolRequestParams.model_validate(ctx.params, by_name=False)
+        except ValidationError as error:
+            raise MCPError(INVALID_PARAMS, "Invalid request parameters") from error
+
+        async def call(params: CallToolRequestParams, client: Client) -> dict[str, Any]:
+            return self._whole(ctx, await self._answering.tool(params, client))
+
+        return await self._tasks.begin(ctx, params, call)
+
+    def _owner(self, context: Context) -> object:
+        """Whose tasks a client sees: those of its agent, or of its session where nothing proves the agent."""
+        caller = self._caller_of(context)
+        return caller.agent if caller.authenticated else self._of(context, caller)
 
     async def _met(self, context: Context) -> Listener | None:
         """Who is told of changes to this client; one of the newest revision listens where it wants to."""

@@ -22,9 +22,6 @@ Tools = Literal["auto", "pinned", "all"]
 CALLABLE = ("event", "tool")
 MAX_TOOLS = 100
 """A client, or the provider behind it, may refuse a longer list: then only what is pinned stands in it."""
-FEW_TOOLS = 12
-FEW_TOKENS = 1500
-"""What the meta-tools (848) and the answer to one search (some 650) cost: so much may be listed unasked."""
 
 TEXT: Schema = {"type": "string"}
 READING = ToolAnnotations(read_only_hint=True, open_world_hint=False)
@@ -119,12 +116,17 @@ def _named(engine: Engine, caller: Caller, tools: Tools) -> list[tuple[str, Tool
     if tools == "pinned":
         return _defined(engine, visible, pinned)
     every = {id for id, capability in visible.items() if capability.kind in CALLABLE}
-    if len(every) > (MAX_TOOLS if tools == "all" else FEW_TOOLS):
+    if len(every) > MAX_TOOLS:
         return _defined(engine, visible, pinned)
-    found = _defined(engine, visible, every.union(pinned))
-    cost = engine.internals.parts.offering.cost_of_tool
-    fits = tools == "all" or sum(cost(_plain(tool)) for _, tool in found) <= FEW_TOKENS
-    return found if fits else _defined(engine, visible, pinned)
+    found, parts = _defined(engine, visible, every.union(pinned)), engine.internals.parts
+
+    def cost() -> int:
+        return sum(parts.offering.cost_of_tool(_plain(tool)) for _, tool in found)
+
+    whose = ("gateway", caller.agent, caller.authenticated)
+    if tools == "all" or parts.small.has(whose, visible, len(every), cost):
+        return found
+    return _defined(engine, visible, pinned)
 
 
 def _defined(

@@ -13,7 +13,7 @@ from pathlib import Path
 SAYINGS = Path(__file__).with_name("attack_patterns.toml")
 LANGUAGES = Path(__file__).with_name("languages.toml")
 
-EVERYWHERE = ("void", "prompt", "free", "unasked", "voice")
+EVERYWHERE = ("void", "prompt", "free", "unasked", "voice", "prefer")
 """Signs in `languages.toml` that belong to no one language."""
 
 WORD = re.compile(r"<([A-Z_]+)>")

@@ -87,7 +87,7 @@ class Journal:
 
     def heads(self) -> tuple[Head, ...]:
         with self._database.reading() as transaction:
-            return _heads(transaction)
+            return heads_of(transaction)
 
     def latest(
         self,
@@ -98,13 +98,15 @@ class Journal:
         search: JournalSearch = EVERYTHING,
     ) -> tuple[JournalEntry, ...]:
         """The newest entries (older than a place), oldest first; in `type`, `*` stands for anything."""
-        pattern = escaped(type).replace("*", "%")
+        # Only what is equal is found by its index.
+        is_type = "type = :pattern" if "*" not in type else "type LIKE :pattern ESCAPE '\\'"
+        pattern = type if "*" not in type else escaped(type).replace("*", "%")
         with self._database.reading() as transaction:
             moment, chain, number = _moment(transaction, before or END)
             rows = transaction.all(
                 "SELECT chain, number, at, type, data, hash FROM journal"
                 " WHERE workspace = :workspace AND (:any_agent = 1 OR chain = :chain)"
-                " AND type LIKE :pattern ESCAPE '\\'"
+                f" AND {is_type}"
                 " AND (:any_text = 1 OR LOWER(data) LIKE :text ESCAPE '\\')"
                 " AND (:any_ending = 1 OR data LIKE :not_ok OR data LIKE :failed OR data LIKE :denied)"
                 " AND moment >= :since"
@@ -116,6 +118,18 @@ class Journal:
                 any_ending=int(not search.wrong), since=search.since, **WRONG,
             )  # fmt: skip
         return tuple(_entry(row) for row in reversed(rows))
+
+    def place_back(self, number: int, before: JournalPosition | None = None) -> JournalPosition | None:
+        """Where the entry so many before a place stands, or before the end; nothing where there are fewer."""
+        with self._database.reading() as transaction:
+            moment, chain, below = _moment(transaction, before or END)
+            row = transaction.one(
+                "SELECT moment, chain, number FROM journal WHERE workspace = :workspace AND moment <= :at"
+                " AND (moment < :at OR chain < :chain OR (chain = :chain AND number < :below))"
+                " ORDER BY moment DESC, chain DESC, number DESC LIMIT 1 OFFSET :number",
+                at=moment, chain=chain, below=below, number=number,
+            )  # fmt: skip
+        return JournalPosition(*row) if row else None
 
     def trace(self, id: str) -> tuple[JournalEntry, ...]:
         """What belongs to one request (an offer or a search), in order of time."""
@@ -133,7 +147,7 @@ class Journal:
         with self._database.reading() as transaction:
             rows = transaction.all(
                 "SELECT substr(at, 1, 13), COUNT(*) FROM journal"
-                " WHERE workspace = :workspace AND type = :type AND at >= :since"
+                " WHERE workspace = :workspace AND type = :type AND moment >= :since AND at >= :since"
                 " GROUP BY substr(at, 1, 13)",
                 type=type, since=stamp(since),
             )  # fmt: skip
@@ -144,7 +158,7 @@ class Journal:
         count = {head.chain: head.count for head in seen}
         found: list[tuple[JournalPosition, JournalEntry]] = []
         with self._database.reading() as transaction:
-            for head in _heads(transaction):
+            for head in heads_of(transaction):
                 known = count.get(head.chain, 0)
                 if head.count > known:
                     rows = islice(_rows(transaction, head.chain, known), most)
@@ -176,12 +190,13 @@ class Journal:
 def verified(transaction: Transaction, exported: Iterable[Head] = ()) -> tuple[Head, ...]:
     """Walk every chain as one transaction sees it."""
     expected = {head.chain: head for head in exported}
-    heads = _heads(transaction)
+    heads, archived = heads_of(transaction), {head.chain: head for head in archived_heads(transaction)}
     for (chain,) in transaction.all("SELECT DISTINCT chain FROM journal WHERE workspace = :workspace"):
         if chain not in {head.chain for head in heads}:
             raise JournalBroken(chain, 1, "its head is missing")
     for head in heads:
-        _verify_chain(transaction, head, expected.pop(head.chain, None))
+        begun = archived.get(head.chain, Head(head.chain, 0, ""))
+        _verify_chain(transaction, begun, head, expected.pop(head.chain, None))
     for lost in expected.values():
         if lost.count:
             raise JournalBroken(lost.chain, lost.count, "the chain was exported and is gone")
@@ -225,7 +240,7 @@ def _next(transaction: Transaction, chain: str) -> tuple[int, str, str]:
     return row[0], row[1], row[2]
 
 
-def _heads(transaction: Transaction) -> tuple[Head, ...]:
+def heads_of(transaction: Transaction) -> tuple[Head, ...]:
     return tuple(
         Head(*row)
         for row in transaction.all(
@@ -256,9 +271,49 @@ def _entry(row: Row) -> JournalEntry:
     )
 
 
-def _verify_chain(transaction: Transaction, head: Head, exported: Head | None) -> None:
-    previous, number = "", 0
-    for row in _rows(transaction, head.chain, 0):
+def archived_heads(transaction: Transaction) -> tuple[Head, ...]:
+    """How far each chain lies in archives."""
+    rows = transaction.all("SELECT chain, count, hash FROM journal_archive WHERE workspace = :workspace")
+    return tuple(Head(*row) for row in rows)
+
+
+def entries_until(transaction: Transaction, head: Head, before: str) -> int:
+    """The number of the last entry of a chain that is older than a time, as are all before it."""
+    row = transaction.one(
+        "SELECT MIN(number) FROM journal"
+        " WHERE workspace = :workspace AND chain = :chain AND moment >= :before",
+        chain=head.chain, before=before,
+    )  # fmt: skip
+    return row[0] - 1 if row and row[0] is not None else head.count
+
+
+def stored_rows(transaction: Transaction, chain: str, after: int, until: int) -> Iterator[Row]:
+    """The entries of a chain as they are stored: chain, number, at, type, data, hash, moment, trace."""
+    for start in range(after, until, BATCH):
+        yield from transaction.all(
+            "SELECT chain, number, at, type, data, hash, moment, trace FROM journal"
+            " WHERE workspace = :workspace AND chain = :chain AND number > :after AND number <= :until"
+            " ORDER BY number",
+            chain=chain, after=start, until=min(until, start + BATCH),
+        )  # fmt: skip
+
+
+def drop_archived(transaction: Transaction, head: Head, most: int) -> int:
+    """Delete some of the entries up to a head, the oldest first; returns how many."""
+    row = transaction.one(
+        "SELECT MIN(number) FROM journal WHERE workspace = :workspace AND chain = :chain", chain=head.chain
+    )
+    if row is None or row[0] is None or row[0] > head.count:
+        return 0
+    return transaction.run(
+        "DELETE FROM journal WHERE workspace = :workspace AND chain = :chain AND number <= :until",
+        chain=head.chain, until=min(head.count, row[0] - 1 + most),
+    )  # fmt: skip
+
+
+def _verify_chain(transaction: Transaction, begun: Head, head: Head, exported: Head | None) -> None:
+    previous, number = begun.hash, begun.count
+    for row in _rows(transaction, head.chain, begun.count):
         number += 1
         chain, found, at, type, data, stored = row[:6]
         if found != number:

@@ -56,6 +56,8 @@ class Tried:
     at: str
     use: str
     """Names the use, which counts once however often it was tried or reported."""
+    chosen: bool = False
+    """Whether it was chosen for a request, and what came of it is reported: it may be the wrong one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +102,11 @@ def _searched(said: Searched, entry: JournalEntry) -> OfferedRequest:
 
 def _tried(said: OutcomeRecorded, entry: JournalEntry) -> Tried:
     use = said.offer or said.key or f"{entry.chain}/{entry.number}"
+    chosen = bool(said.offer) and said.milliseconds is None  # a call of ours took its time, and failed itself
     return Tried(
-        _id(said.offer), entry.chain, _id(said.capability), said.ok, _text(said.detail), entry.at, _id(use)
-    )
+        _id(said.offer), entry.chain, _id(said.capability), said.ok, _text(said.detail), entry.at, _id(use),
+        chosen,
+    )  # fmt: skip
 
 
 def needs_of(request: str, hits: Sequence[OfferedHit]) -> tuple[Need, ...]:

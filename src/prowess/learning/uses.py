@@ -14,6 +14,8 @@ from prowess.store.database import Transaction
 MIN_FAILURES = 5
 """So many uses must have failed before a capability counts as failing."""
 SHOWN_USES = 10
+MOSTLY = (3, 5)
+"""So many of so many uses in a row, or the first one, must have worked for an agent that knows it."""
 MAX_USES_READ = 1000
 MAX_USES_KEPT = 200_000
 
@@ -25,6 +27,8 @@ class Use:
     agent: str
     ok: bool
     at: str
+    chosen: bool = False
+    """Whether it was chosen for a request: then it may have been the wrong choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +43,13 @@ class Failing:
 def note(transaction: Transaction, tried: Tried) -> None:
     """Remember a use; tried again, it is one use, which worked if it worked in the end."""
     transaction.run(
-        "INSERT INTO learning_use (workspace, capability, use, agent, ok, at)"
-        " VALUES (:workspace, :capability, :use, :agent, :ok, :at)"
+        "INSERT INTO learning_use (workspace, capability, use, agent, ok, at, chosen)"
+        " VALUES (:workspace, :capability, :use, :agent, :ok, :at, :chosen)"
         " ON CONFLICT (workspace, capability, use) DO UPDATE SET"
         " at = CASE WHEN learning_use.ok < excluded.ok THEN excluded.at ELSE learning_use.at END,"
         " ok = CASE WHEN learning_use.ok > excluded.ok THEN learning_use.ok ELSE excluded.ok END",
         capability=tried.capability, use=tried.use, agent=tried.agent, ok=int(tried.ok), at=tried.at,
+        chosen=int(tried.chosen),
     )  # fmt: skip
 
 
@@ -94,7 +99,12 @@ def look_again(transaction: Transaction, capabilities: Iterable[str]) -> bool:
 
 
 def judged(capability: str, uses: Sequence[Use]) -> Failing | None:
-    """What the latest uses, the newest first, say of a capability."""
+    """What the latest uses, the newest first, say of a capability.
+
+    A failure of what was chosen for a request counts where it worked for that agent before: else it may just
+    be the wrong choice, and fit others.
+    """
+    uses = _telling(uses)
     failures = [use for use in uses if not use.ok]
     if len(failures) < MIN_FAILURES:
         return None
@@ -111,6 +121,20 @@ def judged(capability: str, uses: Sequence[Use]) -> Failing | None:
     return Failing(capability, f"{failed} of the last {len(latest)} uses of {capability} failed", since)
 
 
+def _telling(uses: Sequence[Use]) -> Sequence[Use]:
+    """Without the failures of those who may never have used it for what it is for."""
+    of_agent: dict[str, list[bool]] = {}
+    for use in reversed(uses):
+        of_agent.setdefault(use.agent, []).append(use.ok)
+    enough, length = MOSTLY
+    knowing = {
+        agent
+        for agent, ok in of_agent.items()
+        if ok[0] or any(sum(ok[n : n + length]) >= enough for n in range(len(ok)))
+    }
+    return [use for use in uses if use.ok or not use.chosen or use.agent in knowing]
+
+
 def _fails_for(own: Sequence[Use]) -> bool:
     """Whether it fails for one agent: mostly, and not any more once it worked twice in a row."""
     works_again = len(own) > 1 and all(use.ok for use in own[:2])
@@ -118,21 +142,13 @@ def _fails_for(own: Sequence[Use]) -> bool:
 
 
 def _latest(transaction: Transaction, capability: str) -> tuple[Use, ...]:
-    """The latest uses, as far back as the last few failures."""
-    fifth = transaction.one(
-        "SELECT at FROM learning_use WHERE workspace = :workspace AND capability = :capability AND ok = 0"
-        " ORDER BY at DESC LIMIT 1 OFFSET :earlier",
-        capability=capability, earlier=MIN_FAILURES - 1,
-    )  # fmt: skip
-    if fifth is None:
-        return ()
+    """The latest uses, the newest first."""
     rows = transaction.all(
-        "SELECT agent, ok, at FROM learning_use WHERE workspace = :workspace AND capability = :capability"
-        " ORDER BY at DESC, use LIMIT :most",
+        "SELECT agent, ok, at, chosen FROM learning_use WHERE workspace = :workspace"
+        " AND capability = :capability ORDER BY at DESC, use LIMIT :most",
         capability=capability, most=MAX_USES_READ,
     )  # fmt: skip
-    found = [Use(agent, bool(ok), at) for agent, ok, at in rows]
-    return tuple(use for number, use in enumerate(found) if number < SHOWN_USES or use.at >= fifth[0])
+    return tuple(Use(agent, bool(ok), at, bool(chosen)) for agent, ok, at, chosen in rows)
 
 
 def _keep(transaction: Transaction, now: Failing, before: Failing | None) -> None:

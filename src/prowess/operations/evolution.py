@@ -92,6 +92,8 @@ class ProposalAnswer(RequestParams, frozen=True, kw_only=True):
 
 class Back(RequestParams, frozen=True, kw_only=True):
     generation: Number
+    dry_run: bool = False
+    """Only say what would happen: nothing is written, switched or journalled."""
 
 
 class Order(RequestParams, frozen=True, kw_only=True):
@@ -103,6 +105,8 @@ class Order(RequestParams, frozen=True, kw_only=True):
     """Who brings what is gained, or who is to be switched off."""
     faculty: Annotated[str, msgspec.Meta(max_length=200)] = ""
     """What is gained."""
+    dry_run: bool = False
+    """Only say what would happen: nothing is written, switched or journalled."""
 
 
 class Contribution(RequestParams, frozen=True, kw_only=True):
@@ -286,8 +290,8 @@ def trigger(call: Call[Order]) -> Evaluated:
     """A transition that a system outside asks for."""
     said = call.params
     evolution, agent = call.engine.evolution, call.path["agent"]
-    if not said.agent:
-        named = (said.provider, said.faculty)
+    if not said.agent or said.dry_run:
+        named = (said.provider, said.faculty, said.dry_run)
         return _evaluated(evolution.trigger(agent, said.trigger, said.reason, call.by, *named))
     order = (said.trigger, said.reason, said.agent, said.provider, said.faculty)
     return _evaluated(evolution.trigger_by_agent(agent, *order))
@@ -331,7 +335,9 @@ def report_intervention(call: Call[Intervention]) -> Done:
            errors=(NotFound, EvolutionError))  # fmt: skip
 def rollback(call: Call[Back]) -> Evaluated:
     """Bring a generation back."""
-    return _evaluated(call.engine.evolution.rollback(call.path["agent"], call.params.generation, call.by))
+    said = call.params
+    evolution = call.engine.evolution
+    return _evaluated(evolution.rollback(call.path["agent"], said.generation, call.by, said.dry_run))
 
 
 @operation("evolution.resume", "POST /evolution/resume", about_agent=True, role="operator", signed=True,

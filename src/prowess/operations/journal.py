@@ -30,6 +30,8 @@ class Entries(Which, frozen=True, kw_only=True):
     """Only what is not before this time, such as 2026-11-19T08:00."""
     wrong: bool = False
     """Only what failed or was denied."""
+    most: Number = 0
+    """Look at so many of the newest entries, and go on from there at the cursor; 0: look at all of them."""
     cursor: str = ""
     limit: Limit = 50
 
@@ -64,11 +66,15 @@ def list_entries(call: Call[Entries]) -> Page[JournalEntry]:
     """What happened, the newest first."""
     q = call.params
     before = key_of(q.cursor, JournalPosition) if q.cursor else None
-    search = JournalSearch(text=q.text, since=q.since, wrong=q.wrong)
+    end = call.engine.internals.journal.place_back(q.most, before) if q.most else None
+    since = max(q.since, end.at) if end else q.since
+    search = JournalSearch(text=q.text, since=since, wrong=q.wrong)
     found = call.engine.journal.latest(q.limit + 1, q.agent, q.type, before, search)[::-1]
     last = found[q.limit - 1] if len(found) > q.limit else None
     # What is taken out of an answer cannot be searched for: who asks would learn it letter by letter.
     shown = tuple(one for one in found[: q.limit] if not q.text or search.is_in(_visible(one.data)))
+    if last is None and end and end.at > q.since:
+        return Page(shown, cursor_of((end.at, end.chain, end.number)))
     return Page(shown, cursor_of((last.at, last.chain, last.number)) if last else "")
 
 

@@ -52,9 +52,13 @@ class OfferBuilder:
 
     def show(
         self, hits: Sequence[Hit], visible: View, scope: Hashable, budget: int | None,
-        settings: DiscoveryConfig, every_tool: bool = False,
+        settings: DiscoveryConfig, every_tool: bool = False, rest: Sequence[str] = (),
     ) -> RenderedOffer:  # fmt: skip
-        """Fit the hits into the budgets: the map first, then lines, tools, and whole pages."""
+        """Fit the hits into the budgets: the map first, then lines, tools, and whole pages.
+
+        every_tool: the tools of all hits, also of those without a line.
+        rest: what is no hit, and whose tools come along behind.
+        """
         purse = _Purse(budget)
         purse.spend(self.cost_of_tool(DISCOVER_TOOL))  # always there, whatever else fits
         known = {hit.id: self.clean(visible.capabilities[hit.id]) for hit in hits}
@@ -62,7 +66,8 @@ class OfferBuilder:
         purse.spend(map_of_all.tokens)
         lines = tier1(list(known.values()), purse.most(settings.tier1_token_budget), self._counter.count)
         purse.spend(lines.tokens)
-        listed = [known[id] for id in (known if every_tool else lines.shown)]
+        listed = [known[id] for id in (known if every_tool or rest else lines.shown)]
+        listed += [self.clean(visible.capabilities[id]) for id in rest]
         best = [known[id] for id in _for_pages(hits) if id in lines.shown][: settings.tier2_top_k]
         details = self.details_of([*(each for each in listed if each.kind in CALLABLE), *best])
         tools, tool_ids = self._tools(listed, details, purse)

@@ -82,6 +82,17 @@ def _held(data: Data) -> str:
     return f"{data.get('capability')} is held back{_after(': ', data.get('reason'))}"
 
 
+def _let_in(data: Data) -> str:
+    ways = {"session": "signed in", "link": "was given a link", "token": "was given a token"}
+    kind = str(data.get("kind", ""))
+    return f"{data.get('name')} {ways.get(kind, f'was let in by {kind}')} as {data.get('role')}"
+
+
+def _cards(data: Data) -> str:
+    found = [str(one.get("id", "")) for one in _list(data, "injected") if isinstance(one, Mapping)]
+    return f"cards for “{_cut(data.get('request'))}”: {_names(found)}"
+
+
 SENTENCES: Mapping[str, Callable[[Data], str]] = {
     "offer": _offer,
     "search": _search,
@@ -96,6 +107,10 @@ SENTENCES: Mapping[str, Callable[[Data], str]] = {
     "provider.off": _provider_off,
     "approval.answered": _approval,
     "web.asked": _asked,
+    "person.admitted": _let_in,
+    "cards.selected": _cards,
+    "skill_ledger": lambda data: "what was learnt of one request",
+    "skill_ledger:promotable": lambda data: "what of it could be promoted was counted",
     "quarantine.held": _held,
     "alert.raised": lambda data: f"alert: {data.get('text')}",
     "alert.ended": lambda data: f"over: {str(data.get('kind')).replace('_', ' ')} of {data.get('subject')}",

@@ -21,6 +21,7 @@ from mcp.server.auth.provider import (
     construct_redirect_uri,
 )
 from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions
+from mcp.server.mcpserver import Context
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from pydantic import AnyHttpUrl
 from starlette.requests import Request
@@ -137,6 +138,19 @@ def who() -> str:
 def visits() -> dict[str, int]:
     """How often somebody registered, authorized and renewed."""
     return dict(desk.visits)
+
+
+@server.resource("vault://ledger")
+def ledger() -> str:
+    """What went in and out."""
+    return "nothing yet"
+
+
+@server.tool()
+async def enter(what: str, ctx: Context) -> str:
+    """Write something into the ledger."""
+    await ctx.notify_resource_updated("vault://ledger")
+    return what
 
 
 @server.custom_route("/revoke", methods=["POST"])  # type: ignore[untyped-decorator]

@@ -4,7 +4,7 @@ Server and client each ask and answer either by requests of their own (the older
 and new calls (the newest). Where both do it in the newest way nothing is kept here.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from mcp_types import ErrorData, InputRequest, InputResponses, Request
@@ -21,6 +21,9 @@ MOST_ROUNDS = 10
 """How often a server may ask before it has answered."""
 
 QUESTION: TypeAdapter[InputRequest] = TypeAdapter(InputRequest)
+
+AsideWork = Callable[[ElicitationClient | None], Awaitable[dict[str, Any]]]
+"""What goes on with whoever can be asked."""
 
 Make = Callable[[Brought], Request[Any, Any]]
 """The request, with what a client brought back for it."""
@@ -51,6 +54,15 @@ class Dialogue:
             make(elicitation_client.brought.for_server), client.progress, elicitation_client
         )
         return _passed_on(upstream, result, elicitation_client) if _asks(result) else result
+
+    async def aside(self, id: str, client: Client, work: AsideWork) -> dict[str, Any]:
+        """Go on with a call whose client may be asked meanwhile, in whichever way it can be."""
+        elicitation_client = client.elicitation_client
+        if elicitation_client is None or not elicitation_client.by_return:
+            return await work(elicitation_client)
+        if not elicitation_client.answers:
+            return await work(None)
+        return await self._parking.begin(client, id, work)
 
     async def _driven(
         self, upstream: Upstream, make: Make, client: Client, elicitation_client: ElicitationClient

@@ -22,6 +22,7 @@ from prowess.calling.caller import Caller
 from prowess.calling.client import Client
 from prowess.calling.mcp.elicitation_client import Brought
 from prowess.calling.mcp.relay import Dialogue, Make
+from prowess.calling.mcp.tasks import FollowedTask, handle_in, task_wanted
 from prowess.calling.mcp.upstream import Upstream
 from prowess.calling.mcp.upstreams import Upstreams
 from prowess.calling.results import Answer, passed
@@ -38,6 +39,8 @@ class McpServerCalls:
     dialogue: Dialogue
 
     async def tool(self, capability: Capability, arguments: Arguments, client: Client) -> Answer:
+        upstream = self._upstream(capability, client.caller)
+
         def make(brought: Brought) -> CallToolRequest:
             params = CallToolRequestParams(
                 name=capability.source_ref.entry,
@@ -45,10 +48,18 @@ class McpServerCalls:
                 _meta=cast("RequestParamsMeta", _forwarded(client.meta)),
                 input_responses=brought.responses,
                 request_state=brought.state or None,
+                task=task_wanted(capability, upstream, client),
             )
             return CallToolRequest(params=params)
 
-        return await self._asked(capability, make, client)
+        result = await self.dialogue.hold(upstream, capability.id, make, client)
+        if handle := handle_in(result):
+            result = await self.dialogue.aside(
+                capability.id,
+                client,
+                lambda asked: FollowedTask(upstream, handle, client.progress, asked).result(),
+            )
+        return passed(result)
 
     async def prompt(
         self, capability: Capability, arguments: Mapping[str, str], client: Client

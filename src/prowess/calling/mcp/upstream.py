@@ -90,7 +90,8 @@ class Upstream:
         self._agent = agent
         self._places = anyio.Semaphore(config.concurrency)
         self._timeout = config.timeout
-        self._longest = max(config.timeout, config.max_timeout)
+        self.longest = max(config.timeout, config.max_timeout)
+        """Seconds a call may take altogether, while it shows that it goes on."""
         self._questions = Questions(source.name)
         self.news = News(source.name, audience, self._questions)
         self._attempt = ConnectionAttempt()
@@ -179,7 +180,7 @@ class Upstream:
         with anyio.move_on_after(self._timeout) as patience:
 
             async def heard(so_far: float, total: float | None, message: str | None) -> None:
-                patience.deadline = min(anyio.current_time() + self._timeout, began + self._longest)
+                patience.deadline = min(anyio.current_time() + self._timeout, began + self.longest)
                 if reports is not None:
                     await reports.add(Report(so_far, total, message))
 
@@ -204,7 +205,7 @@ class Upstream:
                 self.news.audience.changed(self.source.name)
             return result
         took = anyio.current_time() - began
-        raise self._silent(self._longest if took >= self._longest else self._timeout)
+        raise self._silent(self.longest if took >= self.longest else self._timeout)
 
     async def _set_log_level(self, attempt: ConnectionAttempt, request: Request[Any, Any]) -> None:
         meta = getattr(request.params, "meta", None) or {}

@@ -126,10 +126,14 @@ class Sifted:
 
     def _sift(self, item: Incoming) -> Incoming:
         if isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCResponse):
-            for key in LISTS.keys() & item.message.result.keys():
-                entries = item.message.result[key]
+            result = item.message.result
+            for key in LISTS.keys() & result.keys():
+                entries = result[key]
                 if isinstance(entries, list) and self._fault(key, entries):
-                    item.message.result[key] = [entry for entry in entries if self._usable(key, entry)]
+                    result[key] = [entry for entry in entries if self._usable(key, entry)]
+            if isinstance(result.get("task"), dict):
+                # The SDK takes the handle of a task for a result that lacks its content.
+                result.setdefault("content", [])
         return item
 
     def _usable(self, key: str, entry: object) -> bool:

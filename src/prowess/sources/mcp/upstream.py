@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     # The SDK exports the protocol of a transport but not the type of what it yields.
     from mcp.client._transport import TransportStreams
 
+TASKS = "io.modelcontextprotocol/tasks"
 APPS = "io.modelcontextprotocol/ui"
 APP_PAGE = "text/html;profile=mcp-app"
 LARGEST_MESSAGE = 64 * 1024 * 1024
@@ -115,7 +116,8 @@ async def _client(address: Address, conduct: Conduct, party: Party, mode: str) -
         list_roots_callback=list_roots,
         message_handler=party.heard,
         # Some servers show their pages only to clients that say so; whether ours can, it sees by itself.
-        extensions=[advertise(APPS, {"mimeTypes": [APP_PAGE]})],
+        # A task is followed until it has its result, so to whoever calls it is a call like any other.
+        extensions=[advertise(APPS, {"mimeTypes": [APP_PAGE]}), advertise(TASKS)],
     )
     async with client:
         yield client

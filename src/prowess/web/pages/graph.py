@@ -29,7 +29,7 @@ MOST_EDGES = 8000
 MOST_AROUND = 150
 MOST_LISTED, ROWS = 8, 25
 HOPS = {"1": 1, "2": 2, "3": 3}
-GROUPS = ("category", "provider", "kind")
+GROUPS = ("provider", "category", "kind")
 COLOURS = {"DEPENDS_ON": "c4", "COMPOSED_WITH": "c3", "TAGGED_WITH": "c1", "SAME_CATEGORY": "c5"}
 
 

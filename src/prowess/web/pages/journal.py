@@ -25,6 +25,9 @@ from prowess.web.redact import plain
 
 SIZE = 50
 MAX_WORDS = 200
+LOOKED_THROUGH = 200_000
+"""So many entries are searched at once; the next page goes on behind them."""
+MAX_LISTED = 100
 PERIODS = {
     "the last hour": timedelta(hours=1),
     "the last day": timedelta(days=1),
@@ -99,7 +102,7 @@ def listed(request: Request) -> Response:
     since = stamp(request.app.state.clock() - PERIODS[period]) if period else ""
     asked_for = Entries(
         agent=agent, type=type or "*", text=words, since=since, wrong=wrong, limit=SIZE,
-        cursor=cursor_of(tuple(place)) if place else "",
+        most=LOOKED_THROUGH if words or wrong else 0, cursor=cursor_of(tuple(place)) if place else "",
     )  # fmt: skip
     found = local.call(list_entries, asked_for)
     entries = found.items
@@ -176,7 +179,8 @@ def _safe(data: Json, key: str = "") -> Json:
     if isinstance(data, dict):
         return {plain(name): _safe(value, name) for name, value in data.items()}
     if isinstance(data, list):
-        return [_safe(value, key) for value in data]
+        rest = [f"and {len(data) - MAX_LISTED} more"] if len(data) > MAX_LISTED else []
+        return [_safe(value, key) for value in data[:MAX_LISTED]] + rest
     if isinstance(data, str):
         return plain(redacted(data) if key in SAID else data)
     return data

@@ -1,6 +1,7 @@
 """The page `learning`: what use has shown to work, what its gates measured, and what is still missing."""
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import get_args
 
 from starlette.requests import Request
@@ -19,6 +20,7 @@ from prowess.web.pages.pagination import paged
 STATUSES: tuple[SkillStatus, ...] = get_args(SkillStatus)
 TONES: dict[SkillStatus, str] = {"proposed": "info", "stable": "good", "deprecated": "warn", "retired": ""}
 CLOSING_TONES = {"nothing matches": "bad", "denied": "warn", "quarantined": "warn", "it is there": "info"}
+GATE_TONES = {"passed": "good", "failed": "bad", "not run": "warn"}
 GAPS_ON_A_PAGE = 25
 ROWS_OF_A_SUITE = 50
 DONE = {
@@ -39,6 +41,7 @@ def lessons(request: Request) -> Response:
     counts = Counter(lesson.status for lesson in every)
     asked = request.query_params.get("status", "")
     status = asked if asked in STATUSES else _first_filled(counts)
+    rows = paged(request, [lesson for lesson in every if lesson.status == status])
     return page.render(
         request,
         "learning.html",
@@ -47,7 +50,9 @@ def lessons(request: Request) -> Response:
         statuses=STATUSES,
         counts=counts,
         gaps=len(engine.learning.gaps()),
-        rows=paged(request, [lesson for lesson in every if lesson.status == status]),
+        rows=rows,
+        gates=_gate_states(local, rows.rows),
+        gate_tones=GATE_TONES,
         on=engine.learning.on,
         notice=said(request, DONE),
     )
@@ -63,12 +68,26 @@ def lesson(request: Request) -> Response:
         title=found.method,
         lesson=found,
         tones=TONES,
+        gates=_gate_states(local, [found]),
+        gate_tones=GATE_TONES,
         results=whole.results[::-1],
         most_rows=ROWS_OF_A_SUITE,
         known=found.method in engine.catalogue.view().capabilities,
         on=engine.learning.on,
         notice=said(request, DONE),
     )
+
+
+def _gate_states(local: Local, lessons: Iterable[Lesson]) -> dict[str, dict[str, str]]:
+    """Lesson -> suite -> whether it passed, failed or was not run."""
+    found = {}
+    for one in lessons:
+        ran = {result.suite for result in local.engine.learning.results(one.id)}
+        passed = {"regression": one.has_tests, "benchmark": one.has_benchmark_delta}
+        found[one.id] = {
+            suite: "passed" if ok else "failed" if suite in ran else "not run" for suite, ok in passed.items()
+        }
+    return found
 
 
 def gaps(request: Request) -> Response:

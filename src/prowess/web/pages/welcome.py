@@ -55,7 +55,8 @@ def shown(request: Request) -> Response:
         offers=bool(engine.journal.latest(1, type="offer")),
         agents=len(local.call(list_agents, NO_PARAMS)),
     )
-    examples = [view.capabilities[id].description.split(".")[0][:100] for id in usable]
+    tools = [view.capabilities[id] for id in usable if view.capabilities[id].kind == "tool"]
+    examples = [one.description.split(".")[0][:100] for one in tools]
     return page.render(
         request, "welcome.html", title="Welcome", under="/", progress=progress, agent=DEFAULT_AGENT,
         examples=list(dict.fromkeys(filter(None, examples)))[:EXAMPLES],

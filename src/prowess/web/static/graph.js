@@ -46,6 +46,7 @@
       { selector: ".around", style: { "background-color": accent, width: 18, height: 18 } },
       { selector: "node:selected", style: { "background-color": accent, width: 18, height: 18, "min-zoomed-font-size": 0, "z-index": 9 } },
       { selector: ".faded", style: { opacity: 0.2, "text-opacity": 0.4 } },
+      { selector: ".nameless", style: { "text-opacity": 0, "text-outline-opacity": 0 } },
     ];
   };
   const elements = (data, isSmall) => [
@@ -59,6 +60,28 @@
     })),
     ...data.links.map((link) => ({ data: { source: link.source, target: link.target, type: link.type } })),
   ];
+  // A name that would lie on another is left out: first come what is chosen and what has most relations. Nearer, there is
+  // room for more of them.
+  const untangle = (cy) => {
+    const shown = [];
+    const view = cy.extent();
+    const rank = (node) => (node.selected() ? 2e6 : 0) + (node.hasClass("around") ? 1e6 : 0) + node.degree(false);
+    const inView = cy.nodes().not(".group").filter((node) => {
+      const { x, y } = node.position();
+      return x >= view.x1 && x <= view.x2 && y >= view.y1 && y <= view.y2;
+    });
+    cy.batch(() => {
+      inView.removeClass("nameless");
+      const tooSmall = (node) => parseFloat(node.style("font-size")) * cy.zoom() < parseFloat(node.style("min-zoomed-font-size"));
+      inView.sort((one, other) => rank(other) - rank(one)).forEach((node) => {
+        if (!node.selected() && tooSmall(node)) return;
+        const box = node.boundingBox({ includeNodes: false, includeEdges: false, includeLabels: true });
+        const lies = shown.some((one) => box.x1 < one.x2 && one.x1 < box.x2 && box.y1 < one.y2 && one.y1 < box.y2);
+        if (lies) node.addClass("nameless");
+        else shown.push(box);
+      });
+    });
+  };
   const choose = (picture, cy) => {
     const box = picture.querySelector(".chosen");
     const [title, id, about] = [...box.querySelectorAll("h3, p")];
@@ -103,7 +126,8 @@
       return;
     }
     const data = await answer.json();
-    const isSmall = data.nodes.length <= FEW;
+    // Where most have no relation, a layout by forces is a row of lone points: they stand by their groups then.
+    const isSmall = data.nodes.length <= FEW && (data.around || data.links.length * 2 >= data.nodes.length);
     const cy = cytoscape({
       container: picture.querySelector(".canvas"),
       elements: elements(data, isSmall),
@@ -125,6 +149,13 @@
       cy.resize();
       fit();
     }).observe(cy.container());
+    let waiting = 0;
+    const names = () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(() => untangle(cy), 80);
+    };
+    untangle(cy);
+    cy.on("viewport select unselect free", names);
     choose(picture, cy);
     steer(picture, cy, fit);
     const hidden = data.all_links - data.links.length;

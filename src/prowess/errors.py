@@ -79,7 +79,7 @@ class StoreAway(StoreError):
     def __init__(self, place: str, why: str) -> None:
         super().__init__(
             f"the store {place} does not answer: {why}",
-            "try again in a moment: it is found again by itself; if not, check the server and the URL",
+            "try again in a moment: prowess reconnects by itself; if not, check the server and the URL",
         )
 
 
@@ -88,7 +88,7 @@ class WorkspaceError(StoreError):
 
     def __init__(self, workspace: str) -> None:
         super().__init__(
-            f"{workspace!r} is no name for a workspace",
+            f"{workspace!r} cannot be the name of a workspace",
             "use up to 63 of a-z, 0-9, '.', '_' and '-', and begin with a letter or a digit",
         )
         self.workspace = workspace
@@ -162,7 +162,7 @@ class JournalBroken(ProwessError):
     """An entry was edited, removed or forged: `number` of `chain`."""
 
     def __init__(self, chain: str, number: int, what: str) -> None:
-        name = f"the chain of agent {chain!r}" if chain else "the chain of no agent"
+        name = f"the chain of agent {chain!r}" if chain else "the chain without an agent"
         super().__init__(
             f"journal: {name}, entry {number}: {what}",
             "restore the store from a backup taken before this, and find out who wrote to it",

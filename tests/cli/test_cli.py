@@ -105,6 +105,27 @@ def test_one_bad_file_is_skipped_and_doctor_says_what_to_do(run: Run) -> None:
     assert "error" in doctor.stdout
 
 
+def test_doctor_says_which_tool_a_skill_lacks_and_what_to_do(run: Run) -> None:
+    Path("prowess.toml").write_text(
+        '[[source]]\ntype = "manifests"\n[[source]]\ntype = "skills"\npath = "skills"\n'
+    )
+    manifest("search", secret="NEWS_KEY")
+    for name, tool in (("news", "search"), ("pdf", "no-such-program")):
+        Path("skills", name).mkdir(parents=True)
+        head = f"name: {name}\ndescription: Something useful\nrequires_tools: [{tool}]"
+        Path("skills", name, "SKILL.md").write_text(f"---\n{head}\n---\nDo it.\n")
+    run("sync")
+    said = run("doctor").stdout
+    assert (
+        "1 skill needs the tool no-such-program, which is not in the catalogue and not an installed program;"
+        " install it, or add the source that brings it"
+    ) in said
+    assert (
+        "1 skill needs the tool search, which is unavailable: secret NEWS_KEY is not set;"
+        " once it can be used, this can be, too"
+    ) in said
+
+
 def test_a_provider_that_is_off_is_in_no_answer(run: Run) -> None:
     manifest("a")
     run("sync")

@@ -27,10 +27,10 @@ NOTHING_READ = (
 
 @click.command()
 @click.argument("source", nargs=-1)
-@click.option("--watch", is_flag=True, help="Go on, and sync again whenever files change.")
+@click.option("--watch", is_flag=True, help="Keep running, and sync again whenever files change.")
 @json_option
 def command(source: tuple[str, ...], watch: bool, as_json: bool) -> None:
-    """Make the catalogue hold what the sources offer now; name some SOURCEs to read only those."""
+    """Bring the catalogue up to date with all sources, or with each SOURCE you name."""
     if not watch:
         with connected(new=True) as backend:
             sync(backend, source, as_json)

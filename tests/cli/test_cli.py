@@ -97,7 +97,8 @@ def test_one_bad_file_is_skipped_and_doctor_says_what_to_do(run: Run) -> None:
     manifest("good")
     manifest("bad")
     Path(".prowess/capabilities/bad/CAPABILITY.yaml").write_text("name: [unclosed")
-    assert run("sync").exit_code == 0
+    synced = run("sync")
+    assert synced.exit_code == 0 and "1 problem; see: prowess doctor" in synced.stderr
     assert "tool:good" in run("list").stdout
     doctor = run("doctor")
     assert doctor.exit_code == 1

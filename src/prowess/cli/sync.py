@@ -9,6 +9,7 @@ from prowess.cli.session import (
     json_option,
     opened,
     printable,
+    problem_count,
     progress_bar,
     say,
     until_interrupted,
@@ -73,6 +74,6 @@ def _say_what_to_do(backend: Backend, report: SyncReport) -> None:
     if waiting:
         say(f"{len(waiting)} held back until a person has looked; see: prowess quarantine list")
     if report.problems:
-        say(f"{len(report.problems)} problems; see: prowess doctor")
+        say(f"{problem_count(report.problems)}; see: prowess doctor")
     elif not report.total:
         say(NOTHING_READ)

@@ -14,9 +14,8 @@ import numpy.typing as npt
 from prowess.discovery.corpus import Corpus, Mask
 from prowess.discovery.dense import Matrix, joined
 from prowess.discovery.fusion import Calibration, pooled
-from prowess.discovery.glossary import in_english
+from prowess.discovery.glossary import in_other_words
 from prowess.discovery.known_requests import KnownRequests
-from prowess.discovery.mentions import with_mentions
 from prowess.discovery.needs import MOST_NEEDS, Splitter
 from prowess.discovery.reranking import USUAL_BOOST, Candidate, in_order, with_relatives
 from prowess.types import SIMILARITY, Hit
@@ -170,7 +169,7 @@ class ParsedRequest:
         similar = [None] * len(texts) if vectors is None else corpus.dense.similarities(vectors)
         read = []
         for number, (text, near) in enumerate(zip(texts, similar, strict=True)):
-            terms, other = corpus.words.terms(text), in_english(text) or with_mentions(text)
+            terms, other = corpus.words.terms(text), in_other_words(text)
             vector = None if vectors is None else vectors[number]
             if other:
                 terms = list(dict.fromkeys((*terms, *corpus.words.terms(other))))

@@ -23,7 +23,7 @@ from prowess.sources.mcp.connection import Reply
 
 logger = logging.getLogger("prowess")
 
-SHORTEST, USUAL, LONGEST = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
+SHORTEST_KEPT, USUALLY_KEPT, LONGEST_KEPT = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 """How long a task is kept, from its beginning on; a client may wish for a time in between."""
 MOST_KEPT = 64
 """Tasks of one client that are kept at once."""
@@ -164,8 +164,8 @@ class Tasks:
             self._forget(next((task for task in self._kept.values() if task.result is not None), None))
         if len(kept) >= MOST_KEPT:
             self._forget(next((task for task in kept if task.result is not None), None))
-        wished = USUAL if milliseconds is None else timedelta(milliseconds=max(0, milliseconds))
-        task = Task(owner, client, self._now, min(LONGEST, max(SHORTEST, wished)))
+        wished = USUALLY_KEPT if milliseconds is None else timedelta(milliseconds=max(0, milliseconds))
+        task = Task(owner, client, self._now, min(LONGEST_KEPT, max(SHORTEST_KEPT, wished)))
         self._kept[task.id] = task
         self._group.start_soon(self._carry_out, task, work)
         return task

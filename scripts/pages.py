@@ -19,8 +19,8 @@ DOCS = Path(__file__).parent.parent / "docs"
 COMMANDS_HEAD = """# Commands
 
 Every command with its arguments and options, written from the code by `python -m scripts.pages`. The
-options of `prowess` itself stand before the command. Data is on stdout, words are on stderr; a command
-ends with 0 when it is done, 1 after an error in one line, 2 when it was used wrongly.
+options of `prowess` itself come before the command. Results go to stdout, messages to stderr. The exit
+status is 0 when the command worked, 1 after an error, 2 after wrong usage.
 """
 ERRORS_HEAD = """# Errors
 

@@ -5,12 +5,12 @@
       StoreError             the database cannot be reached or is not ours
         StoreBusy            others wrote to it for too long
         StoreAway            it does not answer now; once it does, this goes on by itself
-        WorkspaceError       no name for a workspace
+              WorkspaceError       not a name for a workspace
       BackupError            a backup or an archive cannot be written, read or taken
       MissingExtra           an optional part is not installed
       NotFound               no such capability, provider, agent ...
-      Outdated               it changed after the person who decides had looked at it
-      FindingStands          what the guard found may be accepted by nobody
+            Outdated               it changed between a person's look and their decision
+            FindingStands          the guard found something that nobody may accept
       SourceError            one source, file or server cannot be read
         LoginNeeded          a server wants a login, which a person must make
       JournalBroken          an entry was edited, removed or forged
@@ -23,7 +23,7 @@
       CallFailed             a call was made and failed, or could not be made
       EncoderUnavailable     dense search cannot run; lexical search still serves
       EvolutionError         scores, a snapshot or parameters cannot be used
-      LearningError          evidence, a skill or a gate cannot be used
+            LearningError          evidence, a lesson or a gate cannot be used
       Refused                a request over HTTP is not served; carries its status
       RemoteError            another server cannot be reached, or says no
 
@@ -64,7 +64,7 @@ class StoreError(ProwessError):
 
 
 class StoreBusy(StoreError):
-    """Others wrote for so long that this gave up, unchanged. It names no place, since clients may read it."""
+    """Others wrote for too long; nothing was changed. The store is not named, since clients may read this."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(
@@ -74,21 +74,21 @@ class StoreBusy(StoreError):
 
 
 class StoreAway(StoreError):
-    """The database does not answer, or not as the one that was seen before; what was begun may be undone."""
+    """The database does not answer, or is older than it was; a change that had begun may be undone."""
 
     def __init__(self, place: str, why: str) -> None:
         super().__init__(
             f"the store {place} does not answer: {why}",
-            "try again in a moment: it is found again by itself; if not, check the server and the URL",
+            "try again in a moment: prowess reconnects by itself; if not, check the server and the URL",
         )
 
 
 class WorkspaceError(StoreError):
-    """A workspace is called by what is no name for one."""
+    """This cannot be the name of a workspace."""
 
     def __init__(self, workspace: str) -> None:
         super().__init__(
-            f"{workspace!r} is no name for a workspace",
+            f"{workspace!r} cannot be the name of a workspace",
             "use up to 63 of a-z, 0-9, '.', '_' and '-', and begin with a letter or a digit",
         )
         self.workspace = workspace
@@ -121,7 +121,7 @@ class NotFound(ProwessError):
 
 
 class Outdated(ProwessError):
-    """It changed after the person who decides had looked at it; `name` says what."""
+    """Something changed between a person's look at it and their decision; `name` says what."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} changed since you looked at it", "look at it again, then decide")
@@ -129,7 +129,7 @@ class Outdated(ProwessError):
 
 
 class FindingStands(ProwessError):
-    """What the guard found in `id` may be accepted by nobody; `reasons` says what that is."""
+    """The guard found something in `id` that nobody may accept; `reasons` says what."""
 
     def __init__(self, id: str, reasons: Iterable[str]) -> None:
         self.id = id
@@ -155,14 +155,14 @@ class SourceError(ProwessError):
 
 
 class LoginNeeded(SourceError):
-    """A server wants a login, which a person must make: the remedy is theirs, and no model is told it."""
+    """A server wants a login, which a person must make: the remedy is for them, and no model sees it."""
 
 
 class JournalBroken(ProwessError):
     """An entry was edited, removed or forged: `number` of `chain`."""
 
     def __init__(self, chain: str, number: int, what: str) -> None:
-        name = f"the chain of agent {chain!r}" if chain else "the chain of no agent"
+        name = f"the chain of agent {chain!r}" if chain else "the chain without an agent"
         super().__init__(
             f"journal: {name}, entry {number}: {what}",
             "restore the store from a backup taken before this, and find out who wrote to it",
@@ -196,7 +196,7 @@ class AlertNotSent(ProwessError):
 
 
 class Denied(ProwessError):
-    """Raised at use. Its text is for people and the host program, never for a model."""
+    """Policy does not allow this use. The text is for people and the host program, never for a model."""
 
     def __init__(self, agent: str, id: str, decision: Decision) -> None:
         super().__init__(f"{agent} may not use {id}: {decision.reason}", f"see: prowess why {agent} {id}")
@@ -206,7 +206,7 @@ class Denied(ProwessError):
 
 
 class ApprovalNeeded(ProwessError):
-    """Raised at use: a person must say yes first; `approval` is the id of the question."""
+    """A person must approve this use first; `approval` is the id of the question."""
 
     def __init__(self, agent: str, id: str, approval: str, decision: Decision) -> None:
         super().__init__(
@@ -221,7 +221,7 @@ class ApprovalNeeded(ProwessError):
 
 
 class InvalidArguments(ProwessError):
-    """The arguments of a call do not fit what is called; `faults` says each."""
+    """The arguments of a call do not fit; `faults` names each fault."""
 
     def __init__(self, id: str, faults: Iterable[str]) -> None:
         self.id = id
@@ -248,7 +248,7 @@ class EncoderUnavailable(ProwessError):
 
 
 class EvolutionError(ProwessError):
-    """Scores, a snapshot, parameters or a step of evolution that cannot be used."""
+    """Scores, a snapshot, parameters or a step of evolution cannot be used."""
 
     def __init__(self, place: str, what: str, remedy: str) -> None:
         super().__init__(f"{place}: {what}", remedy)
@@ -256,7 +256,7 @@ class EvolutionError(ProwessError):
 
 
 class LearningError(ProwessError):
-    """Evidence, a ledger, a skill or a gate that cannot be used."""
+    """Evidence, a ledger, a lesson or a gate cannot be used."""
 
     def __init__(self, place: str, what: str, remedy: str) -> None:
         super().__init__(f"{place}: {what}", remedy)
@@ -264,7 +264,7 @@ class LearningError(ProwessError):
 
 
 class Refused(ProwessError):
-    """A request over HTTP that is not served."""
+    """A request over HTTP is refused."""
 
     def __init__(self, status: int, message: str, remedy: str = "") -> None:
         super().__init__(message, remedy)

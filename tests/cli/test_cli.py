@@ -97,12 +97,34 @@ def test_one_bad_file_is_skipped_and_doctor_says_what_to_do(run: Run) -> None:
     manifest("good")
     manifest("bad")
     Path(".prowess/capabilities/bad/CAPABILITY.yaml").write_text("name: [unclosed")
-    assert run("sync").exit_code == 0
+    synced = run("sync")
+    assert synced.exit_code == 0 and "1 problem; see: prowess doctor" in synced.stderr
     assert "tool:good" in run("list").stdout
     doctor = run("doctor")
     assert doctor.exit_code == 1
     assert "bad/CAPABILITY.yaml" in doctor.stdout
     assert "error" in doctor.stdout
+
+
+def test_doctor_says_which_tool_a_skill_lacks_and_what_to_do(run: Run) -> None:
+    Path("prowess.toml").write_text(
+        '[[source]]\ntype = "manifests"\n[[source]]\ntype = "skills"\npath = "skills"\n'
+    )
+    manifest("search", secret="NEWS_KEY")
+    for name, tool in (("news", "search"), ("pdf", "no-such-program")):
+        Path("skills", name).mkdir(parents=True)
+        head = f"name: {name}\ndescription: Something useful\nrequires_tools: [{tool}]"
+        Path("skills", name, "SKILL.md").write_text(f"---\n{head}\n---\nDo it.\n")
+    run("sync")
+    said = run("doctor").stdout
+    assert (
+        "1 skill needs the tool no-such-program, which is not in the catalogue and not an installed program;"
+        " install it, or add the source that brings it"
+    ) in said
+    assert (
+        "1 skill needs the tool search, which is unavailable: secret NEWS_KEY is not set;"
+        " once it can be used, this can be, too"
+    ) in said
 
 
 def test_a_provider_that_is_off_is_in_no_answer(run: Run) -> None:

@@ -100,5 +100,5 @@ def test_a_mapping_to_no_axis_is_refused(traced: OpenTraced) -> None:
         with pytest.raises(ConfigError, match="no axis is called") as refused:
             ScoreProcessor(engine, {"Relevance": "cognition"})
         assert "did you mean" in refused.value.remedy
-        with pytest.raises(ConfigError, match="no length"):
+        with pytest.raises(ConfigError, match="has one value"):
             AxisScale("safety", 1, 1)

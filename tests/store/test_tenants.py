@@ -86,7 +86,7 @@ def test_an_argument_names_the_workspace_before_the_environment_and_the_file(tmp
 
 @pytest.mark.parametrize("name", ["", "*", "Acme", "a b", "x'; DROP TABLE agent; --", "a" * 64, ".a"])
 def test_what_is_no_name_for_a_workspace_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(prowess.WorkspaceError, match="no name for a workspace"):
+    with pytest.raises(prowess.WorkspaceError, match="cannot be the name of a workspace"):
         open_database("sqlite::memory:", tmp_path, workspace=name)
 
 

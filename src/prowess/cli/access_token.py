@@ -14,7 +14,7 @@ from prowess.web.users import ROLES, Users
 
 @click.group()
 def command() -> None:
-    """What people present to the dashboard and the API: viewers look, operators act, admins decide."""
+    """Access tokens of people, for the dashboard and the API: viewers look, operators act, admins decide."""
 
 
 @command.command()
@@ -56,7 +56,7 @@ def show(as_json: bool) -> None:
 @command.command()
 @click.argument("id")
 def revoke(id: str) -> None:
-    """Make a token worthless, and every session that was opened with it."""
+    """Make a token invalid, and end every session that was opened with it."""
     with opened() as engine:
         ended = _people(engine).end(id, getpass.getuser())
     say(f"the token of {ended.name} is revoked")

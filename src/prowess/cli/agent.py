@@ -69,7 +69,7 @@ def remove(name: str, as_json: bool) -> None:
 
 @command.group("access-token")
 def token() -> None:
-    """What agents present over HTTP to prove their names."""
+    """Access tokens, with which agents prove their names over HTTP."""
 
 
 @token.command("list")
@@ -101,7 +101,7 @@ def add_token(agent: str, days: int) -> None:
 @token.command()
 @click.argument("id")
 def revoke(id: str) -> None:
-    """Make a token worthless."""
+    """Make a token invalid."""
     with connected() as backend:
         known = backend.call(ops.list_all_tokens, NO_PARAMS)
         agent = next((token.agent for token in known if token.id == id), "")

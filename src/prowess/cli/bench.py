@@ -45,7 +45,7 @@ from prowess.types import DEFAULT_AGENT
     default=2000,
     type=click.IntRange(1),
     show_default=True,
-    help="At most this many queries a set.",
+    help="At most this many queries in each set.",
 )
 @click.option("--no-needs", is_flag=True, help="Do not split a request into its needs.")
 @click.option("--min-ndcg", type=click.FloatRange(0, 100), metavar="PERCENT",
@@ -58,7 +58,7 @@ def command(
     place: tuple[str, ...], from_journal: bool, agent: str, split: str, limit: int, no_needs: bool,
     min_ndcg: float | None, misses: int, run_file: str | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """How well discovery finds what is right, on labelled requests.
+    """Measure how well discovery finds the right capabilities, on labelled requests.
 
     A folder with tools.jsonl and queries.jsonl is a set of its own. A file of queries, a folder that has
     only queries.jsonl, and --from-journal measure your own catalogue as it stands; of the journal, requests

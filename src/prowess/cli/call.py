@@ -15,8 +15,8 @@ from prowess.types import DEFAULT_AGENT, JsonObject
 @click.argument("arguments", nargs=-1, metavar="[KEY=VALUE]...")
 @click.option("--arguments", "whole", default="", metavar="JSON", help="All arguments as one JSON object.")
 @click.option("--agent", default=DEFAULT_AGENT, show_default=True, help="As this agent.")
-@click.option("--offer", default="", help="The offer it was chosen from.")
-@click.option("--key", default="", help="Names this call: repeated with the same key it is made once.")
+@click.option("--offer", default="", help="The id of the offer from which NAME was chosen.")
+@click.option("--key", default="", help="A name for this call: calls with the same key are made only once.")
 @click.option("--field", "fields", multiple=True, help="Only this part of the result, such as items.title.")
 @json_option
 def command(

@@ -11,7 +11,7 @@ from prowess.operations.operation import NO_PARAMS
 @json_option
 @click.pass_context
 def command(context: click.Context, as_json: bool) -> None:
-    """List calls that were begun and cut off: they may have taken effect."""
+    """List calls that were interrupted: they may have taken effect."""
     if context.invoked_subcommand is not None:
         return
     with connected() as backend:
@@ -30,7 +30,7 @@ def command(context: click.Context, as_json: bool) -> None:
 @click.option("--by", default="", help="Who looked; otherwise the user of this terminal.")
 @click.option("--note", default="", help="What was found out.")
 def settle(id: str, by: str, note: str) -> None:
-    """Say that somebody found out what came of the call ID."""
+    """Settle the interrupted call ID, after finding out whether it took effect."""
     with connected(by=by) as backend:
         backend.call(ops.settle, ops.Settlement(note=note), id=id)
     say(f"{id} is settled")

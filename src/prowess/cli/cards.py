@@ -54,7 +54,7 @@ def command() -> None:
 @click.argument("folder", required=False, type=click.Path())
 @json_option
 def check(folder: str | None, as_json: bool) -> None:
-    """Whether cards may be used: those of FOLDER, or all that are configured; exits with 1 if one may not."""
+    """Check the cards of FOLDER, or all that are configured. Exit 1 when one cannot be used."""
     settings = load(config_file(), Path.cwd(), os.environ)
     guard, accepted = shipped_guard(), taken_as_they_are()
     found = [

@@ -57,7 +57,7 @@ def command(
     client: str, named: str, scope: str | None, workspace: str, address: str, agent: str,
     no_sync: bool, dry_run: bool, yes: bool,
 ) -> None:  # fmt: skip
-    """Put prowess into CLIENT: one entry in the place of all its servers.
+    """Put prowess into CLIENT: one entry replaces all its servers.
 
     Its servers become sources in prowess.toml, and a copy of its file stays beside it: `prowess disconnect`
     gives that back. CLIENT is one of: claude-code, claude-desktop, cursor, vscode, codex, gemini, windsurf,

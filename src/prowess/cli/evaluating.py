@@ -29,7 +29,7 @@ score_option = click.option(
 @agent_option
 @json_option
 def evaluate(scores: tuple[str, ...], file: str | None, dry_run: bool, agent: str, as_json: bool) -> None:
-    """Evaluate an agent now; what no score is given for comes from the journal."""
+    """Evaluate an agent now; axes without a score are computed from the journal."""
     given = {**(_read(Path(file)) if file else {}), **_scores(scores)}
     asked = ops.Evaluate(scores=_asked(given) if given else None, dry_run=dry_run)
     with connected() as backend:
@@ -44,7 +44,9 @@ def evaluate(scores: tuple[str, ...], file: str | None, dry_run: bool, agent: st
 @click.command()
 @click.argument("trigger")
 @click.option("--reason", required=True, help="Why, for people.")
-@click.option("--provider", default="", help="Who brings what is gained, or who is to be switched off.")
+@click.option(
+    "--provider", default="", help="The provider that brings the gain, or that is to be switched off."
+)
 @click.option("--faculty", default="", help="What is gained.")
 @dry_run_option
 @agent_option
@@ -52,7 +54,7 @@ def evaluate(scores: tuple[str, ...], file: str | None, dry_run: bool, agent: st
 def trigger(
     trigger: str, reason: str, provider: str, faculty: str, dry_run: bool, agent: str, as_json: bool
 ) -> None:
-    """Have a transition happen, such as SafetyBreach or CapabilityGain, that something outside asks for."""
+    """Trigger a transition, such as SafetyBreach or CapabilityGain, because of something outside prowess."""
     order = ops.Order(trigger=trigger, reason=reason, provider=provider, faculty=faculty, dry_run=dry_run)
     with connected() as backend:
         done = backend.call(ops.trigger, order, agent=agent)
@@ -80,7 +82,7 @@ def contribute(scores: tuple[str, ...], source: str, agent: str) -> None:
 @click.option("--capability", default="", help="What it was done with.")
 @agent_option
 def violation(what: str, capability: str, agent: str) -> None:
-    """Say that an agent did what it must never do: WHAT, for people."""
+    """Report that an agent did something it must never do; WHAT describes it."""
     with connected() as backend:
         backend.call(ops.report_violation, ops.Violation(what=what, capability=capability), agent=agent)
     say(f"the safety of {agent} is 0 at its next evaluation; to evaluate it now: prowess evolve evaluate")
@@ -90,7 +92,7 @@ def violation(what: str, capability: str, agent: str) -> None:
 @click.argument("what")
 @agent_option
 def intervention(what: str, agent: str) -> None:
-    """Say that a person put right what an agent did: WHAT, for people."""
+    """Report that a person corrected something an agent did; WHAT describes it."""
     with connected() as backend:
         backend.call(ops.report_intervention, ops.Intervention(what=what), agent=agent)
     say(f"counted at the next evaluation of {agent}")
@@ -99,14 +101,14 @@ def intervention(what: str, agent: str) -> None:
 @click.command()
 @agent_option
 def accept(agent: str) -> None:
-    """Have the likeliest cause of a regression switched off, to see whether that helps."""
+    """Accept a proposal: switch off the likeliest cause of a regression, to see whether that helps."""
     _answer(agent, True)
 
 
 @click.command()
 @agent_option
 def decline(agent: str) -> None:
-    """Leave all as it is: the lower fitness is what is usual from now on."""
+    """Decline a proposal: nothing is switched off, and the lower fitness counts as normal from now on."""
     _answer(agent, False)
 
 

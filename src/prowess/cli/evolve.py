@@ -36,7 +36,7 @@ EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 @click.group()
 def command() -> None:
-    """What changed in an agent, whether it was good, and the way back."""
+    """See what changed in an agent, whether it was good, and roll it back."""
 
 
 for each in EVALUATING:
@@ -92,7 +92,7 @@ def show(number: int, agent: str, as_json: bool) -> None:
 @agent_option
 @json_option
 def diff(before: int, after: int, agent: str, as_json: bool) -> None:
-    """What lies between two generations."""
+    """Show what changed between two generations."""
     with connected() as backend:
         found = backend.call(ops.difference, ops.Between(agent=agent, before=before, after=after))
     if as_json:
@@ -120,7 +120,7 @@ def rollback(number: int, dry_run: bool, agent: str, as_json: bool) -> None:
 @command.command()
 @agent_option
 def resume(agent: str) -> None:
-    """Let an agent run again that ran out of rollbacks."""
+    """Let an agent run again after it was stopped."""
     with connected() as backend:
         backend.call(ops.resume, NO_PARAMS, agent=agent)
     say(f"{agent} runs again; what was rolled back stays off until you switch it on")
@@ -129,7 +129,7 @@ def resume(agent: str) -> None:
 @command.command()
 @agent_option
 def repair(agent: str) -> None:
-    """Put in order what cannot be read of an agent's evolution; doctor says when it is needed."""
+    """Restore or remove unreadable records of an agent's evolution; doctor says when this is needed."""
     with connected() as backend:
         done = backend.call(ops.repair, NO_PARAMS, agent=agent)
     for what in done.rewritten:

@@ -27,7 +27,7 @@ def command(
 ) -> None:
     """What fits REQUEST, best first, among what the agent may use.
 
-    Where no option says otherwise, [discovery] in prowess.toml holds.
+    Defaults come from [discovery] in prowess.toml.
     """
     asked = ops.FindRequest(request=request, kind=kind, category=category, top=top)
     with connected() as backend:

@@ -57,7 +57,7 @@ def show(id: str, as_json: bool) -> None:
 @click.argument("id")
 @click.option("--by", default="", help="Who closes it; your login name otherwise.")
 def close(id: str, by: str) -> None:
-    """Say that a gap needs nothing more; met again, it opens again."""
+    """Close a gap; it opens again when agents meet it again."""
     with connected(by=by) as backend:
         gap = backend.call(ops.close_gap, NO_PARAMS, id=id)
     say(f"{gap.id} is closed")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @click.argument("id")
 @json_option
 def command(id: str, as_json: bool) -> None:
-    """What a capability is related to, and how; what needs it, too."""
+    """Show what a capability is related to, and how, and what needs it."""
     with opened() as engine:
         edges = (*engine.catalogue.related(id), *_from_what_needs_it(engine, id))
     if as_json:

@@ -44,7 +44,7 @@ class CheckedText:
 
 @click.group()
 def command() -> None:
-    """What texts try to do to a model, and what of them would reach a prompt."""
+    """Check what texts try to do to a model, and what of them would reach a prompt."""
 
 
 @command.command()
@@ -78,7 +78,7 @@ def _judged(one: CheckedText, approved: bool, classifier: Classifier | None) -> 
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @channel_option
 def show(file: Path, channel: Channel) -> None:
-    """Show what of FILE would reach a prompt: - before what is taken out, + before what takes its place."""
+    """Show what of FILE would reach a prompt: - marks what is taken out, + what replaces it."""
     text = _decoded(file)
     neutralised = neutralise(text, channel)
     click.echo(marked(text, neutralised.text))

@@ -12,7 +12,7 @@ from prowess.operations.operation import NO_PARAMS
 @click.option("--everywhere", is_flag=True, help="Of every workspace of the store.")
 @json_option
 def command(everywhere: bool, as_json: bool) -> None:
-    """Work that one of all processes does: who does it, since when, and what came of it the last time."""
+    """Background work that one process does for all: who does it, since when, and its last result."""
     found = _everywhere() if everywhere else _here()
     if as_json:
         emit(found)

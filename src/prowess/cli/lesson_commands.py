@@ -119,7 +119,11 @@ def gate(id: tuple[str, ...], every: bool, as_json: bool, by: str) -> None:
 
 @command.command()
 @click.argument("id", nargs=-1)
-@click.option("--auto", is_flag=True, help="Whatever has passed its gates, if the configuration says so.")
+@click.option(
+    "--auto",
+    is_flag=True,
+    help="Promote every lesson that passed its gates; needs `auto = true` under [learning].",
+)
 @by_option
 def promote(id: tuple[str, ...], auto: bool, by: str) -> None:
     """Rely on a lesson from the next sync on. Its gates must have passed."""
@@ -140,7 +144,7 @@ def promote(id: tuple[str, ...], auto: bool, by: str) -> None:
 @click.option("--reason", default="", help="Why.")
 @by_option
 def deprecate(id: str, method: str, reason: str, by: str) -> None:
-    """Rely on a lesson no more; it may be gated and promoted again."""
+    """Stop using a lesson; it may be gated and promoted again."""
     if bool(id) == bool(method):
         raise LearningError("lessons deprecate", "it must be said what", "give an ID, or --method CAPABILITY")
     with connected(by=by) as backend:
@@ -165,7 +169,9 @@ def retire(id: str, reason: str, by: str) -> None:
 
 @command.command()
 @click.argument("proposal", type=click.Path(), metavar="PROPOSAL.json", default="")
-@click.option("--anew", default="", metavar="ID", help="Instead, a lesson that was retired, once more.")
+@click.option(
+    "--anew", default="", metavar="ID", help="Propose the retired lesson ID again, instead of a file."
+)
 @by_option
 def propose(proposal: str, anew: str, by: str) -> None:
     """Suggest a lesson: an object with method and spans. It may not bring results of its own."""

@@ -20,7 +20,7 @@ from prowess.sources.lock.lock_file import NAME, read_lock, written
 @click.option("--yes", is_flag=True, help="Write it without asking.")
 @click.pass_context
 def command(context: click.Context, yes: bool) -> None:
-    """Write prowess.lock: what the servers of prowess.toml are and offer now, for others to review.
+    """Write into prowess.lock what the servers of prowess.toml are and offer now, for others to review.
 
     What differs from the lock is held back until it is written anew, here or by somebody whose change of the
     file you take over. What is held back for another reason is left out.

@@ -22,9 +22,7 @@ POLL_SECONDS = 0.2
 @click.option("--agent", help="Only this agent's chain.")
 @click.option("--type", "type_", default="*", help="Only entries of this type; * stands for anything.")
 @click.option("--text", default="", help="Only entries with these words.")
-@click.option(
-    "--since", default="", help="Only what is not before this time, such as 2026-11-19T08:00 (UTC)."
-)
+@click.option("--since", default="", help="Only entries from this time on, such as 2026-11-19T08:00 (UTC).")
 @click.option("--wrong", is_flag=True, help="Only what failed or was denied.")
 @click.option("--limit", default=50, show_default=True, help="How many, the newest.")
 @click.option("--follow", is_flag=True, help="Go on, and print what happens.")

@@ -15,7 +15,16 @@ from prowess import config as configuration
 from prowess.calling.caller import Caller
 from prowess.cli.policy_changes import replay_command, set_command, test_command, undo_command
 from prowess.cli.policy_sides import chosen_profile, ground, is_whole, whole
-from prowess.cli.session import config_file, emit, json_option, opened, printable, refuse_server, say
+from prowess.cli.session import (
+    config_file,
+    emit,
+    json_option,
+    opened,
+    printable,
+    problem_count,
+    refuse_server,
+    say,
+)
 from prowess.cli.why import command as why_command
 from prowess.clients.entry import NAME as SERVER
 from prowess.clients.known import client_named
@@ -230,7 +239,7 @@ def _print_problems(problems: Sequence[Problem]) -> None:
     for problem in problems:
         colour = "red" if problem.severity == "error" else "yellow"
         click.echo(f"{click.style(problem.severity, fg=colour)}  {printable(str(problem))}")
-    say(f"{len(problems) or 'no'} problems")
+    say(problem_count(problems))
 
 
 def _sentence(what: str, names: Sequence[str]) -> str:

@@ -24,10 +24,10 @@ yes_option = click.option("--yes", is_flag=True, help="Write it without asking."
 @click.argument("changes", nargs=-1, required=True)
 @yes_option
 def set_command(profile: str, changes: tuple[str, ...], yes: bool) -> None:
-    """Change PROFILE where it is defined, once you have seen what that does to whom.
+    """Change PROFILE in its file. You first see whom that affects, and how.
 
     CHANGES are such as level=read, capabilities.mail=true, limits.max_children=2, ask+=tool:bank/* or
-    ask-=tool:bank/*; nothing behind the = takes a key out.
+    ask-=tool:bank/*; with nothing after the =, the key is removed.
     """
     asked = ops.ProposeChanges(changes=changes)
     with connected() as backend:
@@ -74,9 +74,9 @@ def _say_done(shown: ops.ProposalShown) -> None:
 )  # fmt: skip
 @json_option
 def replay_command(files: tuple[Path, ...], as_json: bool) -> None:
-    """Every decision of the journal that a changed policy would make otherwise.
+    """Every past decision that a changed policy would make differently.
 
-    A file takes the place of the one of its name that is in force; without one of that name, of all of them.
+    A file replaces the policy file with the same name; if there is none, it replaces all policy files.
     """
     with opened() as engine:
         rules = RuleSet.of([read_definitions(path) for path in _replaced(engine.policy.files, files)])
@@ -113,7 +113,7 @@ def _times(decisions: Sequence[ChangedDecision]) -> int:
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path))
 @json_option
 def test_command(files: tuple[Path, ...], as_json: bool) -> None:
-    """Hold the policy in force, together with FILES, against the `tests` in them. Exit 1 where one fails."""
+    """Run the `tests` in the policy files and in FILES. Exit 1 when one fails."""
     held = ground()
     read = [(path.name, read_definitions(path)) for path in held.together(files)]
     expected = [one for name, part in read for one in parse_expectations(part.tests, name)]

@@ -53,7 +53,7 @@ def show(id: str, as_json: bool) -> None:
 @click.argument("id")
 @by_option
 def approve(id: str, by: str) -> None:
-    """Let ID go, with exactly the content it has now."""
+    """Approve ID, with exactly the content it has now."""
     with connected(by=by) as backend:
         backend.call(ops.approve, ops.QuarantineDecision(), id=id)
     say(f"{id} is approved")

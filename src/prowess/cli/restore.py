@@ -10,9 +10,11 @@ from prowess.cli.session import opened, say
 
 @click.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--replace", is_flag=True, help="Also where the store holds something, which is then gone.")
+@click.option(
+    "--replace", is_flag=True, help="Restore even if the store is not empty; what it holds is lost."
+)
 def command(file: Path, replace: bool) -> None:
-    """Make the store what the backup FILE holds; it may be of the other kind of database."""
+    """Replace the store by the backup FILE, which may come from the other kind of database."""
     with opened(new=True) as engine:
         contents = restore(engine.internals.database, file, replace)
         say(f"{sum(contents.rows.values())} rows of {file} are in {engine.store}; every chain verifies")

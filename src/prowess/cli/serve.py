@@ -130,7 +130,7 @@ def process_options(function: Callable[..., None]) -> Callable[..., None]:
 )
 @click.pass_context
 def command(ctx: click.Context, host: str, port: int, agent: str, process: ProcessOptions) -> None:
-    """Serve everything behind one door.
+    """Serve MCP clients, the dashboard and the API.
 
     Without a command: the gateway, the dashboard and the API in one process.
     """

@@ -20,6 +20,7 @@ from prowess.operations.backend import Backend, Local
 from prowess.operations.person import Person
 from prowess.sources.files.reading import read_text
 from prowess.sources.read_all import SyncProgress
+from prowess.types import Problem
 
 
 @contextmanager
@@ -138,6 +139,11 @@ def read_file(file: str) -> str:
         return read_text(str(place.parent), place.name)
     except SourceError as failure:
         raise ConfigError(file, failure.what, "check the path") from None
+
+
+def problem_count(problems: Sequence[Problem]) -> str:
+    """Such as "2 problems"."""
+    return f"{len(problems) or 'no'} problem{'' if len(problems) == 1 else 's'}"
 
 
 def say(text: str) -> None:

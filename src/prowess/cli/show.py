@@ -13,10 +13,10 @@ from prowess.operations.values import CapabilityWhole
 
 @click.command()
 @click.argument("id")
-@click.option("--history", is_flag=True, help="Every text it had, oldest first.")
+@click.option("--history", is_flag=True, help="Every version it had, oldest first.")
 @json_option
 def command(id: str, history: bool, as_json: bool) -> None:
-    """One capability, whole: where it is from, whether it can be used, its schema and content."""
+    """Show one capability: where it is from, whether it can be used, its schema and content."""
     with connected() as backend:
         if history:
             show_history(backend.call(list_versions, NO_PARAMS, id=id), as_json)

@@ -9,6 +9,7 @@ from prowess.cli.session import (
     json_option,
     opened,
     printable,
+    problem_count,
     progress_bar,
     say,
     until_interrupted,
@@ -27,10 +28,10 @@ NOTHING_READ = (
 
 @click.command()
 @click.argument("source", nargs=-1)
-@click.option("--watch", is_flag=True, help="Go on, and sync again whenever files change.")
+@click.option("--watch", is_flag=True, help="Keep running, and sync again whenever files change.")
 @json_option
 def command(source: tuple[str, ...], watch: bool, as_json: bool) -> None:
-    """Make the catalogue hold what the sources offer now; name some SOURCEs to read only those."""
+    """Bring the catalogue up to date with all sources, or with each SOURCE you name."""
     if not watch:
         with connected(new=True) as backend:
             sync(backend, source, as_json)
@@ -73,6 +74,6 @@ def _say_what_to_do(backend: Backend, report: SyncReport) -> None:
     if waiting:
         say(f"{len(waiting)} held back until a person has looked; see: prowess quarantine list")
     if report.problems:
-        say(f"{len(report.problems)} problems; see: prowess doctor")
+        say(f"{problem_count(report.problems)}; see: prowess doctor")
     elif not report.total:
         say(NOTHING_READ)

@@ -89,7 +89,7 @@ def blocking(inner_environment: Mapping[str, str], statuses: Iterable[SecretStat
     found = [status.problem for status in statuses if status.is_missing]
     if isinstance(inner_environment, SecretEnvironment) and (fault := inner_environment.home.fault()):
         file = str(inner_environment.home.file)
-        remedy = f"run: chmod 600 {file}" if "others" in fault else "mend it, or set the secrets again"
+        remedy = f"run: chmod 600 {file}" if "others" in fault else "repair it, or set the secrets again"
         found.append(Problem("secrets", file, fault.removeprefix(f"{file}: "), remedy))
     return tuple(found)
 
@@ -101,13 +101,18 @@ def missing_programs(capabilities: Iterable[Capability]) -> tuple[Problem, ...]:
         for reason in capability.unavailable:
             if reason.startswith("required tool "):
                 needing.setdefault(reason.removeprefix("required tool "), []).append(capability)
-    return tuple(
-        Problem(
-            "availability",
-            ", ".join(dict.fromkeys(c.source for c in blocked)),
-            f"{in_words(blocked)} {'needs' if len(blocked) == 1 else 'need'} the tool {why}",
-            "install it, or add the source that brings it",
-            "warning",
-        )
-        for why, blocked in sorted(needing.items())
+    return tuple(_missing_program(why, blocked) for why, blocked in sorted(needing.items()))
+
+
+def _missing_program(why: str, blocked: Sequence[Capability]) -> Problem:
+    tool, _, fault = why.partition(" is ")
+    remedy = "install it, or add the source that brings it"
+    if fault.startswith("unavailable"):
+        remedy = "once it can be used, this can be, too"
+    return Problem(
+        "availability",
+        ", ".join(dict.fromkeys(c.source for c in blocked)),
+        f"{in_words(blocked)} {'needs' if len(blocked) == 1 else 'need'} the tool {tool}, which is {fault}",
+        remedy,
+        "warning",
     )

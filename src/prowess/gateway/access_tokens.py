@@ -70,7 +70,7 @@ def _check(config: AuthorizationConfig) -> None:
     for name in ("issuer", "resource"):
         if not is_safe(getattr(config, name)):
             place = "[gateway.authorization]"
-            raise ConfigError(place, f"{name} is no https address", "write it as the provider has it")
+            raise ConfigError(place, f"{name} is no https address", "write it exactly as the provider does")
     if not config.claim and not config.agent:
         what = "no token stands for any agent"
         raise ConfigError(

@@ -48,7 +48,7 @@ class AxisScale:
                 "otel", f"no axis is called {self.axis!r}", f"did you mean {close or AXES[0]!r}?"
             )
         if self.worst == self.best:
-            raise ConfigError("otel", f"the scale of {self.axis} has no length", "give worst and best")
+            raise ConfigError("otel", f"the scale of {self.axis} has one value", "give worst and best")
 
     def fraction(self, value: float) -> float | None:
         """Where a value lies on the scale, from 0 to 1; nothing where it lies beside it."""

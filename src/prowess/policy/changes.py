@@ -136,7 +136,7 @@ def _value(key: str, text: str, place: str) -> bool | int | Stated | None:
         return text == "true"
     if key == "limits":
         if not text.isdecimal():
-            raise PolicyError(place, f"{text!r} is no whole number", "write 0 or more, or nothing")
+            raise PolicyError(place, f"{text!r} is not a whole number", "write 0 or more, or nothing")
         return int(text)
     if key in RULES and text.startswith("{"):
         return dict(parse_yaml(text, place))

@@ -88,4 +88,4 @@ def _refuse(node: ast.AST, text: str, place: str) -> None:
         case _ if isinstance(node, _KNOWN):
             return
     part = ast.unparse(node) if isinstance(node, ast.expr) else type(node).__name__
-    raise PolicyError(place, f"when: {part[:60]} cannot be said in {text[:80]!r}", _HOW)
+    raise PolicyError(place, f"when: {part[:60]} is not supported in {text[:80]!r}", _HOW)

@@ -34,7 +34,7 @@ ALIASES = {"additional_tools": ("additional_tools", "allowed_tools")}
 def edited(text: str, file: Path, profile: str, changes: Sequence[ProfileChange]) -> str:
     """The text of a policy file with these changes. Raises `PolicyError` where it cannot be so."""
     if file.suffix == ".toml":
-        raise PolicyError(file.name, "is TOML, which is not written", "make the change by hand")
+        raise PolicyError(file.name, "is TOML, which prowess cannot edit", "make the change by hand")
     for change in changes:
         before = _defined(text, file)
         if profile not in before.profiles:

@@ -158,7 +158,7 @@ def smallest(left: Limits, right: Limits) -> Limits:
 
 def cycle_error(place: str, path: Sequence[str], word: str) -> PolicyError:
     loop = path[path.index(path[-1]) :]
-    return PolicyError(place, f"{word} goes in a circle: {' -> '.join(loop)}", "take one of the arrows out")
+    return PolicyError(place, f"{word} goes in a circle: {' -> '.join(loop)}", "remove one of these links")
 
 
 def walk(name: str, below: Callable[[str], Sequence[str]], place: str, word: str) -> tuple[str, ...]:

@@ -120,7 +120,7 @@ def switches(engine: Engine, agent: str, to: Generation) -> Switches:
 
 def number(text: str) -> int:
     if not text.isdecimal() or len(text) > 9:
-        raise Refused(400, f"{text[:40]!r} is no number of a generation", "choose one in the list")
+        raise Refused(400, f"{text[:40]!r} is not the number of a generation", "choose one in the list")
     return int(text)
 
 

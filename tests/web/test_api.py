@@ -411,7 +411,7 @@ def test_a_child_is_given_a_profile_of_its_own(ann: TestClient, engine: Engine) 
 
 def test_a_skill_is_proposed_gated_and_not_promoted_before_it_passes(ann: TestClient) -> None:
     made = ann.post(api("/lessons"), json={"method": "tool:read", "spans": ["look into the file"]}).json()
-    assert made["status"] == "proposed"
+    assert (made["status"], made["promotable"]) == ("proposed", False)
     early = ann.post(api(f"/lessons/{made['id']}/promote"))
     assert early.status_code == 409 and "gate" in early.json()["remedy"]
     gated = ann.post(api("/lessons/gate"), json={"lessons": [made["id"]]}).json()

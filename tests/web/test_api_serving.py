@@ -232,17 +232,16 @@ def test_what_passes_the_api_is_learnt_and_evaluated_though_nobody_asks(
     monkeypatch.setenv("PROWESS_TOKEN", new_token("admin"))
 
     def done_by_itself() -> tuple[list[str], int]:
-        lessons = json.loads(over(server, "lessons", "list", "--json").stdout)
-        status = json.loads(over(server, "evolve", "status", "--json").stdout)
-        return [one["method"] for one in lessons if one["successes"]], status["evaluations"]
+        lessons, status = (api.get(path).json() for path in ("/lessons", "/evolution/status"))
+        return [one["method"] for one in lessons["items"] if one["successes"]], status["evaluations"]
 
-    with served("web") as server:
+    headers = {"Authorization": f"Bearer {os.environ['PROWESS_TOKEN']}"}
+    with served("web") as server, httpx2.Client(headers=headers, timeout=60) as api:
+        api.base_url = f"{server.address}/api/v1"
         assert done_by_itself() == ([], 0)
         offer = json.loads(over(server, "offer", "read a file from the disk", "--json").stdout)
         used = {"offer": offer["id"], "capability": "tool:read", "ok": True}
-        headers = {"Authorization": f"Bearer {os.environ['PROWESS_TOKEN']}"}
-        url = f"{server.address}/api/v1/agents/default/outcomes"
-        assert httpx2.post(url, json=used, headers=headers, timeout=60).status_code == 201
+        assert api.post("/agents/default/outcomes", json=used).status_code == 201
         end = time.monotonic() + 60
         while (done := done_by_itself()) != (["tool:read"], 1) and time.monotonic() < end:
             time.sleep(0.1)

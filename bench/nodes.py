@@ -110,20 +110,28 @@ class Node:
         self._options = of_node(folder)
         self._held: OrderedDict[str, Engine] = OrderedDict()
         self._lock = threading.Lock()
+        self._loading: dict[str, threading.Lock] = {}
         self.loads: list[tuple[float, float]] = []
 
     def engine(self, name: str) -> Engine:
+        """Loaded by the first who asks; nobody else waits for that."""
         with self._lock:
-            if name not in self._held:
-                begun, busy = time.perf_counter(), time.thread_time()
-                engine = engine_of(self._store.of(name), self._options)
-                engine.find(REQUESTS[0])
-                self.loads.append((time.perf_counter() - begun, time.thread_time() - busy))
+            loading = self._loading.setdefault(name, threading.Lock())
+        with loading:
+            engine = self._held.get(name) or self._loaded(name)
+            with self._lock:
                 self._held[name] = engine
-            self._held.move_to_end(name)
-            while len(self._held) > HELD:
-                self._held.popitem(last=False)  # closed by nobody: another thread may be using it
-            return self._held[name]
+                self._held.move_to_end(name)
+                while len(self._held) > HELD:
+                    self._held.popitem(last=False)  # closed by nobody: another thread may be using it
+            return engine
+
+    def _loaded(self, name: str) -> Engine:
+        begun, busy = time.perf_counter(), time.thread_time()
+        engine = engine_of(self._store.of(name), self._options)
+        engine.find(REQUESTS[0])
+        self.loads.append((time.perf_counter() - begun, time.thread_time() - busy))
+        return engine
 
 
 def node(url: str, place: str, workspaces: int, clients: int, seed: int) -> dict[str, Any]:

@@ -10,6 +10,7 @@ added; the database goes when this ends. A node that ends is started again.
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -142,6 +143,7 @@ def _listening(port: int) -> Callable[[], bool]:
 
 def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # told to stop in either way, it leaves nothing
     with started(folder) as topology:
         click.echo(f"the proxy is at {topology.address}, the nodes at {[one.port for one in topology.nodes]}")
         click.echo(f"prowess --store {topology.store} --workspace acme access-token add ann --role admin")

@@ -33,6 +33,10 @@ from bench.tasks.ways import (
 
 RESULTS = Path(__file__).parents[1] / "results" / "tasks.md"
 LANGUAGES = ("en", "de", "fr", "zh")
+COLUMNS = (
+    "way", "set", "language", "solved", "all needs at first", "steps with a right tool shown",
+    "of those, shown first", "searches a task", "calls", "failed", "tokens a task",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,16 +151,16 @@ def row(run: Run, everything: int) -> str:
     }
     solved = sum(one.solved for one in run.attempts)
     shown = sum(one.shown_at_first for one in possible)
-    steps = [
-        seen
+    places = [
+        place
         for one in possible
-        for seen, step in zip(one.steps_shown, one.task.steps, strict=True)
+        for place, step in zip(one.places, one.task.steps, strict=True)
         if step.calls
     ]
     mean = round(run.standing + total["tokens"] / max(tasks, 1))
     cells: tuple[object, ...] = (
         run.way, run.set, run.language, f"{solved} of {tasks}", f"{shown} of {len(possible)}",
-        f"{sum(steps)} of {len(steps)}",
+        f"{sum(map(bool, places))} of {len(places)}", places.count(1),
         f"{total['searches'] / max(tasks, 1):.2f}", total["calls"], total["failures"], mean,
     )  # fmt: skip
     return f"| {' | '.join(map(str, cells))} |"
@@ -173,9 +177,8 @@ def main() -> None:
     options.add_argument("--verbose", action="store_true")
     given = options.parse_args()
     runs, everything = anyio.run(measured, given)
-    columns = "way | set | language | solved | all needs at first | steps with a right tool shown | searches a task | calls | failed"
-    print(f"| {columns} | tokens a task |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
+    print(f"| {' | '.join(COLUMNS)} |")
+    print(f"|{'---|' * len(COLUMNS)}")
     for run in runs:
         print(row(run, everything))
     print(f"\nAll tools of all servers, listed: {everything} tokens.")

@@ -3,8 +3,9 @@
 It plans the steps of a task, searches once for all, and takes for each step what is worth most: what stands
 before the others, has names for what was said, speaks of the same things, and needs no guesses. It changes
 nothing where it was asked something, and takes what is marked as weak only where names or words speak for
-it. It searches in the language of the task and understands it: what tools say is held against the English
-wording. What it calls first is what it is judged by.
+it. Where a task says no values at all, their lack speaks against nothing. It searches in the language of the
+task and understands it: what tools say is held against the English wording. What it calls first is what it
+is judged by.
 """
 
 from collections.abc import Sequence
@@ -82,8 +83,8 @@ class Attempt:
     task: Task
     language: str
     shown_at_first: bool = False
-    steps_shown: list[bool] = field(default_factory=list)
-    """For each step, whether a right tool stood among those shown for it."""
+    places: list[int] = field(default_factory=list)
+    """For each step, where among the tools shown for it the first right one stood; 0 where none did."""
     called: list[str] = field(default_factory=list)
     """For each step the tool that was called; empty where none was."""
     solved: bool = False
@@ -96,8 +97,9 @@ async def attempted(task: Task, language: str, way: Way, around: dict[str, Any])
     shown = await way.search([step.need[language] for step in task.steps])
     everything = {found.id for each in shown for found in each}
     attempt.shown_at_first = all(step.calls & everything for step in task.steps if step.calls)
-    attempt.steps_shown = [
-        bool(step.calls & {found.id for found in each}) for step, each in zip(task.steps, shown, strict=True)
+    attempt.places = [
+        next((place for place, found in enumerate(each, 1) if found.id in step.calls), 0)
+        for step, each in zip(task.steps, shown, strict=True)
     ]
     for number, step in enumerate(task.steps):
         attempt.called.append(await _done(step, shown[number], way, around))
@@ -152,7 +154,7 @@ def worth_of(step: Step, found: Found, given: Filled, place: int) -> float | Non
         + CALLED * overlap(step.meaning, found.told.partition(" ")[0])
         - PLACE * min(place, LAST_PLACE)
         - GUESSED * given.guessed
-        - UNKNOWN * given.unknown
+        - UNKNOWN * given.unknown * bool(said)
         - LEFT_OVER * (said - given.placed)
         - WEAK * found.weak
         - ACTS * (found.acts and asks(step.meaning))

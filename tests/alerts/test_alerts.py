@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -23,9 +24,9 @@ from prowess.errors import ApprovalNeeded, ConfigError
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource, capability, word_embedder
 from prowess.types import Outcome, Provider
+from tests.support.evolution import AB, FAIR, exhaust
 from tests.support.receivers import Hook, Post, hook, post
 from tests.support.web import app_of, browser
-from tests.web.dashboard import scores
 
 POLICY = """
 profiles:
@@ -148,9 +149,8 @@ def test_each_thing_that_can_go_wrong_is_told(open_with: Open, crm: StaticSource
         engine.check("ada", "tool:crm/pay", arguments={"invoice": 7})
     crm.capabilities[0] = replace(crm.capabilities[0], description="Find a customer, and send them a mail")
     engine.sync()
-    engine.evolution.evaluate("ada", scores(0.5))
-    for _ in range(4):
-        engine.evolution.evaluate("ada", scores(0.5, safety=0.1))
+    engine.evolution.evaluate("ada", FAIR, AB)
+    exhaust(partial(engine.evolution.evaluate, "ada"))
     go_down(engine, crm)
     tell(engine)
     kinds = {one["kind"] for body in heard.bodies for one in json.loads(body)["alerts"]}

@@ -5,7 +5,7 @@ import pytest
 from prowess.discovery.corpus import Corpus
 from prowess.discovery.encoder import Encoder
 from prowess.discovery.fusion import Calibration
-from prowess.discovery.glossary import in_english
+from prowess.discovery.glossary import in_english, in_other_words
 from prowess.discovery.ranking import Ranker
 from prowess.discovery.text import embedding_text
 from prowess.testing import capability
@@ -95,3 +95,15 @@ def finding() -> Ranker:
     vectors = encoder([embedding_text(each) for each in TOOLS])
     corpus.give_vectors({each.id: vector for each, vector in zip(TOOLS, vectors, strict=True)})
     return Ranker(corpus, Calibration.read(), encoder)
+
+
+def test_a_channel_that_is_named_is_a_place_for_messages() -> None:
+    assert in_other_words("tell #general we are back") == "tell #general we are back (message channel)"
+
+
+@pytest.mark.parametrize(
+    "request_",
+    ["fix #12 and #parse", "paint it, from #fff to #00ff7f", "https://a.example/in #!top", "#Sunday"],
+)
+def test_numbers_colours_and_words_are_no_channels(request_: str) -> None:
+    assert in_other_words(request_) == ""

@@ -13,7 +13,8 @@ from prowess.discovery.ranking import Options, Ranker
 from prowess.discovery.text import embedding_text
 from prowess.testing import capability
 
-EVERYTHING = Options(min_relevance=0.0)
+ASKED = Options(by_known=True)
+EVERYTHING = Options(min_relevance=0.0, by_known=True)
 TOOLS = [
     capability("tool:create_ticket", "Open a new issue in a project."),
     capability("tool:browser_click", "Perform click on a web page"),
@@ -42,7 +43,7 @@ def test_what_is_asked_in_other_words_comes_first_and_is_likelier(
 
 def test_where_something_fits_for_sure_nothing_changes(ranker: Ranker) -> None:
     request = "find open slots in the calendars of two people"
-    assert ranker.search(request) == replace(ranker, known=None).search(request) != ()
+    assert ranker.search(request, None, ASKED) == replace(ranker, known=None).search(request) != ()
 
 
 def test_what_nothing_does_is_less_likely_to_find_something(ranker: Ranker) -> None:

@@ -34,6 +34,7 @@ def test_what_comes_while_vectors_are_made_is_not_left_without(store_url: str, t
         source.capabilities.append(capability("tool:b", "Send a letter by post."))
         engine.sync(vectors=False)
         engine.find("something else entirely")
+        assert "2 of 2 are still being read" in str(engine.discover("write to my grandmother"))
         may_go_on.set()
 
         def everything_is_read() -> bool:

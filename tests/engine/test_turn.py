@@ -5,6 +5,7 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,6 @@ import pytest
 
 from prowess.engine import Engine
 from prowess.engine.options import EngineOptions
-from prowess.evolution.scores import Scores
 from prowess.sources.files.cards import CardFiles
 from prowess.store.connections import Connections
 from prowess.store.database import Database
@@ -21,6 +21,7 @@ from prowess.testing import StaticSource, capability, word_embedder
 from prowess.types import Message, Turn
 from tests.learning.test_gates import practise
 from tests.support.clock import SteppingClock
+from tests.support.evolution import AB, FAIR, exhaust
 from tests.support.learning import office
 
 RULE = 'profiles: {{p: {{agents: [default], additional_tools: ["{}"]}}}}\n'
@@ -84,8 +85,8 @@ def test_a_turn_is_of_one_world_whatever_changes_in_the_middle(
             other.sources = (StaticSource(capabilities=TOOLS[1:]),)
             other.sync(vectors=False)
         else:
-            for _ in range(50):
-                other.evolution.evaluate("default", Scores(0.8, 0.8, 0.1, 3, 0.6))
+            other.evolution.evaluate("default", FAIR, AB)
+            exhaust(partial(other.evolution.evaluate, "default"))
             assert other.evolution.stopped("default")
 
     with opened(store_url, tmp_path, embed) as engine:

@@ -15,7 +15,7 @@ from prowess.sources.mcp.login import login_file
 from tests.support.gateway import call, until
 from tests.support.vault import MANY, Served, Vault, everything, over_http, vault, who_calls
 
-pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.timeout(240)]
 
 WHO = "tool:vault/who"
 LEDGER = "vault://ledger"

@@ -10,7 +10,7 @@ import pytest
 from tests.support.gateway import ask, call, free_port, listening_server, text_of
 from tests.support.vault import Vault, over_http, vault, who_calls
 
-pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.timeout(180)]
 
 
 async def test_one_login_at_the_terminal_opens_the_server_to_the_gateway(tmp_path: Path) -> None:

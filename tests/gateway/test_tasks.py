@@ -123,8 +123,10 @@ async def test_a_call_that_its_client_gives_up_cancels_the_task_behind(tmp_path:
 
 
 async def test_a_task_that_takes_too_long_is_cancelled_and_said_so(tmp_path: Path) -> None:
-    limits = {"timeout": 0.5, "max_timeout": 0.6}
-    async with world(tmp_path, foundry("newest"), policy=POLICY, **limits) as here, here.client() as client:
+    async with (
+        world(tmp_path, foundry("newest"), policy=POLICY, timeout=0.5, max_timeout=0.6) as here,
+        here.client() as client,
+    ):
         late = await call(client, "tool:foundry/cast", with_effects=True, what="Ada", way="hang")
         assert late.is_error and "took more than 0.6 s" in text_of(late)
         assert "cancelled" in await seen(client)
@@ -249,3 +251,14 @@ async def test_tasks_are_for_who_may_call_and_belong_to_who_began_them(tmp_path:
         with pytest.raises(MCPError, match="not found"):
             await sent(newest, "tasks/get", taskId=task)
         await ended(client, task)
+
+
+async def test_a_client_has_so_many_tasks_at_once_and_those_that_ended_make_room(tmp_path: Path) -> None:
+    async with world(tmp_path, foundry("older"), policy=POLICY) as here, here.client(mode="legacy") as client:
+        tasks = [await begun(client, "foundry__cast", what="Ada", way="hang") for _ in range(64)]
+        with pytest.raises(MCPError, match="Too many tasks are running"):
+            await begun(client, "foundry__cast", what="Ada")
+        await sent(client, "tasks/cancel", taskId=tasks[7])
+        await begun(client, "foundry__cast", what="Ada")
+        kept = [one["taskId"] for one in (await sent(client, "tasks/list"))["tasks"]]
+        assert len(kept) == 64 and tasks[7] not in kept

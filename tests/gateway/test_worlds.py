@@ -175,14 +175,19 @@ async def test_when_nothing_fits_it_says_so_and_what_is_missing(tmp_path: Path) 
         assert needy_hit["unavailable"] == ["secret WEATHER_KEY is not set"]
 
 
-async def test_a_server_that_was_never_reached_is_named_to_those_who_may_use_it_alone(tmp_path: Path) -> None:
+async def test_a_server_that_was_never_reached_is_named_once_where_it_matters_to_those_who_may_use_it(
+    tmp_path: Path,
+) -> None:
     broken = McpSource(name="forge", command="no-such-command-at-all")
     policy = TWO.replace('"tool:shop/*"]', '"tool:shop/*", "tool:forge/*"]')
     async with world(tmp_path, workshop(), broken, policy=policy) as here:
         async with here.client("smith") as smith:
+            assert "servers_down" not in await ask(smith, "discover_capabilities", query="tool:shop/echo")
             found = await ask(smith, "discover_capabilities", query="forge an iron gate")
             (down,) = found["servers_down"]
             assert down["server"] == "forge" and "there is no command" in down["why"]
+            poem = await ask(smith, "discover_capabilities", query="translate a poem into Finnish")
+            assert "servers_down" not in poem
         async with here.client("reader") as reader:
             assert "forge" not in await everything_said_to(reader)
 

@@ -20,7 +20,8 @@ from tests.support.places import ROOT
 from tests.support.stores import OpenEngine
 
 EXPORTED = """
-AlertNotSent ApprovalAnswer ApprovalNeeded BackupError CallFailed CallOptions CallResult Capability CardOptions
+AlertNotSent ApprovalAnswer ApprovalNeeded
+BackupError CallFailed CallOptions CallResult Capability CardOptions
 ConfigError Decision Denied Detail DiscoveryOptions Draft EncoderUnavailable Engine EvolutionError
 FindingStands Hit InvalidArguments JournalBroken JournalEntry LearningError LeftOut LoginNeeded Message
 MissingExtra NotFound Offer Outcome Outdated PolicyError Problem Provider ProwessError Refused RemoteError

@@ -73,8 +73,10 @@ def test_an_empty_store_says_what_to_do_next(tmp_path: Path, visit: "Visit") -> 
         page = visit(engine, clock=lately)
         page.get_by_text("No problem found").wait_for()
         text = page.locator("main").inner_text()
-        assert "prowess init" in text and "prowess sync" in text and "Nothing happened" in text
+        assert "Five steps lead from here to the first offer" in text and "Nothing happened" in text
         look(page, "overview-empty")
+        page.get_by_role("link", name="Begin").click()
+        assert page.locator("h1").inner_text() == "Welcome"
 
 
 def test_what_the_page_loads_afterwards_is_also_a_page_without_scripts(

@@ -26,7 +26,7 @@ def command(before: str, folder: Path, verify: bool) -> None:
 
     While agents learn, what was not learnt from yet stays.
     """
-    with opened(existing=True) as engine:
+    with opened() as engine:
         database, limits = engine.internals.database, None
         if engine.learning.on:
             with database.reading() as transaction:

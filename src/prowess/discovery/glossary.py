@@ -26,6 +26,7 @@ LONGEST_CHINESE = 6
 HOLDS_TOGETHER = 2
 """What a word such as `und` counts beside one such as `Datei`, when the language is found out."""
 SURE = 2
+OF_A_CHANNEL = "message channel"
 
 PARTICLES = frozenset(("ab", "an", "auf", "aus", "bei", "ein", "fest", "frei", "herunter", "hinzu", "hoch"))
 PARTICLES |= frozenset(("los", "mit", "nach", "um", "vor", "weg", "weiter", "zu", "zurück"))
@@ -35,6 +36,8 @@ ENDINGS = ("", "n", "en")
 _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
 _LATIN = re.compile(r"[A-Za-z]+")
+_CHANNEL = re.compile(r"\b(?:ask|from|in|on|tell|to) #(?![0-9a-f]{3,8}\b)[a-z][a-z0-9_-]*")
+"""`tell #general`: a place to write to; `#123` is a number, `to #ff0000` a colour, `with #Sunday` a word."""
 _KANA_OR_HANGUL = re.compile("[\u3040-\u30ff\uac00-\ud7af]")
 
 
@@ -68,6 +71,11 @@ def _lexicons(file: Path = WORDS) -> Mapping[str, _Lexicon]:
             for word in words.split():
                 found[name].add(word, english)
     return found
+
+
+def in_other_words(request: str) -> str:
+    """The request in English, or with what `#general` means behind it; nothing where it reads as it is."""
+    return in_english(request) or (f"{request} ({OF_A_CHANNEL})" if _CHANNEL.search(request) else "")
 
 
 def in_english(request: str) -> str:

@@ -14,9 +14,8 @@ import numpy.typing as npt
 from prowess.discovery.corpus import Corpus, Mask
 from prowess.discovery.dense import Matrix, joined
 from prowess.discovery.fusion import Calibration, pooled
-from prowess.discovery.glossary import in_english
+from prowess.discovery.glossary import in_other_words
 from prowess.discovery.known_requests import KnownRequests
-from prowess.discovery.mentions import with_mentions
 from prowess.discovery.needs import MOST_NEEDS, Splitter
 from prowess.discovery.reranking import USUAL_BOOST, Candidate, in_order, with_relatives
 from prowess.types import SIMILARITY, Hit
@@ -61,6 +60,8 @@ class Options:
     abstain: bool = True
     """Return nothing for a request without a word that carries meaning."""
     with_reasons: bool = True
+    by_known: bool = False
+    """Where nothing fits for sure, go by known requests as well: for a model that asks, not for an offer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,17 +99,19 @@ class ParsedRequest:
         self._embed = embed
         self._known = known
         self._likened: dict[str, Floats] = {}
-        self._weighed: list[tuple[Mask, bool, _Evidence]] = []
+        self._weighed: list[tuple[Mask, tuple[bool, bool], _Evidence]] = []
         # Not cached properties: until Python 3.12 those lock, and all requests would wait for one encoder.
         self._whole: _Text | None = None
         self._in_needs: list[_Text] | None = None
 
-    def remembered(self, searched: Mask, split: bool, weigh: Callable[[], _Evidence]) -> _Evidence:
+    def remembered(
+        self, searched: Mask, read_as: tuple[bool, bool], weigh: Callable[[], _Evidence]
+    ) -> _Evidence:
         """What speaks for each row of what is searched; the same for a second search of the same rows."""
-        for mask, was_split, evidence in self._weighed:
-            if was_split == split and np.array_equal(mask, searched):
+        for mask, was_read_as, evidence in self._weighed:
+            if was_read_as == read_as and np.array_equal(mask, searched):
                 return evidence
-        self._weighed.append((searched, split, weigh()))
+        self._weighed.append((searched, read_as, weigh()))
         return self._weighed[-1][2]
 
     @cached_property
@@ -166,7 +169,7 @@ class ParsedRequest:
         similar = [None] * len(texts) if vectors is None else corpus.dense.similarities(vectors)
         read = []
         for number, (text, near) in enumerate(zip(texts, similar, strict=True)):
-            terms, other = corpus.words.terms(text), in_english(text) or with_mentions(text)
+            terms, other = corpus.words.terms(text), in_other_words(text)
             vector = None if vectors is None else vectors[number]
             if other:
                 terms = list(dict.fromkeys((*terms, *corpus.words.terms(other))))
@@ -202,7 +205,9 @@ class Ranker:
         if not population or not (called or says_something):
             return ()
         evidence = read.remembered(
-            searched, wanted.split, lambda: self._evidence(read, searched, population, wanted.split)
+            searched,
+            (wanted.split, wanted.by_known),
+            lambda: self._evidence(read, searched, population, wanted),
         )
         found = self._found(evidence.merged, called, wanted.top_k + SPARE)
         asked = {each.id for each in found[: wanted.top_k]}
@@ -231,27 +236,29 @@ class Ranker:
             mask[list(self.corpus.names.written(options.exclude))] = False
         return mask
 
-    def _evidence(self, read: ParsedRequest, searched: Mask, population: int, split: bool) -> _Evidence:
+    def _evidence(self, read: ParsedRequest, searched: Mask, population: int, wanted: Options) -> _Evidence:
         """What speaks for each row: the needs of the request where they are clear, else all of it at once."""
-        needs = read.in_needs if split else []
-        strengths = self._strengths(read, needs, searched, population)
+        needs = read.in_needs if wanted.split else []
+        strengths = self._strengths(read, needs, searched, population, wanted.by_known)
         if needs:
             merged = pooled(strengths, self._candidates(needs, searched))
             if merged is not None:
                 return _Evidence(needs, strengths, merged)
         # Encoded only now: it takes as long as all the needs together.
         whole = [read.whole]
-        strength = self._strengths(read, whole, searched, population)
+        strength = self._strengths(read, whole, searched, population, wanted.by_known)
         merged = np.where(self._candidates(whole, searched), strength[0], np.float32(-np.inf))
         return _Evidence([*whole, *needs[1:]], [*strength, *strengths[1:]], merged)
 
     def _strengths(
-        self, read: ParsedRequest, texts: Sequence[_Text], searched: Mask, population: int
+        self, read: ParsedRequest, texts: Sequence[_Text], searched: Mask, population: int, by_known: bool
     ) -> list[Floats]:
         dense = self.corpus.dense
         known = None if dense.complete else dense.known
         weigh = self.calibration.strengths
         strengths = [weigh(each.words, each.similar, known, population) for each in texts]
+        if not by_known:
+            return strengths
         return [
             self._with_likeness(read, each, strength, searched)
             for each, strength in zip(texts, strengths, strict=True)

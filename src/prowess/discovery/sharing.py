@@ -8,9 +8,9 @@ from prowess.types import Hit
 def in_turn(found: Sequence[Sequence[Hit]], places: int) -> tuple[tuple[Hit, ...], ...]:
     """What each need keeps of its hits, best first, when all together have so many places.
 
-    Each has its first before any has a second; where places are fewer than needs, the surest come first, since a
-    step that is no more than a few words of the one before finds nothing for sure. What serves two needs takes
-    one place. What a kept hit brings along takes none.
+    Each has its first before any has a second; where places are fewer than needs, the surest come first,
+    since a step that is no more than a few words of the one before finds nothing for sure. What serves two
+    needs takes one place. What a kept hit brings along takes none.
     """
     own = [[hit for hit in hits if not hit.brought_by] for hits in found]
     taken: set[str] = set()

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
 FITS_FROM = 0.4
 """The least relevance of what fits: a model that asked is told how sure it is, and sees the rest as well."""
-WEAK_FROM = 0.02
-"""The least relevance of what is shown as weak; how both were found stands in bench/results/candidates.md."""
+WEAK_FROM = 0.1
+"""The least relevance of what is shown as weak beside what fits."""
+NEAREST_FROM = 0.02
+"""The same where nothing fits; how the three were found stands in bench/results/candidates.md."""
 NEARBY = 6
 """How many more are named for one need; for several, half as many for each."""
 LONGEST_NEED_TOLD = 80
@@ -118,7 +120,9 @@ def candidates(inner: "Internals", asked: ModelQuery, caller: Caller) -> Candida
     chosen = options(inner.settings({
         "kind": asked.kind.lower(), "category": asked.category, "only_available": False,
     }))  # fmt: skip
-    chosen = replace(chosen, top_k=max(asked.places, chosen.top_k if asked.limit is None else 0))
+    chosen = replace(
+        chosen, by_known=True, top_k=max(asked.places, chosen.top_k if asked.limit is None else 0)
+    )
     shown = {id: each for id, each in visible.capabilities.items() if not _is_rejected(inner, each)}
     allowed = visible.capabilities if len(shown) == len(visible.capabilities) else shown
     found = [_of_need(search, need, allowed, chosen) for need in asked.each]
@@ -133,7 +137,7 @@ def _of_need(search: Search, need: str, allowed: Collection[str], chosen: Option
     # A prompt is for people to choose: where a tool does it, too, the tool comes first.
     fits = tuple(sorted(fits, key=lambda hit: hit.id.startswith("prompt:")))
     ids = {hit.id for hit in fits}
-    least = min(WEAK_FROM, chosen.min_relevance)
+    least = min(WEAK_FROM if fits else NEAREST_FROM, chosen.min_relevance)
     wide = replace(chosen, min_relevance=least, use_graph=False, top_k=chosen.top_k + NEARBY)
     near = search.hits(read, allowed, wide)
     return NeedCandidates(need, fits, tuple(hit for hit in near if hit.id not in ids))

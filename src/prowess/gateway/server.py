@@ -28,7 +28,6 @@ from mcp_types import (
     ListToolsResult,
     PaginatedRequestParams,
     ReadResourceRequestParams,
-    ServerTasksCapability,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ValidationError
@@ -80,11 +79,9 @@ class _Telling(Server[Any]):
         experimental_capabilities: dict[str, dict[str, Any]] | None = None,
         extensions: dict[str, dict[str, Any]] | None = None,
     ) -> InitializationOptions:
-        made = super().create_initialization_options(
+        return super().create_initialization_options(
             notification_options or CHANGES, experimental_capabilities, extensions
         )
-        able = made.capabilities.model_copy(update={"tasks": ServerTasksCapability.model_validate(TASKS)})
-        return made.model_copy(update={"capabilities": able})
 
 
 class _Face:
@@ -128,8 +125,12 @@ class _Face:
             return result
         told = await _in_thread(introduction, self._gateway.engine, self._caller_of(ctx))
         if isinstance(result, BaseModel):
-            return result.model_copy(update={"instructions": told})
-        return {**result, "instructions": told} if isinstance(result, dict) else result
+            result = result.model_dump(by_alias=True, mode="json", exclude_none=True)
+        if not isinstance(result, dict):
+            return result
+        able = result.get("capabilities") or {}
+        tasks = {"tasks": dict(TASKS)} if result.get("protocolVersion") == TASK_VERSION else {}
+        return {**result, "capabilities": {**able, **tasks}, "instructions": told}
 
     async def _begun(self, ctx: Context, call_next: CallNext) -> Any:
         """A call that shall be a task is answered with its handle, which the SDK takes for no answer."""

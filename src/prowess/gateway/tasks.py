@@ -23,10 +23,12 @@ from prowess.sources.mcp.connection import Reply
 
 logger = logging.getLogger("prowess")
 
-SHORTEST, USUAL, LONGEST = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
+SHORTEST_KEPT, USUALLY_KEPT, LONGEST_KEPT = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 """How long a task is kept, from its beginning on; a client may wish for a time in between."""
 MOST_KEPT = 64
 """Tasks of one client that are kept at once."""
+MOST_ALTOGETHER = 1024
+"""Beyond that the one that ended longest ago is kept no more."""
 MILLISECONDS_BETWEEN = 1000
 RELATED = "io.modelcontextprotocol/related-task"
 
@@ -124,7 +126,8 @@ class Task:
         if not self.can(question):
             return await self.client.answer(question, server)  # which says so
         self._becomes("input_required", f"{server} asks something")
-        await self._fetched.wait()
+        while not self._fetching:
+            await self._fetched.wait()
         reply = await self._fetching[-1].answer(self._marked(question), server)
         self._becomes("working")
         return reply
@@ -156,10 +159,13 @@ class Tasks:
 
     def begin(self, owner: object, client: AskableClient, milliseconds: int | None, work: Work) -> Task:
         assert self._group is not None, "tasks are begun while the gateway runs"
-        if len(self.of(owner)) >= MOST_KEPT:
-            raise MCPError(INTERNAL_ERROR, f"{MOST_KEPT} tasks are kept already; fetch or cancel some")
-        wished = USUAL if milliseconds is None else timedelta(milliseconds=max(0, milliseconds))
-        task = Task(owner, client, self._now, min(LONGEST, max(SHORTEST, wished)))
+        kept = self.of(owner)
+        if len(self._kept) >= MOST_ALTOGETHER:
+            self._forget(next((task for task in self._kept.values() if task.result is not None), None))
+        if len(kept) >= MOST_KEPT:
+            self._forget(next((task for task in kept if task.result is not None), None))
+        wished = USUALLY_KEPT if milliseconds is None else timedelta(milliseconds=max(0, milliseconds))
+        task = Task(owner, client, self._now, min(LONGEST_KEPT, max(SHORTEST_KEPT, wished)))
         self._kept[task.id] = task
         self._group.start_soon(self._carry_out, task, work)
         return task
@@ -176,6 +182,11 @@ class Tasks:
             task.scope.cancel()
             del self._kept[task.id]
         return [task for task in self._kept.values() if task.owner == owner]
+
+    def _forget(self, task: Task | None) -> None:
+        if task is None:
+            raise MCPError(INTERNAL_ERROR, "Too many tasks are running; cancel some, or wait for them.")
+        del self._kept[task.id]
 
     def cancel(self, owner: object, id: str) -> Task:
         task = self.get(owner, id)

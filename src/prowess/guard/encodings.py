@@ -270,8 +270,8 @@ def _encoded(text: str) -> Iterator[Encoded]:
     for kind in KINDS:
         yield from _of_kind(text, *kind)
     sample = text[:MAX_DECODED_LENGTH].lower()
-    for kind, said in turned(sample, announced=ANNOUNCED.search(sample) is not None):
-        yield Encoded(kind, 0, len(text), said)
+    for how, said in turned(sample, announced=ANNOUNCED.search(sample) is not None):
+        yield Encoded(how, 0, len(text), said)
     if ANNOUNCED.search(text):
         yield from _announced(text)
 

@@ -8,7 +8,7 @@ only what stands around such words is judged, and of a long result the places wh
 
 import re
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html import unescape
 from itertools import islice
 from pathlib import Path
@@ -38,7 +38,7 @@ ODD = re.compile(
 )
 """Letters of two alphabets in one word, or letters that nobody sees: then the text is read as it looks."""
 HEXADECIMAL = re.compile(r"(?:[0-9a-f]{2}){12,}", re.IGNORECASE)
-PLAINLY = {"percent": unquote, "escapes": from_escapes, "entities": unescape}
+PLAINLY: dict[str, Callable[[str], str]] = {"percent": unquote, "escapes": from_escapes, "entities": unescape}
 MOST_ENCODED = 16
 """How many encoded stretches of one result are decoded."""
 LONGEST_ENCODED = 2000

@@ -6,7 +6,7 @@
 import json
 import sys
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, Literal
 
 import anyio
 from mcp.server import NotificationOptions, Server, ServerRequestContext
@@ -33,7 +33,7 @@ Context = ServerRequestContext[Any]
 OLDER = sys.argv[1] == "older"
 SCHEMA = {"type": "object", "properties": {"what": {"type": "string"}, "way": {"type": "string"}}}
 NAME = {"type": "object", "properties": {"name": {"type": "string"}}}
-SUPPORT = {"cast": "required", "polish": "optional"}
+SUPPORT: dict[str, Literal["required", "optional"]] = {"cast": "required", "polish": "optional"}
 seen: list[str] = []
 tasks: dict[str, dict[str, Any]] = {}
 
@@ -52,7 +52,7 @@ async def list_tools(context: Context, params: PaginatedRequestParams | None) ->
                 input_schema=SCHEMA,
                 execution=ToolExecution(task_support=SUPPORT.get(name))
                 if OLDER and name in SUPPORT
-                else None,  # type: ignore[arg-type]
+                else None,
             )
             for name in ("cast", "polish", "log")
         ]
@@ -104,10 +104,10 @@ async def call_tool(context: Context, params: CallToolRequestParams) -> dict[str
     return {"resultType": "task", **state(begun(params))}
 
 
-async def as_task(context: Context, call_next: CallNext) -> Any:
-    if not OLDER or context.method != "tools/call" or "task" not in (context.params or {}):
-        return await call_next(context)
-    params = CallToolRequestParams.model_validate(context.params)
+async def as_task(ctx: Context, call_next: CallNext) -> Any:
+    if not OLDER or ctx.method != "tools/call" or "task" not in (ctx.params or {}):
+        return await call_next(ctx)
+    params = CallToolRequestParams.model_validate(ctx.params)
     if params.name not in SUPPORT:
         raise MCPError(METHOD_NOT_FOUND, "no tasks here")
     return {"task": state(begun(params))}
@@ -168,9 +168,9 @@ class Older:
 
 
 async def main() -> None:
-    extensions = None if OLDER else {"io.modelcontextprotocol/tasks": {}}
+    extensions: dict[str, dict[str, Any]] = {} if OLDER else {"io.modelcontextprotocol/tasks": {}}
     server: Server[Any] = Server("foundry", on_list_tools=list_tools)
-    server.extensions = extensions or {}
+    server.extensions = extensions
     server.add_request_handler("tools/call", CallToolRequestParams, call_tool)
     handlers = {
         "tasks/get": get,

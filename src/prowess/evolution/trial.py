@@ -76,7 +76,9 @@ class CauseSearch:
         return replace(self, seen=self.seen + 1, weight=self.weight + said)
 
     def _turns(self, said: float) -> bool:
-        return self.weight >= 0 > said if self.returned else self.weight < 0 < said
+        if self.returned:
+            return self.weight >= 0 > said
+        return bool(self.tried or self.slow) and self.weight < 0 < said
 
     @property
     def verdict(self) -> Verdict | None:

@@ -108,8 +108,30 @@ def test_several_are_tried_one_after_the_other_and_the_innocent_come_back() -> N
     trial.evaluate(GOOD, AB)
     assert trial.last.switches == trial.last.trial
     assert trial.last.trial and list(trial.last.trial.on) == ["x"]
-    assert trial.said[0] == "EvolutionTrial(found:y)"
+    assert trial.said == ["EvolutionTrial(returned:x)"]
+    assert trial.evaluate(GOOD, with_new("x"))[0] == "EvolutionTrial(found:y)"
     assert trial.evaluate(GOOD, with_new("x"), times=30) == []
+
+
+def test_a_recovery_that_is_seen_late_is_traced_to_the_one_with_whose_return_fitness_falls_anew() -> None:
+    trial, active = Trial(), with_new("x", "y", "z")
+    trial.evaluate(GOOD, times=20)
+    said = []
+    for measured in (BAD, BAD, BAD, GOOD, GOOD, BAD, BAD, BAD, GOOD, *[GOOD] * 30):
+        trial.evaluate(measured, active)
+        assert trial.last
+        active = followed(active, trial.last.switches)
+        said += [event for event in trial.said if event.startswith("EvolutionTrial")]
+    assert said == [
+        "EvolutionTrial(suspected:x,y,z)",
+        "EvolutionTrial(suspected:x)",
+        "EvolutionTrial(suspected:y)",
+        "EvolutionTrial(returned:y)",
+        "EvolutionTrial(returned:x)",
+        "EvolutionTrial(suspected:x)",
+        "EvolutionTrial(found:x)",
+    ]
+    assert set(active.active_providers) == {*AB.active_providers, "y", "z"}
 
 
 def test_what_a_person_switched_off_during_the_search_is_not_switched_on() -> None:
@@ -120,7 +142,9 @@ def test_what_a_person_switched_off_during_the_search_is_not_switched_on() -> No
     trial.decided_off = frozenset({"x"})
     trial.evaluate(GOOD, AB)
     assert trial.last and trial.last.switches is None
-    assert trial.said[0] == "EvolutionTrial(found:y)"
+    assert trial.said == ["EvolutionTrial(returned:x)"]
+    assert trial.evaluate(GOOD, AB)[0] == "EvolutionTrial(found:y)"
+    assert trial.last and trial.last.switches is None
 
 
 # --- what a regression may do ----------------------------------------------------------------
@@ -284,11 +308,13 @@ def test_agents_that_only_wobble_are_left_alone() -> None:
     assert false_alarms(3, agents=20, length=250) == {}
 
 
-@pytest.mark.parametrize("evidence", [False, True])
-def test_the_right_one_of_several_is_off_in_time_and_no_innocent_one_stays_off(evidence: bool) -> None:
+@pytest.mark.parametrize(("evidence", "late"), [(False, 0), (True, 0), (False, 1), (False, 2), (True, 2)])
+def test_the_right_one_of_several_is_off_in_time_and_no_innocent_one_stays_off(
+    evidence: bool, late: int
+) -> None:
     chance = random.Random(5)
     found = [
-        found_cause(chance.randrange(10**6), Damage(changes, lag, 0.0, evidence), ours)
+        found_cause(chance.randrange(10**6), Damage(changes, lag, 0.0, evidence, late), ours)
         for changes in (1, 2, 3)
         for lag in range(6)
         for _ in range(3)

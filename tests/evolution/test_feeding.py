@@ -276,6 +276,22 @@ def test_one_tool_of_three_that_breaks_is_seen_within_thirty_calls(open_fed: Ope
     assert "EvolutionWarning" in told or "EvolutionRollback" in told or told.count("EvolutionGeneration") > 1
 
 
+def test_one_failure_of_two_calls_right_after_a_change_is_no_fall(open_fed: Open) -> None:
+    engine = open_fed()
+    engine.providers.deactivate("C", "ada")
+    for _ in range(15):
+        use(engine, times=2)
+        engine.evolution.evaluate("ada")
+    engine.providers.activate("C", "ada")
+    use(engine)
+    assert engine.evolution.evaluate("ada").trigger == "CapabilityGain"
+    for ok in (True, False):
+        use(engine, ok=ok)
+    assert engine.evolution.evaluate("ada").trigger is None
+    found = engine.evolution.status("ada").scores
+    assert found and found.behavioral == pytest.approx(0.4 * 0.95 + 0.3 + 0.3 * 0.95)
+
+
 def test_a_tool_that_works_again_is_forgiven(open_fed: Open) -> None:
     engine = open_fed()
     use(engine, times=60)

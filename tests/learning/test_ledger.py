@@ -217,6 +217,20 @@ def test_the_command_prints_the_ledger_without_a_store_and_without_a_last_line_b
     assert done.stdout_bytes == (DATA / "ledger.lino").read_bytes()
 
 
+def test_the_command_reads_what_it_printed(tmp_path: Path) -> None:
+    file = tmp_path / "ledger.lino"
+    file.write_bytes(
+        CliRunner().invoke(command, ["ledger", str(DATA / "evidence.json"), "--corrected"]).stdout_bytes
+    )
+    done = CliRunner().invoke(command, ["read", str(file)])
+    assert done.exit_code == 0, done.output
+    shown = [
+        Record(one["id"], tuple((key, value) for key, value in one["pairs"]))
+        for one in json.loads(done.stdout)
+    ]
+    assert written(shown, "corrected") == file.read_text()
+
+
 @pytest.mark.parametrize(
     "document", [b"", b"[]", b"{}", b"\xff", b'{"frame_id": 1, "trails": []}', b"[" * 100_000]
 )

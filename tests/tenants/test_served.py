@@ -30,6 +30,7 @@ from prowess.listen import Bind
 from prowess.opening import now
 from prowess.tenants.dispatcher import TenantDispatcher
 from prowess.tenants.serving import ServedFaces, serving_workspaces
+from prowess.types import Outcome
 from prowess.web.operations import everything
 from prowess.web.users import Kind, Users
 from tests.support.gateway import SERVERS, ask, put
@@ -56,6 +57,16 @@ profiles:
   owner:
     agents: [default, MARKER-agent]
     additional_tools: ["*"]
+"""
+
+
+BOTH = ServedFaces()
+BY_ITSELF = """
+[learning]
+mode = "accumulate"
+every_minutes = 0.01
+[evolution]
+every_minutes = 0.01
 """
 
 
@@ -105,12 +116,12 @@ def configure(folder: Path, store: str, name: str) -> None:
 
 
 @contextmanager
-def serving_all(folder: Path, url: str, most: int = 10) -> Iterator[Served]:
+def serving_all(folder: Path, url: str, most: int = 10, faces: ServedFaces = BOTH) -> Iterator[Served]:
     """The process's own server, in a thread of this one."""
     place = socket.create_server(("127.0.0.1", 0))
     bind = Bind("127.0.0.1", place.getsockname()[1])
     of_process = Settings(parse("[web]\nrate = 0\n[gateway]\nrate = 0\n"), folder)
-    with serving_workspaces(folder, of_process, url, bind, ServedFaces(), most, {}) as door:
+    with serving_workspaces(folder, of_process, url, bind, faces, most, {}) as door:
         server = uvicorn.Server(uvicorn.Config(door, log_level="warning", access_log=False))
 
         async def run() -> None:
@@ -164,6 +175,34 @@ def test_two_workspaces_are_served_by_one_process_through_api_dashboard_and_mcp(
             assert MARKERS[name] in seen
             assert MARKERS[other] not in seen
     assert served.door.tenants.names == ("acme", "bolt")
+
+
+@pytest.mark.parametrize("faces", [BOTH, ServedFaces(mcp=False)], ids=["all", "web"])
+def test_a_workspace_that_is_open_learns_and_evaluates_by_itself(
+    store_url: str, tmp_path: Path, faces: ServedFaces
+) -> None:
+    folder = tmp_path / "tenants"
+    configure(folder, store_url, "acme")
+    with (folder / "acme" / "prowess.toml").open("a") as file:
+        file.write(BY_ITSELF)
+    with serving_all(folder, store_url, faces=faces) as served:
+        token = served.person("acme")
+
+        def done_by_itself() -> tuple[list[str], int]:
+            lessons, status = (
+                served.get(f"/api/v1{path}", token).json() for path in ("/lessons", "/evolution/status")
+            )
+            return [one["method"] for one in lessons["items"] if one["successes"]], status["evaluations"]
+
+        assert done_by_itself() == ([], 0)
+        with served.engine("acme") as engine:
+            engine.sync()
+            offer = engine.offer("feed the quagga")
+            engine.record(Outcome(offer=offer.id, capability="tool:shelf/feed", ok=True))
+        deadline = time.monotonic() + 60
+        while (done := done_by_itself()) != (["tool:shelf/feed"], 1) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert done == (["tool:shelf/feed"], 1)
 
 
 def test_whoever_proves_nothing_is_answered_alike_and_opens_nothing(served: Served) -> None:

@@ -372,6 +372,28 @@ def test_an_agent_is_evaluated_rolled_back_and_resumed(ann: TestClient) -> None:
     assert bad.status_code == 409 and "add up" in bad.json()["detail"]
 
 
+def test_a_dry_run_over_the_api_says_what_would_happen_and_does_nothing(
+    ann: TestClient, engine: Engine
+) -> None:
+    good = {"cognitive": 0.8, "behavioral": 0.8, "safety": 0.9, "autonomy": "L3", "meta_learning": 0.7}
+    params = {"agent": "bob"}
+    ann.post(api("/evolution/evaluate"), params=params, json={"scores": good})
+    provider, *_ = engine.evolution.history("bob")[0].snapshot.active_providers
+    before = ann.get(api("/evolution/status"), params=params).json()
+    entries = len(engine.journal.latest(1000, "bob"))
+    breach = {"trigger": "SafetyBreach", "reason": "it leaked", "provider": provider, "dry_run": True}
+    would = ann.post(api("/evolution/trigger"), params=params, json=breach)
+    assert would.status_code == 200 and would.json()["off"] == [provider]
+    back = {"generation": 1, "dry_run": True}
+    again = ann.post(api("/evolution/rollback"), params=params, json=back)
+    assert again.status_code == 200 and again.json()["generation"] == 2
+    nobody = ann.post(api("/evolution/trigger"), params=params, json={**breach, "agent": "stranger"})
+    assert nobody.status_code == 403 and "stranger" in nobody.json()["detail"]
+    assert ann.get(api("/evolution/status"), params=params).json() == before
+    assert len(engine.journal.latest(1000, "bob")) == entries
+    assert engine.journal.latest(10, "stranger") == ()
+
+
 def test_a_child_is_given_a_profile_of_its_own(ann: TestClient, engine: Engine) -> None:
     lead = "{agents: [eve], capabilities: {spawn_agents: true}, additional_tools: ['tool:*']}"
     engine.policy.files[0].write_text(f"profiles:\n  lead: {lead}\n")
@@ -389,7 +411,7 @@ def test_a_child_is_given_a_profile_of_its_own(ann: TestClient, engine: Engine) 
 
 def test_a_skill_is_proposed_gated_and_not_promoted_before_it_passes(ann: TestClient) -> None:
     made = ann.post(api("/lessons"), json={"method": "tool:read", "spans": ["look into the file"]}).json()
-    assert made["status"] == "proposed"
+    assert (made["status"], made["promotable"]) == ("proposed", False)
     early = ann.post(api(f"/lessons/{made['id']}/promote"))
     assert early.status_code == 409 and "gate" in early.json()["remedy"]
     gated = ann.post(api("/lessons/gate"), json={"lessons": [made["id"]]}).json()

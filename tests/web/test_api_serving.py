@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -212,6 +213,39 @@ def test_what_evolved_is_shown_and_brought_back_over_a_server(
         kept = over(server, "evolve", "rollback", "1")
         assert f"{provider['name']} stays off: a person decided it" in kept.stderr, kept.output
         assert "can be read" in over(server, "evolve", "repair").stderr
+
+
+BY_ITSELF = """
+[learning]
+mode = "accumulate"
+every_minutes = 0.01
+[evolution]
+every_minutes = 0.01
+"""
+
+
+def test_what_passes_the_api_is_learnt_and_evaluated_though_nobody_asks(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = place / "prowess.toml"
+    file.write_text(file.read_text() + BY_ITSELF)
+    monkeypatch.setenv("PROWESS_TOKEN", new_token("admin"))
+
+    def done_by_itself() -> tuple[list[str], int]:
+        lessons, status = (api.get(path).json() for path in ("/lessons", "/evolution/status"))
+        return [one["method"] for one in lessons["items"] if one["successes"]], status["evaluations"]
+
+    headers = {"Authorization": f"Bearer {os.environ['PROWESS_TOKEN']}"}
+    with served("web") as server, httpx2.Client(headers=headers, timeout=60) as api:
+        api.base_url = f"{server.address}/api/v1"
+        assert done_by_itself() == ([], 0)
+        offer = json.loads(over(server, "offer", "read a file from the disk", "--json").stdout)
+        used = {"offer": offer["id"], "capability": "tool:read", "ok": True}
+        assert api.post("/agents/default/outcomes", json=used).status_code == 201
+        end = time.monotonic() + 60
+        while (done := done_by_itself()) != (["tool:read"], 1) and time.monotonic() < end:
+            time.sleep(0.1)
+        assert done == (["tool:read"], 1)
 
 
 def test_a_command_that_cannot_go_over_a_server_says_so(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,11 +63,14 @@ class UseCheck:
             self.journal.append(transaction, decided, agent)
             if allowed is not None and decision.verdict == "allow":
                 allowed(transaction)
-        if decision.verdict == "deny":
-            raise Denied(agent, id, decision)  # as it was asked: what it was taken for tells what exists
-        if decision.verdict == "ask":
-            raise ApprovalNeeded(agent, used, approval, decision)
-        return decision
+        return _allowed(decision, agent, id, used)
+
+    def would(
+        self, world: World, agent: str, id: str, authenticated: bool = True,
+        arguments: JsonObject | None = None,
+    ) -> Decision:  # fmt: skip
+        """Raises where `check` would, but records nothing and asks nobody."""
+        return _allowed(self.foretold(world, agent, id, authenticated, arguments), agent, id, id)
 
     def _watched(
         self, world: World, agent: str, id: str, authenticated: bool, arguments: JsonObject | None,
@@ -139,6 +142,14 @@ class UseCheck:
         if shut:
             return Authorization(Decision(verdict="deny", reason=shut))
         return self.policy.settle(transaction, agent, id, world.view, authenticated, given)
+
+
+def _allowed(decision: Decision, agent: str, id: str, used: str) -> Decision:
+    if decision.verdict == "deny":
+        raise Denied(agent, id, decision)  # as it was asked: what it was taken for tells what exists
+    if decision.verdict == "ask":
+        raise ApprovalNeeded(agent, used, decision.approval, decision)
+    return decision
 
 
 def shut_out(world: World, agent: str, id: str) -> str:

@@ -224,9 +224,9 @@ def _status_rows(status: ops.StatusShown) -> list[tuple[str, str]]:
             ("suspect", f"{trial.suspect}: {trial.reason}; then: {', '.join(trial.others) or 'nobody'}")
         )
         waits = f"for you; run: {by_hand}, or decline"
-        rows.append(
-            ("waits", waits if trial.waits_for_a_person else "to see whether it helps that it is off")
-        )
+        back = f"to see whether fitness stays well with {', '.join(trial.on_again)} on again"
+        sees = back if trial.on_again else "to see whether it helps that it is off"
+        rows.append(("waits", waits if trial.waits_for_a_person else sees))
     if status.stopped:
         rows.append(("stopped", f"{status.stopped}; run: prowess evolve resume --agent {status.agent}"))
     return rows

@@ -106,18 +106,19 @@ class EvolutionService:
             setting = self._surroundings.decided(transaction, agent, setting)
             return self._generations.preview(transaction, agent, scores, setting, make)
 
-    def evaluate_due(self) -> tuple[Evaluation, ...]:
-        """Evaluate every agent that [evolution] says is due; what another process evaluates is left to it."""
-        if not self._schedule.is_on:
-            return ()
+    def evaluate_due(self, is_over: Callable[[], bool] = lambda: False) -> tuple[Evaluation, ...]:
+        """Evaluate every agent that [evolution] says is due; what another process evaluates is left to it.
+
+        is_over: asked before each agent; once it is true, the others wait for the next time.
+        """
         with self._database.reading() as transaction:
-            agents = self._schedule.due(transaction)
+            agents = self._schedule.due(transaction) if self._schedule.is_on else ()
         if not agents:
             return ()
         with self._jobs.held("evaluation") as lease:
             if lease is None:
                 return ()
-            kept = takewhile(lambda _: lease.keep(), agents)
+            kept = takewhile(lambda _: not is_over() and lease.keep(), agents)
             done = tuple(filter(None, map(self._evaluate_if_due, kept)))
             lease.result = f"{len(done)} agents evaluated"
         return done
@@ -138,10 +139,7 @@ class EvolutionService:
             logger.warning("%s was not evaluated: %s", agent, error)
 
     def _evaluate_if_due(self, agent: str) -> Evaluation | None:
-        def is_taken(transaction: Transaction, agent: str) -> bool:
-            return not self._schedule.take(transaction, agent)
-
-        return self._evaluated(agent, self._measured.now(agent), None, is_taken)
+        return self._evaluated(agent, self._measured.now(agent), None, self._schedule.is_left_to_others)
 
     def report_violation(self, agent: str, what: str, capability: str = "", by: str = "a person") -> None:
         """An agent did what it must never do: its safety is 0 until it has gone back, or a person resumes it.
@@ -225,8 +223,9 @@ class EvolutionService:
             return self._consequences.carry_out(transaction, evaluation, now, before)
 
     def trigger_by_agent(
-        self, agent: str, trigger: str, reason: str, by: str, provider: str = "", faculty: str = ""
-    ) -> Evaluation:
+        self, agent: str, trigger: str, reason: str, by: str, provider: str = "", faculty: str = "",
+        dry_run: bool = False,
+    ) -> Evaluation:  # fmt: skip
         """The same, asked for by an agent; raises Denied unless it may use `evolution:trigger`.
 
         agent: the name of the agent.
@@ -235,10 +234,12 @@ class EvolutionService:
         by: the agent that asks.
         provider: who brings what is gained, or who is to be switched off.
         faculty: what is gained.
+        dry_run: as `trigger` takes it; nobody is asked to approve it.
         """
         given = {"agent": agent, "trigger": trigger, "reason": reason}
-        self._use.check(self._worlds.now(by), by, TRIGGER, True, given)
-        return self.trigger(agent, trigger, reason, by, provider, faculty)
+        check = self._use.would if dry_run else self._use.check
+        check(self._worlds.now(by), by, TRIGGER, True, given)
+        return self.trigger(agent, trigger, reason, by, provider, faculty, dry_run)
 
     def rollback(self, agent: str, to: int, by: str = "a person", dry_run: bool = False) -> Evaluation:
         """Go back to an earlier generation: providers are switched as they were then.
@@ -286,8 +287,7 @@ class EvolutionService:
         refuse_unnamed(agent)
         with self._database.writing() as transaction:
             params = self._generations.set_params(transaction, agent, changes)
-            changed = EvolutionParams(params=params_data(params), by=by)
-            self._journal.append(transaction, changed, agent)
+            self._journal.append(transaction, EvolutionParams(params=params_data(params), by=by), agent)
         return params
 
     def agents(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from prowess.evolution.drift import Drift
 from prowess.evolution.probation import Level, Probation
 from prowess.evolution.records import MOST_ROLLBACKS, Generation, Restore
 from prowess.evolution.search import SearchStep
-from prowess.evolution.trial import CauseSearch, Suspect, ranked
+from prowess.evolution.trial import PATIENCE, CauseSearch, Suspect, ranked
 
 
 def undo(draft: TransitionDraft, reason: str, severity: str, fell_at: int | None = None) -> None:
@@ -158,8 +158,15 @@ def _trial(
         reason=reason,
         proposed=proposed,
         earlier=probation.found,
+        lag=_lag(draft, suspects[0]),
         faculties={name: brings[name] for name in known if name in brings},
     )
+
+
+def _lag(draft: TransitionDraft, suspect: Suspect) -> int:
+    """How long after it came the fall was seen."""
+    length = draft.fall.length if draft.fall else 1
+    return min(PATIENCE, max(0, draft.standing.evaluations - length + 1 - suspect.since))
 
 
 def _may(draft: TransitionDraft) -> str:

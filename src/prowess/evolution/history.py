@@ -108,6 +108,7 @@ def trial_data(trial: CauseSearch) -> dict[str, Json]:
     return {
         "suspect": trial.accused,
         "others": others,
+        "on_again": list(trial.returned),
         "reason": trial.reason,
         "waits_for_a_person": trial.proposed,
     }

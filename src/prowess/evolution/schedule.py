@@ -33,15 +33,15 @@ class Schedule:
         assert row is not None, "the row was written above"
         return self._is_due(*row)
 
-    def take(self, transaction: Transaction, agent: str) -> bool:
-        """Begin anew for an agent that is due; true for one process of those that see it."""
+    def is_left_to_others(self, transaction: Transaction, agent: str) -> bool:
+        """Begin anew for an agent that is due; false for one process of those that see it."""
         outcomes, before = self._limits()
         return transaction.run(
             "UPDATE evolution_due SET outcomes = 0, since = :now"
             " WHERE workspace = :workspace AND agent = :agent AND outcomes > 0"
             " AND (outcomes >= :outcomes OR since <= :before)",
             agent=agent, now=stamp(self.clock()), outcomes=outcomes, before=before,
-        ) == 1  # fmt: skip
+        ) != 1  # fmt: skip
 
     def begin_anew(self, transaction: Transaction, agent: str) -> None:
         """The agent was evaluated by hand."""

@@ -36,19 +36,48 @@ def advanced(before: CauseSearch, fitness: float, active: Snapshot) -> SearchSte
         is_over = trial.verdict == "recovered"
         return SearchStep("withdrawn", about, "fitness recovered by itself") if is_over else None
     if trial.accused in active.active_providers:
-        return SearchStep("dropped", about, f"somebody switched {trial.accused} on, so it stays on")
+        return SearchStep(
+            "dropped", about, f"somebody switched {trial.accused} on, so it stays on", on=trial.tried
+        )
+    if trial.returned:
+        return _of_returned(trial)
     if trial.verdict is None:
         return None
     if trial.verdict == "recovered":
-        innocent = (*trial.tried, trial.earlier) if trial.earlier else trial.tried
-        reason = f"{trial.accused} was the cause: without it fitness recovered"
-        return SearchStep("found", about, reason, on=innocent)
+        if trial.tried and not trial.earlier:
+            return _returning(trial)
+        return _found(trial, (*trial.tried, trial.earlier) if trial.earlier else ())
     if not trial.others:
         on = (*trial.tried, trial.accused)
         return SearchStep("unexplained", about, f"fitness stayed low without {', '.join(on)}", on=on)
     following = trial.next()
     reason = f"fitness stayed low without {trial.accused}; {following.accused} is off now, too"
     return SearchStep("suspected", about, reason, following, (following.accused,))
+
+
+def _found(trial: CauseSearch, innocent: tuple[str, ...] = ()) -> SearchStep:
+    reason = f"{trial.accused} was the cause: without it fitness recovered"
+    return SearchStep("found", (Suspect(trial.accused, 0),), reason, on=innocent)
+
+
+def _returning(trial: CauseSearch) -> SearchStep:
+    """Fitness is well while several are off: one by one all but the last are on again, while it stays so."""
+    now = trial.returning()
+    back = now.returned[-1]
+    reason = f"without {trial.accused} fitness recovered; {back} is on again to see whether it stays so"
+    return SearchStep("returned", (Suspect(back, 0),), reason, now, on=(back,))
+
+
+def _of_returned(trial: CauseSearch) -> SearchStep | None:
+    """Those that are on again are innocent, or one of them is not, or it is too early to say."""
+    if trial.verdict == "recovered":
+        return _found(trial)
+    if trial.verdict is None:
+        return _returning(trial) if trial.tried else None
+    now = trial.turned()
+    reason = f"fitness fell anew with {now.accused}, so it is off, and {trial.accused} is on"
+    on = (*trial.tried, trial.accused)
+    return SearchStep("suspected", (Suspect(now.accused, 0),), reason, now, (now.accused,), on)
 
 
 def with_switched(snapshot: Snapshot, step: SearchStep, known: Faculties) -> Snapshot:

@@ -1,9 +1,9 @@
 """Finding the cause of a fall: one suspect after the other is switched off until it helps. Pure.
 
 The most likely suspect is off first, and where that does not help, the next one goes off, too. With recovery,
-the last of them is taken for the cause and the others are switched on again. Should fitness then fall anew,
-because the recovery was slow and came of an earlier one, what was switched on again is suspected, and the
-first verdict is undone.
+the last of them is accused, and the others are switched on again, one after each evaluation. Should fitness
+then fall anew, because the recovery was slow and came of an earlier one, the time of the fall tells of which:
+that one goes off, and the one accused is on again.
 """
 
 from collections.abc import Iterable, Mapping
@@ -55,20 +55,44 @@ class CauseSearch:
     seen: int = 0
     weight: float = 0.0
     """How much the evaluations so far speak for recovery."""
+    returned: tuple[str, ...] = ()
+    """Who is on again to see whether fitness falls anew; the accused alone is off meanwhile."""
+    fell: int = 0
+    """The evaluation since the first return with which fitness turned."""
+    slow: int = 0
+    """So many evaluations later than at once a recovery is known to be seen."""
+    lag: int = 0
+    """So many evaluations after the suspect came the fall was seen: it may be as late the next time."""
     faculties: Faculties = field(default_factory=dict)
     """What the suspects bring, for when they are switched on again."""
 
     def observed(self, fitness: float) -> "CauseSearch":
         middle, distance = (self.before.mean + self.fallen) / 2, self.before.mean - self.fallen
         noise = max(self.before.spread, distance / 20, 1e-9)
-        return replace(
-            self, seen=self.seen + 1, weight=self.weight + (fitness - middle) * distance / noise**2
-        )
+        said = (fitness - middle) * distance / noise**2
+        # What was measured before the change can show says nothing against it once it does.
+        if self._turns(said):
+            return replace(self, seen=self.seen + 1, weight=said, fell=self.seen + 1)
+        return replace(self, seen=self.seen + 1, weight=self.weight + said)
+
+    def _turns(self, said: float) -> bool:
+        if self.returned:
+            return self.weight >= 0 > said
+        return bool(self.tried or self.slow) and self.weight < 0 < said
 
     @property
     def verdict(self) -> Verdict | None:
         """What the evaluations since the accused is off say; nothing while they say too little."""
         is_clear = abs(self.weight) >= SURE
+        if self.returned:
+            if self.weight <= -SURE:
+                return "still low"
+            beyond = self.seen - self.lag - len(self.returned)
+            if beyond < 0 or self.tried or (self.weight <= 0 and beyond < MOST_SEEN):
+                return None
+            return "recovered" if self.weight > 0 else "still low"
+        if self.seen <= self.slow and self.weight <= 0:
+            return None
         if self.weight > 0:
             return "recovered" if is_clear or self.seen >= MOST_SEEN else None
         hurried = (bool(self.others) and not self.earlier) or self.seen >= PATIENCE
@@ -80,6 +104,27 @@ class CauseSearch:
         tried = (*self.tried, self.accused)
         return replace(
             self, accused=following.provider, others=tuple(others), tried=tried, seen=0, weight=0.0
+        )
+
+    def returning(self) -> "CauseSearch":
+        """The trial of whether those that did not help are innocent: the last of them is on again.
+
+        One evaluation after the other comes back, so that when fitness falls anew tells with whom.
+        """
+        *others, last = self.tried
+        returned, tried = (*self.returned, last), tuple(others)
+        if self.returned:
+            return replace(self, returned=returned, tried=tried)
+        late = max(self.slow, self.seen - 1)
+        return replace(self, returned=returned, tried=tried, others=(), seen=0, weight=0.0, slow=late)
+
+    def turned(self) -> "CauseSearch":
+        """The trial of the one with whose return fitness fell."""
+        at = min(max(self.fell - self.lag - 1, 0), len(self.returned) - 1)
+        rest = tuple(Suspect(name, 0) for name in self.returned if name != self.returned[at])
+        slow = self.slow + at + 1
+        return replace(
+            self, accused=self.returned[at], returned=(), others=rest, tried=(), seen=0, weight=0.0, slow=slow
         )
 
 

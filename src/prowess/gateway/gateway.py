@@ -19,9 +19,11 @@ from prowess.calling.results import Remainders
 from prowess.calling.routing import Routes
 from prowess.config import GatewayConfig
 from prowess.engine.engine import Engine
+from prowess.engine.recurring import learning_and_evaluation, recurring
 from prowess.errors import ProwessError
 from prowess.gateway.config_reload import Reloading
 from prowess.gateway.engine_worker import EngineWorker
+from prowess.gateway.in_thread import in_thread
 from prowess.gateway.listed import Listed
 from prowess.gateway.listeners import Listeners
 from prowess.gateway.refresh import Following
@@ -74,6 +76,7 @@ class Gateway:
                 self._following.running(portal),
                 self.parking.running(),
                 self.tasks.running(),
+                in_thread(recurring(*learning_and_evaluation(self.engine), at_once=False)),
                 create_task_group() as tasks,
             ):
                 tasks.start_soon(self.bus.following)

@@ -175,10 +175,6 @@ class Following:
             for follower in self.followers:
                 tasks.start_soon(follower.follow)
             tasks.start_soon(self._vouch)
-            tasks.start_soon(self._evaluate)
-            learning = self._engine.internals.options.learning
-            if learning.mode == "accumulate" and learning.every_minutes:
-                tasks.start_soon(self._learn, learning.every_minutes, stop)
             if self._poll:
                 tasks.start_soon(self._ask_again)
             tasks.start_soon(self._watch, portal, stop)
@@ -228,24 +224,6 @@ class Following:
                 await to_thread.run_sync(self._engine.internals.syncing.vouch, abandon_on_cancel=True)
             except ProwessError as error:  # a store that is busy now may not be at the next sign
                 logger.warning("other processes were not told that this gateway runs: %s", error)
-
-    async def _evaluate(self) -> None:
-        """Evaluate the agents whose time has come, also where nobody calls anything any more."""
-        while True:
-            await anyio.sleep(SECONDS_BETWEEN_SIGNS)
-            try:
-                await to_thread.run_sync(self._engine.evolution.evaluate_due, abandon_on_cancel=True)
-            except ProwessError as error:  # the next time may find the store free
-                logger.warning("agents were not evaluated: %s", error)
-
-    async def _learn(self, minutes: float, stop: Event) -> None:
-        """Take in what happened, beside the calls, so that lessons and gaps are current."""
-        while True:
-            await anyio.sleep(60 * minutes)
-            try:  # to its end, which comes after a portion once we stop: the store is closed after us
-                await to_thread.run_sync(self._engine.learning.learn_due, stop.is_set)
-            except ProwessError as error:  # the next time goes on where this one was
-                logger.warning("what happened was not learnt from: %s", error)
 
     async def _ask_again(self) -> None:
         """One of all gateways reads a server now and then; the others see in the store what that brings."""

@@ -290,11 +290,9 @@ def trigger(call: Call[Order]) -> Evaluated:
     """A transition that a system outside asks for."""
     said = call.params
     evolution, agent = call.engine.evolution, call.path["agent"]
-    if not said.agent or said.dry_run:
-        named = (said.provider, said.faculty, said.dry_run)
-        return _evaluated(evolution.trigger(agent, said.trigger, said.reason, call.by, *named))
-    order = (said.trigger, said.reason, said.agent, said.provider, said.faculty)
-    return _evaluated(evolution.trigger_by_agent(agent, *order))
+    order = evolution.trigger_by_agent if said.agent else evolution.trigger
+    by, named = said.agent or call.by, (said.provider, said.faculty, said.dry_run)
+    return _evaluated(order(agent, said.trigger, said.reason, by, *named))
 
 
 @operation("evolution.answer", "POST /evolution/proposal", about_agent=True, role="operator", signed=True,

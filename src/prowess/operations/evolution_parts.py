@@ -35,5 +35,7 @@ class TrialShown(msgspec.Struct, frozen=True, kw_only=True):
     """The provider that is off to see whether that helps, or that would be."""
     others: tuple[str, ...]
     """Who is suspected next, the likeliest first."""
+    on_again: tuple[str, ...]
+    """Who is on again to see whether fitness stays well without the suspect."""
     reason: str
     waits_for_a_person: bool

@@ -16,6 +16,7 @@ from prowess.config import FILE, Config, GatewayConfig, Settings
 from prowess.discovery import embedders
 from prowess.engine.engine import Engine
 from prowess.engine.options import EngineOptions
+from prowess.engine.recurring import learning_and_evaluation, recurring
 from prowess.engine.sync import OpenedGuard
 from prowess.errors import ConfigError
 from prowess.gateway.gateway import Gateway
@@ -86,7 +87,10 @@ def opened_engine(settings: Settings, database: Database, shared: SharedParts) -
     except BaseException:
         database.close()
         raise
-    with Engine(database, sources, now, environment, options) as engine:
+    with (
+        Engine(database, sources, now, environment, options) as engine,
+        recurring(*learning_and_evaluation(engine)),
+    ):
         yield engine
 
 

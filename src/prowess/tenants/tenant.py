@@ -1,22 +1,19 @@
 """A workspace that is open: its engine, and the applications that serve its people and agents."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractContextManager, AsyncExitStack, ExitStack, asynccontextmanager
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from functools import partial
-from typing import TypeVar
 
 import anyio
-from anyio import to_thread
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from prowess.engine.engine import Engine
 from prowess.gateway.gateway import Gateway
 from prowess.gateway.http import application
+from prowess.gateway.in_thread import in_thread
 from prowess.listen import Bind
 from prowess.tenants.presented import is_for_mcp
 
-Opened = TypeVar("Opened")
 WebOf = Callable[[Engine], ASGIApp]
 
 
@@ -44,7 +41,7 @@ async def with_gateway(
     opening: AbstractContextManager[Gateway], bind: Bind, web: WebOf | None
 ) -> AsyncIterator[Tenant]:
     async with AsyncExitStack() as stack:
-        gateway = await stack.enter_async_context(_in_thread(opening))
+        gateway = await stack.enter_async_context(in_thread(opening))
         door = application(gateway, bind, None)
         await stack.enter_async_context(gateway.running())
         await stack.enter_async_context(door.running())
@@ -53,18 +50,5 @@ async def with_gateway(
 
 @asynccontextmanager
 async def without_gateway(opening: AbstractContextManager[Engine], web: WebOf) -> AsyncIterator[Tenant]:
-    async with _in_thread(opening) as engine:
+    async with in_thread(opening) as engine:
         yield Tenant(web(engine), None)
-
-
-@asynccontextmanager
-async def _in_thread(opening: AbstractContextManager[Opened]) -> AsyncIterator[Opened]:
-    """Opening and closing a store takes a while; others are served meanwhile."""
-    with ExitStack() as stack:
-        opened = await to_thread.run_sync(partial(stack.enter_context, opening))
-        held = stack.pop_all()
-    try:
-        yield opened
-    finally:
-        with anyio.CancelScope(shield=True):
-            await to_thread.run_sync(held.close)

@@ -99,6 +99,7 @@ def test_one_bad_file_is_skipped_and_doctor_says_what_to_do(run: Run) -> None:
     Path(".prowess/capabilities/bad/CAPABILITY.yaml").write_text("name: [unclosed")
     synced = run("sync")
     assert synced.exit_code == 0 and "1 problem; see: prowess doctor" in synced.stderr
+    assert "CAPABILITY.yaml" in synced.stderr, "so few are said at once"
     assert "tool:good" in run("list").stdout
     doctor = run("doctor")
     assert doctor.exit_code == 1

@@ -207,6 +207,15 @@ def test_a_file_that_cannot_be_understood_is_left_and_the_entry_is_printed(run: 
     assert not Path("prowess.toml").exists()
 
 
+def test_the_way_back_names_the_file_that_was_named(run: Run, home: Path) -> None:
+    file = home / "my servers.json"
+    file.write_text('{"mcpServers": {"crm": {"command": "crm"}}}')
+    said = run("connect", "cursor", "--file", str(file), "--yes", "--no-sync").stderr
+    assert f"to give it back: prowess disconnect cursor --file '{file}'" in said
+    assert run("disconnect", "cursor", "--file", str(file), "--yes").exit_code == 0
+    assert "crm" in file.read_text()
+
+
 def test_a_client_nobody_knows_is_named_with_the_nearest(run: Run) -> None:
     assert "did you mean 'windsurf'?" in run("connect", "windsurfer").stderr
 

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import shlex
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -83,7 +84,7 @@ def command(
     if dry_run or not (yes or click.confirm("write this?", err=True)):
         return
     _write(plan, entry, config, new, keep_nothing)
-    _say_done(known, first, address)
+    _say_done(known, first, address, named)
     if not no_sync:
         _sync(first)
 
@@ -170,11 +171,12 @@ def write_whole(file: Path, text: str) -> None:
     os.replace(fresh, file)
 
 
-def _say_done(client: McpClient, plan: ConnectionPlan, address: str) -> None:
+def _say_done(client: McpClient, plan: ConnectionPlan, address: str, named: str) -> None:
     count = len(plan.imported.servers)
     say(f"{client.title} is connected: {count} servers in prowess.toml, one entry in {plan.file.path}")
     if plan.kept is not None:
-        say(f"what it had is in {plan.file.kept}; to give it back: prowess disconnect {client.name}")
+        back = f"prowess disconnect {client.name}" + (f" --file {shlex.quote(named)}" if named else "")
+        say(f"what it had is in {plan.file.kept}; to give it back: {back}")
     variables = {name: where for server in plan.imported.servers for name, where in server.variables.items()}
     handed = {name for server in plan.imported.servers for name in (*server.values, *server.originals)}
     for name, where in variables.items():

@@ -20,6 +20,8 @@ from prowess.operations.operation import NO_PARAMS
 from prowess.operations.quarantine import list_held
 from prowess.types import SyncReport
 
+FEW_PROBLEMS = 3
+"""So many are said at once; more are for the doctor."""
 NOTHING_READ = (
     "no source has anything: name your functions, servers or folders under [[source]] in prowess.toml,"
     " or take over the servers of a client: prowess connect CLIENT"
@@ -74,6 +76,9 @@ def _say_what_to_do(backend: Backend, report: SyncReport) -> None:
     if waiting:
         say(f"{len(waiting)} held back until a person has looked; see: prowess quarantine list")
     if report.problems:
+        others = [problem for problem in report.problems if problem.source != "guard"]
+        for problem in others if len(others) <= FEW_PROBLEMS else ():
+            say(printable(str(problem)))
         say(f"{problem_count(report.problems)}; see: prowess doctor")
     elif not report.total:
         say(NOTHING_READ)

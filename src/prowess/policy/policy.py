@@ -30,7 +30,7 @@ from prowess.policy.files import Loaded, Stamp, load, stamp_files
 from prowess.policy.grants import Limits
 from prowess.policy.proposals import PolicySource
 from prowess.policy.resolve import AllowedIds, Resolved
-from prowess.policy.ruleset import RuleSet, grant_digest
+from prowess.policy.ruleset import ADD_PROFILE, RuleSet, grant_digest
 from prowess.policy.settlement import Authorization, UseArguments, UseSettlement
 from prowess.policy.snapshot import Existing, PolicySnapshot, as_id
 from prowess.policy.spawning import refuse_excess, refuse_too_many
@@ -295,7 +295,7 @@ class Policy:
 
     def _usable(self, profile: str) -> None:
         if profile not in self.rules.profiles:
-            raise NotFound("profile", profile, self.rules.profiles, "see: prowess policy check")
+            raise NotFound("profile", profile, self.rules.profiles, ADD_PROFILE)
         self.rules.holding(profile)
 
     # --- what people say -----------------------------------------------------------------------

@@ -19,6 +19,7 @@ from prowess.policy.patterns import host_names, stated_ids
 from prowess.policy.profiles import Profile, enforced, joined
 
 NOBODY = ""
+ADD_PROFILE = "define it under 'profiles' in a policy file"
 """The profile of an agent that is bound to none: only what comes with every profile."""
 
 
@@ -105,7 +106,7 @@ class RuleSet:
         if name == NOBODY:
             return Profile(name=NOBODY, place="no profile")
         if name not in self.profiles:
-            raise NotFound("profile", name, self.profiles, "define it under 'profiles' in a policy file")
+            raise NotFound("profile", name, self.profiles, ADD_PROFILE)
         place = self.profiles[name].place
         order = walk(name, lambda one: self._ancestors(one), place, "extends")
         own = (self.profiles[one] for one in order)

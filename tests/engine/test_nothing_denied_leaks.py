@@ -122,7 +122,7 @@ COMMANDS_FOR_PEOPLE = {
         "why",
         "bench",
     ),
-    *("connect", "disconnect", "secret", "lock", "workspaces"),
+    *("connect", "disconnect", "secret", "lock", "workspaces", "jobs"),
     *("provider", "import", "log", "login", "doctor", "version", "evolve", "quarantine"),
     *("inject", "cards", "guard", "serve", "access-token", "lessons", "gaps", "backup", "restore"),
 }

@@ -24,7 +24,7 @@ from prowess.journal import Journal, Raw
 from prowess.opening import now
 from prowess.store.opening import open_database
 journal = Journal(open_database(sys.argv[1], Path()), now)
-resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000))
+resource.setrlimit(resource.RLIMIT_FSIZE, (1_200_000, 1_200_000))
 for number in range(10_000):
     try:
         journal.record(Raw("note", {"n": number, "text": "x" * 2000}), "ada")

@@ -113,7 +113,7 @@ async def test_what_happened_is_learnt_and_gaps_close_without_anybody_asking(
         put(tmp_path, "office", tools=[*OFFICE, saddle])
         await until(offers_it)
         await call(client, "tool:office/saddle", with_effects=True)
-        await until(has_closed_it)
+        await until(has_closed_it, 60)
 
 
 async def lessons_of(engine: Engine) -> tuple[Lesson, ...]:

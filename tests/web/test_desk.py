@@ -1,5 +1,6 @@
 """A desk in a real browser: a server is added and worded, and its use followed to what came of it."""
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,7 +36,7 @@ def test_a_person_adds_a_server_words_it_and_follows_a_request_to_its_calls(
         look(page, "welcome")
         page.get_by_role("link", name="Add a server").click()
         page.get_by_label("Name", exact=True).fill("library")
-        page.get_by_label("Command that starts it").fill(f"{sys.executable} {LIBRARY}")
+        page.get_by_label("Command that starts it").fill(shlex.join((sys.executable, str(LIBRARY))))
         page.get_by_role("button", name="Show what it writes").click()
         expect(page.get_by_label("The difference of prowess.toml")).to_contain_text('name = "library"')
         look(page, "server-add")

@@ -1,6 +1,7 @@
 """Use over time, a week in short, and the way from a new install to a first offer."""
 
 import re
+import shlex
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -136,7 +137,7 @@ def test_a_new_install_comes_to_its_first_offer_in_a_browser_alone(
         assert 'href="/servers/add"' in welcome and welcome.count("to do") >= 3
         csrf = re.search(r'name="csrf" value="([^"]+)"', welcome)
         assert csrf
-        fields = {"csrf": csrf[1], "name": "library", "command": f"{sys.executable} {LIBRARY}"}
+        fields = {"csrf": csrf[1], "name": "library", "command": shlex.join((sys.executable, str(LIBRARY)))}
         looked = ann.post("/servers/look", data=fields).text
         digest = re.search(r'name="digest" value="([^"]+)"', looked)
         assert digest

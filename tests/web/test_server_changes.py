@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import sys
 from collections.abc import Iterator
 from html import unescape
@@ -76,7 +77,7 @@ def test_a_server_that_lacks_its_secret_is_added_named_mended_and_restarted(
     assert "Add a server" in ann.get("/servers").text
     fields = {
         "name": "crm",
-        "command": f"{sys.executable} {CRM} strict",
+        "command": shlex.join((sys.executable, str(CRM), "strict")),
         "env": "CRM_TOKEN=sk-live-51Hxyz0PqrstuvWXYZ123456",
     }
     looked = send(ann, "/servers/look", **fields)
@@ -110,7 +111,7 @@ def test_what_a_server_wrote_before_it_stopped_is_on_its_page_without_the_secret
     )
     environment["DB_TOKEN"] = "wrong-and-still-secret"
     ann = browser(app_of(project))
-    page = add(ann, name="db", command=f"{sys.executable} {script}", env="DB_TOKEN")
+    page = add(ann, name="db", command=shlex.join((sys.executable, str(script))), env="DB_TOKEN")
     assert "Last output" in page
     assert "connecting to the database" in page
     assert "was refused" in page
@@ -157,7 +158,7 @@ def test_only_an_admin_changes_servers_and_never_a_file_that_somebody_edited_mea
 ) -> None:
     app = app_of(project)
     operator, admin = browser(app, "operator", "olga"), browser(app)
-    fields = {"name": "library", "command": f"{sys.executable} {LIBRARY}"}
+    fields = {"name": "library", "command": shlex.join((sys.executable, str(LIBRARY)))}
     assert "An admin can add servers" in operator.get("/servers/add").text
     assert "Not allowed" in send(operator, "/servers/look", **fields)
     looked = send(admin, "/servers/look", **fields)

@@ -42,13 +42,6 @@ def api(path: str) -> str:
     return f"{ROOT}{path}"
 
 
-def test_a_token_that_is_of_nobody_here_is_not_taken_for_none(app: Starlette) -> None:
-    stranger = TestClient(app, base_url=HERE)
-    assert "nobody is signed in" in stranger.get(api("/capabilities")).text
-    refused = stranger.get(api("/capabilities"), headers={"Authorization": "Bearer of-another-workspace"})
-    assert refused.status_code == 401 and "the token is not valid here" in refused.text
-
-
 # --- lists, caches, problems ---------------------------------------------------------------------
 
 

@@ -32,8 +32,6 @@ def unknown(name: str, visible: Iterable[str] = ()) -> str:
     name: as it was asked for.
     visible: the ids that the caller may know of; the nearest is suggested.
     """
-    if not name:
-        return "No capability is named: say its id. discover_capabilities finds what there is."
     close = near(name, visible)
     hint = f" Did you mean {close!r}?" if close else ""
     return f"{NO_SUCH} {name[:MAX_NAME_SHOWN]!r} here.{hint} discover_capabilities finds what there is."

@@ -56,9 +56,6 @@ def person(request: HTTPConnection) -> Person:
 def require(request: HTTPConnection, role: Role) -> Person:
     """The one who asks, if they have at least this role."""
     found = caller(request).person
-    if found is None and "authorization" in request.headers:
-        what = "the token is not valid here, or not any more"
-        raise Refused(401, what, "a token is of one workspace; see: prowess access-token list")
     if found is None:
         raise Refused(401, "nobody is signed in", "sign in, or send a token: prowess access-token add NAME")
     if not found.may(role):

@@ -112,12 +112,13 @@ def test_every_variable_is_one_that_prowess_reads() -> None:
         config.load(None, ROOT, {"PROWESS_WEB__HOST": "[]"})
 
 
-def test_the_configurations_are_some() -> None:
-    for file in (DEPLOY / "config").rglob("prowess.toml"):
-        config.load(file, file.parent, {})
-    config.parse(
-        next(one["data"]["prowess.toml"] for one in MANIFESTS if "prowess.toml" in one.get("data", {}))
-    )
+def test_prowess_reads_every_configuration_and_each_workspace_has_a_policy() -> None:
+    read = {file: config.load(file, file.parent, {}) for file in (DEPLOY / "config").rglob("prowess.toml")}
+    workspaces = [one for file, one in read.items() if "workspaces" in file.parts]
+    assert len(read) > len(workspaces) > 0
+    assert all(one.config.policy.files for one in workspaces)
+    texts = [one["data"]["prowess.toml"] for one in MANIFESTS if "prowess.toml" in one.get("data", {})]
+    assert texts and all(config.parse(text) for text in texts)
 
 
 # --- what was promised ---------------------------------------------------------------------------

@@ -263,7 +263,6 @@ async def test_a_result_that_speaks_to_the_model_comes_unchanged_with_a_note_beh
         for name in ("say", "complain", "say"):
             first, note = (await call(client, f"tool:evil/{name}")).content
             assert (getattr(first, "text", ""), getattr(note, "text", "")) == (FORGED, WARNING)
-        assert text_of(await call(client, "tool:evil/structure")) == WARNING
         (picture,) = (await call(client, "tool:evil/picture")).content
         assert getattr(picture, "data", "") == "PHN5c3RlbT4="
 

@@ -1,4 +1,4 @@
-"""A small network that says which few words of a text may speak to a model, in a quarter of a millisecond.
+"""A small network that says which few words of a text may speak to a model, in under half a millisecond.
 
 Above stands the quick look at results of calls (`prefilter`). A word is its first six letters, a letter of a
 script without spaces is a word. Each is read with the word before and the word behind, and of 48 words in a
@@ -9,7 +9,7 @@ not loaded the large network. `train/guard_words.py` makes `model/words.npz`.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import islice, repeat
 from pathlib import Path
 from typing import Self
 
@@ -105,8 +105,13 @@ def words_of(small: str) -> list[str]:
 
 def places(small: str, windows: Sequence[int]) -> list[tuple[int, int]]:
     """Where in a text in small letters these windows begin and end."""
-    words = [match.span() for match in _pattern(small).finditer(small)]
-    return [(words[one * STEP][0], words[min(one * STEP + WINDOW, len(words)) - 1][1]) for one in windows]
+    words, read = _pattern(small).finditer(small), 0
+    spans: dict[int, tuple[int, int]] = {}
+    for at in sorted({one * STEP + more for one in windows for more in (0, WINDOW - 1)}):
+        word = next(islice(words, at - read, None), None)
+        # The last window may reach beyond the end.
+        spans[at], read = word.span() if word else (len(small), len(small)), at + 1
+    return [(spans[one * STEP][0], spans[one * STEP + WINDOW - 1][1]) for one in windows]
 
 
 def _pattern(small: str) -> re.Pattern[str]:

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from bench.guard import Row, rows
 from bench.guard_sources import Listening, Measured, measured, share
-from prowess.guard.classifier import Classifier
-from prowess.guard.prefilter import pointed_at, speaks_to_the_model
+from prowess.guard.prefilter import ResultCheck
 from prowess.guard.sanitise import Judgement, judge
 
 TEXTS = Path(__file__).parent / "guard_review"
@@ -35,10 +34,11 @@ class Reviewed:
         return self.measured.row
 
 
-def reviewed(row: Row, attack: bool, classifier: Classifier) -> Reviewed:
+def reviewed(row: Row, attack: bool, check: ResultCheck) -> Reviewed:
     """Judge one text as a sync, a card folder and a call do."""
-    text, channel = row["text"], row["channel"]
-    noted = channel == "result" and bool(pointed_at(text)) and speaks_to_the_model(text, classifier)
+    text, channel, classifier = row["text"], row["channel"], check.classifier
+    assert classifier is not None
+    noted = channel == "result" and check.speaks_to_the_model(text)
     judgement = judge(text, channel, classifier=classifier)
     return Reviewed(measured(row, attack, Listening(classifier)), judgement, noted)
 
@@ -110,11 +110,10 @@ def report(found: Sequence[Reviewed], attack: bool) -> Iterator[str]:
 
 def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else TEXTS
-    classifier = Classifier.open()
-    assert classifier is not None
+    check = ResultCheck.open()
     for name in ("attacks", "honest"):
         attack = name == "attacks"
-        found = [reviewed(row, attack, classifier) for row in rows(folder / f"{name}.jsonl")]
+        found = [reviewed(row, attack, check) for row in rows(folder / f"{name}.jsonl")]
         print("\n".join(report(found, attack)))
 
 

@@ -7,7 +7,7 @@ guesses, this is where it counts.
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -29,7 +29,17 @@ from prowess.calling.intents import Intents
 from prowess.calling.keys import Keys, KeyTaken, remembered
 from prowess.calling.projection import projected
 from prowess.calling.records import MAX_DETAIL_CHARACTERS, CallRecords
-from prowess.calling.results import VALUE, Answer, Remainders, failed, first_text, neutral, shortened, warned
+from prowess.calling.results import (
+    VALUE,
+    Answer,
+    Remainders,
+    failed,
+    first_text,
+    neutral,
+    shortened,
+    texts_to_check,
+    warned,
+)
 from prowess.calling.search_history import SearchHistory
 from prowess.calling.use import UseCheck
 from prowess.calling.wording import BUSY, unfit_for_policy, unknown, waits
@@ -56,6 +66,9 @@ from prowess.types import CallResult, Capability, Decision
 from prowess.world import SourceSet, World, Worlds
 
 logger = logging.getLogger("prowess")
+
+MOST_LOOKED_AT_HERE = 20_000
+"""Characters of a result that are looked at in the event loop; a longer one would keep others waiting."""
 
 Returned = TypeVar("Returned")
 Execute = Callable[[Capability, Mapping[str, Any]], Awaitable[Answer]]
@@ -100,8 +113,10 @@ class CallParts:
     """The questions that wait."""
     answer: Callable[[str, ApprovalAnswer], object]
     """What a person said to one of them."""
-    speaks_to_the_model: Callable[[str], bool]
-    """Whether the result of a call holds text that looks like instructions."""
+    points_at: Callable[[Sequence[str]], Sequence[str]]
+    """The passages of a result that may be instructions to a model: a quick look."""
+    speaks_to_the_model: Callable[[Sequence[str]], bool]
+    """Whether one of these passages reads like instructions."""
     tracer: Tracer = field(default_factory=NoTracer)
 
 
@@ -111,6 +126,8 @@ class Calls:
         self._routes = routes
         self._remainders = remainders
         self._worker = worker
+        self._has_looked = False
+        """Whether what results are looked at with has been read from its files."""
 
     async def call(self, request: CallRequest, client: Client, do: Execute | None = None) -> Answer:
         """The answer as it goes over the wire; by the route that the capability has, or as `do` does it."""
@@ -213,11 +230,14 @@ class Calls:
 
     async def _noted(self, answer: Answer) -> Answer:
         """With a note where something in it speaks to the model; nearly no answer needs more than a look."""
-        from prowess.guard.prefilter import pointed_at
-
-        if warned(answer, lambda text: bool(pointed_at(text))) is answer:
+        look, texts = self._parts.points_at, texts_to_check(answer)
+        takes_time = not self._has_looked or sum(map(len, texts)) > MOST_LOOKED_AT_HERE
+        passages = await self._worker.aside(look, texts) if takes_time else look(texts)
+        self._has_looked = True
+        if not passages:
             return answer
-        return await self._worker.aside(warned, answer, self._parts.speaks_to_the_model)
+        is_order = await self._worker.aside(self._parts.speaks_to_the_model, passages)
+        return warned(answer) if is_order else answer
 
     # --- before: in a worker thread --------------------------------------------------------------
 

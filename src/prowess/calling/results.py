@@ -7,7 +7,7 @@ ourselves goes through the sanitiser, and so does everything where `neutralise_r
 
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from sys import getsizeof
 from typing import Any, TypeAlias
@@ -28,6 +28,8 @@ OWN_META = "io.modelcontextprotocol/"
 STRUCTURED = "structuredContent"
 VALUE = "value"
 """What a function returned, where that is no object: for the program, and never on the wire."""
+MOST_NAME = 20
+"""A field with a longer name may say something by its name."""
 EXACT = ("uri", "data", "blob", "_meta")
 """Keys of the protocol under which stands what is no text, or must come back as it was."""
 
@@ -84,11 +86,29 @@ WARNING = (
 )
 
 
-def warned(answer: Answer, speaks: Callable[[str], bool]) -> Answer:
-    """The answer as it is, and behind it a note where a text in it speaks to the model."""
-    said = [*_texts(answer), _structured(answer)]
-    if not any(speaks(text) for text in said if text):
-        return answer
+def texts_to_check(answer: Answer) -> list[str]:
+    """Every text of an answer that a model may read, each once."""
+    texts = _texts(answer)
+    if not _repeats(answer.get(STRUCTURED), texts):
+        texts.append(_structured(answer))
+    return [text for text in dict.fromkeys(texts) if text]
+
+
+def _repeats(structured: object, texts: list[str]) -> bool:
+    """Whether structured content says what the one text says: in a field of its own, or as JSON."""
+    if len(texts) != 1 or not isinstance(structured, dict):
+        return False
+    if list(structured.values()) == texts:
+        return len("".join(structured)) <= MOST_NAME
+    try:
+        found: object = msgspec.json.decode(texts[0])
+    except ValueError:
+        return False
+    return found == structured
+
+
+def warned(answer: Answer) -> Answer:
+    """The answer as it is, and behind it a note that something in it speaks to the model."""
     content = answer.get("content")
     blocks = content if isinstance(content, list) else []
     return {**answer, "content": [*blocks, {"type": "text", "text": WARNING}]}

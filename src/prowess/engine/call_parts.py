@@ -43,6 +43,7 @@ def call_parts(inner: "Internals") -> CallParts:
         ids=inner.options.ids,
         approvals=inner.policy.approvals,
         answer=answers.answer,
+        points_at=inner.guard.points_at,
         speaks_to_the_model=inner.guard.speaks_to_the_model,
         tracer=inner.options.tracer,
     )

@@ -32,6 +32,7 @@ from prowess.world import SourceSet, Worlds
 
 if TYPE_CHECKING:
     from prowess.guard.classifier import Classifier
+    from prowess.guard.prefilter import ResultCheck
 
 
 Readings = Mapping[str, SourceReading]
@@ -53,11 +54,20 @@ class OpenedGuard:
     def judge(self) -> Judge:
         return self._judge
 
-    def speaks_to_the_model(self, result: str) -> bool:
-        """Whether the result of a call holds text that looks like instructions."""
-        from prowess.guard.prefilter import speaks_to_the_model
+    @cached_property
+    def _results(self) -> "ResultCheck":
+        from prowess.guard.prefilter import ResultCheck
+        from prowess.guard.word_network import WordNetwork
 
-        return speaks_to_the_model(result, self.classifier)
+        return ResultCheck(WordNetwork.open(), self.classifier)
+
+    def points_at(self, texts: Sequence[str]) -> Sequence[str]:
+        """The passages of a result that may be instructions to a model."""
+        return [passage for text in texts for passage in self._results.pointed_at(text)]
+
+    def speaks_to_the_model(self, passages: Sequence[str]) -> bool:
+        """Whether one of these passages reads like instructions."""
+        return any(map(self._results.is_order, passages))
 
     def close(self) -> None:
         self.__dict__.clear()

@@ -12,7 +12,7 @@ from prowess.policy.patterns import CatalogueNames, Pattern, event_pattern, tool
 from prowess.policy.resolve import AllowedIds, judge, reach, resolve
 from prowess.policy.ruleset import RuleSet
 from prowess.policy.snapshot import PolicySnapshot
-from tests.support.policies import IDS, KEYS, LISTS, PATTERNS, moments, policies
+from tests.support.policies import IDS, KEYS, LISTS, MUCH_TO_DRAW, PATTERNS, moments, policies
 from tests.support.policy import existing
 
 
@@ -20,6 +20,7 @@ def reached(rules: RuleSet, ids: list[str], profile: str = "p") -> AllowedIds:
     return reach(rules.holding(profile), CatalogueNames(existing(*ids).capabilities), rules.host_names)
 
 
+@MUCH_TO_DRAW
 @given(moments(), st.sampled_from(["ada", "bob", "eve"]), st.booleans())
 def test_following_one_id_gives_the_same_verdict_as_finding_everything_at_once(
     moment: PolicySnapshot, agent: str, authenticated: bool

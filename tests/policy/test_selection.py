@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from prowess.policy.agents import Agent
-from prowess.policy.patterns import tool_patterns
+from prowess.policy.patterns import Pattern, event_pattern, tool_patterns
 from prowess.policy.rule_texts import read_rule
 from prowess.policy.selection import RowSelection, columns_of, pattern_condition, selection
 from prowess.policy.snapshot import PolicySnapshot
@@ -17,8 +17,8 @@ from prowess.policy.state import PolicyState
 from prowess.store.database import Database
 from prowess.store.opening import open_database
 from prowess.testing import capability
-from prowess.types import Capability
-from tests.support.policies import ANY_RULE, moments
+from prowess.types import Capability, SourceRef
+from tests.support.policies import ANY_RULE, MUCH_TO_DRAW, moments
 from tests.support.policy import of, rules
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ def in_memory(moment: PolicySnapshot, agent: str, authenticated: bool, over_mcp:
 WAYS = [(authenticated, over_mcp) for authenticated in (True, False) for over_mcp in (True, False)]
 
 
+@MUCH_TO_DRAW
 @given(moment=moments())
 def test_the_rows_selected_are_what_the_agent_may_use(store: Database, moment: PolicySnapshot) -> None:
     bare = over(moment)
@@ -78,6 +79,7 @@ def test_the_rows_selected_are_what_the_agent_may_use(store: Database, moment: P
     assert dict(zip(asked, found, strict=True)) == {one: in_memory(moment, *one) for one in asked}
 
 
+@MUCH_TO_DRAW
 @given(moment=moments(), rule=ANY_RULE)
 def test_the_rows_selected_for_a_pattern_are_what_it_matches(
     store: Database, moment: PolicySnapshot, rule: Any
@@ -122,6 +124,7 @@ CATALOGUE = [
     capability("tool:crm/list_overdue", provider="crm", metadata={"requires_auth": True}),
     capability("tool:crm/refund", provider="crm"),
     capability("event:quiet:thing"),
+    capability("event:system:internal:tick"),
     capability("tool:files/../etc"),
     capability("host:Bash"),
 ]
@@ -139,7 +142,24 @@ def test_everything_is_all_that_does_not_climb_and_is_no_name_of_a_hosts(store: 
     found, over_mcp = selected(
         store, CATALOGUE, [selection(moment(), "bob"), selection(moment(), "bob", over_mcp=True)]
     )
-    assert found == over_mcp == {one.id for one in CATALOGUE} - {"tool:files/../etc", "host:Bash"}
+    assert found == {one.id for one in CATALOGUE} - {"tool:files/../etc", "host:Bash"}
+    assert over_mcp == found - {"event:system:internal:tick"}
+
+
+def test_what_only_a_quiet_grant_gives_is_not_selected_over_mcp(store: Database) -> None:
+    quiet = moment(POLICY.replace("mail: true", "quiet: true"))
+    found, over_mcp = selected(
+        store, CATALOGUE, [selection(quiet, "ada", over_mcp=way) for way in (False, True)]
+    )
+    assert found - over_mcp == {"event:quiet:thing"}
+
+
+def test_a_handler_that_says_so_belongs_to_its_grant(store: Database) -> None:
+    handlers = [
+        capability(f"event:{kind}", source_ref=SourceRef(kind, "here"), metadata={"capability": "mail"})
+        for kind in ("events", "files")
+    ]
+    assert selected(store, handlers, [selection(moment(), "ada")]) == [{"event:events"}]
 
 
 def test_a_child_selects_what_its_parent_may_use_too(store: Database) -> None:
@@ -219,3 +239,52 @@ def test_no_wildcard_gives_a_name_that_climbs_and_every_wildcard_takes_it(
     assert selected(store, [CLIMBING], [selection(asked, "ada")]) == [ids]
     assert in_memory(over(asked, CLIMBING), "ada", True, False) == ids
     assert (asked.decide("ada", CLIMBING.id, True).verdict == "allow") == bool(ids)
+
+
+ODD = [
+    capability("tool:a_b", tags=("a", "b")),
+    capability("tool:axb", tags=("a.b",), provider="(a)"),
+    capability("tool:100%", tags=("ab", "a\nb"), provider="100%"),
+    capability("tool:a\\b", category="cafe\u0301", provider="a\\b"),
+    capability("tool:cafe\u0301", tags=("caf\u00e9",)),
+    capability("event:own:a", tags=("",)),
+    capability("own:a"),
+]
+
+
+@pytest.mark.parametrize(
+    ("rule", "ids"),
+    [
+        ("tool:a_b*", {"tool:a_b"}),
+        ("tool:*%", {"tool:100%"}),
+        ("tool:a\\*", {"tool:a\\b"}),
+        ("tool:caf\u00e9", {"tool:cafe\u0301"}),
+        ("tool:caf\u00e9*", {"tool:cafe\u0301"}),
+        ("own:a", {"own:a", "event:own:a"}),
+        ("own:*", {"own:a", "event:own:a"}),
+        ("o*:a", {"own:a", "event:own:a"}),
+        ("event:tool:*", set()),
+        ("t*:*", set()),
+        ("event:own:a", {"event:own:a", "own:a"}),
+        ({"tag": "a"}, {"tool:a_b"}),
+        ({"tag": "a*b"}, {"tool:axb", "tool:100%"}),
+        ({"tag": "a.*"}, {"tool:axb"}),
+        ({"tag": ["b", "z*"]}, {"tool:a_b"}),
+        ({"tag": "*"}, {"tool:a_b", "tool:axb", "tool:100%", "tool:cafe\u0301", "event:own:a"}),
+        ({"tag": "caf\u00e9"}, {"tool:cafe\u0301"}),
+        ({"category": "caf*\u00e9"}, {"tool:a\\b"}),
+        ({"provider": "(*)"}, {"tool:axb"}),
+        ({"provider": ["1*%", "a\\*"]}, {"tool:100%", "tool:a\\b"}),
+        ({"kind": "o*"}, {"own:a"}),
+    ],
+)
+def test_a_pattern_selects_what_it_matches_whatever_is_special_to_sql(
+    store: Database, rule: str | dict[str, object], ids: set[str]
+) -> None:
+    patterns = read_rule(rule, _as_event, "test")
+    assert selected(store, ODD, [pattern_condition(one, {}) for one in patterns]) == [ids]
+    assert [{*over(moment(), *ODD).names.matching(one)} for one in patterns] == [ids]
+
+
+def _as_event(text: str, place: str) -> tuple[Pattern, ...]:
+    return (event_pattern(text, place),)

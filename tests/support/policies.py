@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from prowess.policy.agents import Agent
@@ -103,10 +104,15 @@ ODD_PATTERNS = (
 VALUES = ("a", "b", "100%", "a_b", "axb", "caf\u00e9", "cafe\u0301", "a\\", "(a|b)", "a\nb", "")
 GLOBS = ("a*", "*b", "*", "1*%", "caf*", "a*b", "(*)", "a\\*", "\n*", "**")
 WORDS_OF_RULES = st.sampled_from([*(v for v in VALUES if v), *GLOBS])
-ANY_PATTERN = PATTERNS | st.sampled_from(ODD_PATTERNS)
+WIDE = st.sampled_from(["*", "tool:*", "event:*", "own:*"])
+ANY_PATTERN = st.one_of(PATTERNS, WIDE, st.sampled_from(ODD_PATTERNS))
 ANY_ID = IDS | st.sampled_from(ODD)
 SOURCES = st.sampled_from(["one", "two", "three"])
 TRUST = {"one": "full", "two": "none"}
+
+
+# On a machine that is busy with other tests a whole policy takes long to draw.
+MUCH_TO_DRAW = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def _some(words: st.SearchStrategy[str]) -> st.SearchStrategy[list[str]]:
@@ -138,7 +144,7 @@ ANY_RULE = ANY_PATTERN | st.builds(
     _mapping(ANY_EXCEPTION),
     st.sampled_from([{}, {}, {"when": "amount <= 100"}, {"mode": "shadow"}]),
 )
-ANY_LIST = st.lists(ANY_RULE, max_size=4)
+ANY_LIST = st.lists(ANY_RULE, max_size=2)
 GRANT_NAMES = ("g", "h", "i")
 
 
@@ -201,7 +207,7 @@ def things(draw: st.DrawFn, id: str) -> Capability:
 
 @st.composite
 def catalogues(draw: st.DrawFn) -> list[Capability]:
-    return [draw(things(id)) for id in draw(st.lists(ANY_ID, unique=True, max_size=12))]
+    return [draw(things(id)) for id in draw(st.lists(ANY_ID, unique=True, max_size=8))]
 
 
 @st.composite

@@ -246,7 +246,7 @@ ODD = [
     capability("tool:axb", tags=("a.b",), provider="(a)"),
     capability("tool:100%", tags=("ab", "a\nb"), provider="100%"),
     capability("tool:a\\b", category="cafe\u0301", provider="a\\b"),
-    capability("tool:cafe\u0301", tags=("caf\u00e9",)),
+    capability("tool:cafe\u0301", tags=("cafe\u0301",)),
     capability("event:own:a", tags=("",)),
     capability("own:a"),
 ]

@@ -17,7 +17,7 @@ from prowess.policy.explain import explained
 from prowess.policy.ruleset import RuleSet
 from prowess.policy.snapshot import PolicySnapshot
 from prowess.policy.state import PolicyState
-from tests.policy.test_properties import IDS, LISTS, WORDS
+from tests.support.policies import IDS, LISTS, WORDS
 from tests.support.policy import existing
 
 FILE = Path("policy.yaml")

@@ -63,6 +63,7 @@ def test_everything_of_a_server_but_what_destroys_is_one_rule() -> None:
             "tool:crm/list_overdue", "tool:crm/refund", "skill:pdf"}),
         ("{provider: crm, except: ['tool:crm/refund']}", {"tool:crm/list_overdue"}),
         ("{provider: crm, except: [{effects: write}, 'tool:crm/list_*']}", set()),
+        ("{provider: github, except: {match: '*', except: 'tool:*/delete_*'}}", {"tool:github/delete_repo"}),
         ("{match: 'tool:crm/refund', effects: read}", set()),
         ("{provider: nobody}", set()),
     ],

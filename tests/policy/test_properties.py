@@ -11,93 +11,24 @@ from prowess.policy.globs import glob_matches
 from prowess.policy.patterns import CatalogueNames, Pattern, event_pattern, tool_patterns
 from prowess.policy.resolve import AllowedIds, judge, reach, resolve
 from prowess.policy.ruleset import RuleSet
+from prowess.policy.snapshot import PolicySnapshot
+from tests.support.policies import IDS, KEYS, LISTS, MUCH_TO_DRAW, PATTERNS, moments, policies
 from tests.support.policy import existing
-
-WORDS = st.sampled_from(["a", "b", "ab", "state", "x_y"])
-NAMES = st.builds(":".join, st.lists(WORDS, min_size=1, max_size=3))
-PATTERNS = st.one_of(
-    NAMES,
-    st.just("*"),
-    st.builds(lambda name: f"{name}*", NAMES),
-    st.builds(lambda name: f"*{name}", NAMES),
-    st.builds(lambda one, two: f"{one}*{two}", NAMES, NAMES),
-    st.builds(lambda name: f"tool:{name}*", WORDS),
-)
-KEYS = st.sampled_from(
-    [
-        *(
-            "grants",
-            "profiles",
-            "name",
-            "components",
-            "inline",
-            "capabilities",
-            "extends",
-            "requires",
-            "limits",
-        ),
-        *(
-            "event_patterns",
-            "tools",
-            "additional_tools",
-            "level",
-            "version",
-            "agents",
-            "ask",
-            "base",
-            "x",
-            "-",
-        ),
-    ]
-)
-IDS = st.builds(lambda kind, name: f"{kind}:{name}", st.sampled_from(["event", "tool", "own", "host"]), NAMES)
-EXCEPTIONS = st.lists(PATTERNS | st.just({"kind": "tool"}), min_size=1, max_size=2)
-RULES = PATTERNS | st.one_of(
-    st.builds(lambda match, kind: {"match": match, "kind": kind}, PATTERNS, st.sampled_from(["tool", "e*"])),
-    st.builds(lambda match, excepted: {"match": match, "except": excepted}, PATTERNS, EXCEPTIONS),
-    st.builds(lambda match: {"match": match, "when": "amount <= 100"}, PATTERNS),
-    st.just({"effects": "read"}),
-)
-LISTS = st.lists(RULES, max_size=4)
-GRANTS = st.dictionaries(
-    st.sampled_from(["g", "h", "i"]),
-    st.fixed_dictionaries(
-        {
-            "event_patterns": LISTS,
-            "tools": st.lists(WORDS, max_size=2),
-            "security_review_required": st.booleans(),
-        }
-    ),
-)
-
-
-@st.composite
-def policies(draw: st.DrawFn) -> dict[str, object]:
-    grants = draw(GRANTS)
-    flags = draw(st.dictionaries(st.sampled_from(sorted(grants)), st.booleans())) if grants else {}
-    profile = {
-        "capabilities": flags,
-        "additional_tools": draw(LISTS),
-        "disallowed_tools": draw(LISTS),
-        "ask": draw(LISTS),
-    }
-    return {"grants": grants, "profiles": {"p": profile}}
 
 
 def reached(rules: RuleSet, ids: list[str], profile: str = "p") -> AllowedIds:
     return reach(rules.holding(profile), CatalogueNames(existing(*ids).capabilities), rules.host_names)
 
 
-@given(policies(), st.lists(IDS, max_size=12))
+@MUCH_TO_DRAW
+@given(moments(), st.sampled_from(["ada", "bob", "eve"]), st.booleans())
 def test_following_one_id_gives_the_same_verdict_as_finding_everything_at_once(
-    policy: dict[str, object], ids: list[str]
+    moment: PolicySnapshot, agent: str, authenticated: bool
 ) -> None:
-    rules = RuleSet.of([define(policy)])
-    catalogue = existing(*ids).capabilities
-    found = reached(rules, ids)
-    for id in {*ids, *found.allow, *found.ask}:
+    found = moment.allowed(agent, authenticated)
+    for id in {*moment.capabilities, *found.allow, *found.ask}:
         expected = "allow" if id in found.allow else "ask" if id in found.ask else "deny"
-        assert judge(rules.holding("p"), id, catalogue.get(id)).verdict == expected
+        assert moment.decide(agent, id, authenticated).verdict == expected
 
 
 @given(policies(), st.lists(IDS, max_size=12))

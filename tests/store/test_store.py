@@ -143,7 +143,7 @@ def test_sqlite_is_in_wal_mode(tmp_path: Path) -> None:
 
 
 def test_parameters_are_translated_for_postgresql_outside_of_literals_only() -> None:
-    assert adapt("SELECT ':a %' || :b_c") == "SELECT ':a %%' || %(b_c)s"
+    assert adapt("SELECT ':a %' || :b_c, :s0") == "SELECT ':a %%' || %(b_c)s, %(s0)s"
 
 
 def test_a_migration_is_split_at_the_ends_of_its_statements() -> None:

@@ -222,12 +222,14 @@ class CatalogueNames:
 
     def matching(self, pattern: Pattern) -> Collection[str]:
         """The ids of what exists and matches."""
+        if pattern.exact:
+            return [id for id in self._called(pattern) if self.matches(pattern, id)]
         named = self._named(pattern)
         if pattern.where is None and not pattern.excepted:
             return named
         found = set(named) if pattern.where is None else self._having(pattern.where).intersection(named)
         for one in pattern.excepted:
-            found.difference_update(self._named(one) if one.where is None else self.matching(one))
+            found.difference_update(self.matching(one))
         return found
 
     def matches(self, pattern: Pattern, id: str) -> bool:
@@ -238,10 +240,12 @@ class CatalogueNames:
         """Whether a pattern denies an id or asks about it, as it is here."""
         return pattern.restricts(id, self.capabilities.get(id), self.trust_of(id))
 
+    def _called(self, pattern: Pattern) -> Iterable[str]:
+        """What exists of the name that an exact pattern states; a host's names are not for a source."""
+        found = (id for name in (pattern.id, pattern.glob) for id in self.called(name))
+        return (id for id in found if id not in self.forged)
+
     def _named(self, pattern: Pattern) -> Collection[str]:
-        if pattern.exact:
-            either = (pattern.id, pattern.glob)
-            return [id for name in either for id in self.called(name) if self._is_given(id, pattern)]
         if pattern.target == "everything":
             return self._all
         if pattern.target == "host":
@@ -271,9 +275,6 @@ class CatalogueNames:
                 bare.setdefault(composed(id.partition(":")[2]), []).append(id)
             self._bare = bare
         return self._bare.get(name, [])
-
-    def _is_given(self, id: str, pattern: Pattern) -> bool:
-        return id not in self.forged and pattern.by_name.matches(id)
 
 
 def _by_spelling(pairs: Iterable[tuple[str, str]]) -> tuple[list[str], list[str]]:

@@ -47,7 +47,7 @@ POOLER = "pooler"
 PREPARED_AFTER = 5
 """So often a statement is sent before the server keeps it; psycopg's own number."""
 
-TOKEN = re.compile(r"'(?:[^']|'')*'|::|:([a-z_]+)|%")
+TOKEN = re.compile(r"'(?:[^']|'')*'|::|:([a-z_][a-z0-9_]*)|%")
 
 
 @lru_cache(maxsize=512)

@@ -62,3 +62,16 @@ async def test_a_model_finds_by_its_own_words_in_any_language_and_nothing_where_
         assert {"tool:git/git_status", "tool:git/git_diff_unstaged"} <= changed
         assert "tool:files/move_file" in renamed
         assert await found("order a pizza", "allume la lumière dans la cuisine") == [set(), set()]
+
+
+async def test_a_search_says_nothing_that_helps_neither_to_choose_nor_to_call(tmp_path: Path) -> None:
+    move = tool("move_file", "Move or rename files and directories.", "source", "destination")
+    move["inputSchema"]["$schema"] = "http://json-schema.org/draft-07/schema#"
+    async with world(tmp_path, shelf(tmp_path, "files", tools=[move])) as here, here.client() as client:
+        (hit,) = (await ask(client, "discover_capabilities", query="rename files"))["capabilities"]
+        described = await ask(client, "describe_capability", id=hit["id"])
+        (other,) = (await ask(client, "discover_capabilities", query="relocate"))["capabilities"]
+    plain = {key: value for key, value in move["inputSchema"].items() if key != "$schema"}
+    assert hit["arguments"] == described["arguments"] == plain
+    assert hit["why"] == "words: files, rename"
+    assert "why" not in other

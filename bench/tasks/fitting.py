@@ -25,9 +25,9 @@ from bench.tasks.task import SETS, Step, read_tasks
 from bench.tasks.ways import Prowess
 from prowess.discovery.encoder import Encoder
 
-SPENT = ("own", "held_out", "fresh")
+SPENT = ("own", "held_out", "fresh", "newest")
 LANGUAGES = ("en", "de", "fr", "es", "zh")
-RESTRAINT = 0.0003
+RESTRAINT = 0.002
 """What the square of a weight costs, so that none grows without end."""
 ROUNDS = 60
 SMALLEST_STEP = 1e-4

@@ -18,6 +18,8 @@ class Found:
     """How it is called, as the search said."""
     acts: bool = False
     """Whether it may change something."""
+    parameters: tuple[str, ...] = ()
+    """The names of its arguments, where its schema is not shown."""
 
     @property
     def server(self) -> str:

@@ -40,8 +40,8 @@ NUMBERS: Mapping[str, str] = {
     "near": "ten times the cosine of the need and its server, name and first sentence",
     "covered": "the share of the words of its name that the need says",
     "acts": "whether it may change something where something was asked",
-    "taken": "the share of what was said that it has a parameter for, by name or in its description",
-    "left": "how much of what was said it has no parameter for",
+    "spoken": "ten times the mean cosine of what was said, by name, and its parameter that is nearest to it",
+    "left": "the share of what was said that it has no parameter for",
     "missing": "how many required parameters got what nobody said, where values were said",
     "ids": "how many ids it requires, where no values were said",
     "forms": "the share of forms in the need, such as WEB-12, #ops or a.txt, that it speaks of as well",
@@ -58,8 +58,8 @@ class Reading:
         """The numbers.
 
         place: where it stands in the answer, from 1 on.
-        given: what it would be called with; nothing while its parameters are unknown, which then count as
-            fitting: whether they do is seen by whoever asks for them.
+        given: what it would be called with; nothing while only the names of its parameters are known, which
+            then count as fitting: whether they do is seen by whoever asks for its schema.
         """
         need = step.meaning
         name = set(WORDS.terms(found.name))
@@ -71,38 +71,40 @@ class Reading:
             "near": 10 * float(self._vector(need) @ self._vector(f"{found.server} {found.name}: {first}")),
             "covered": len(name.intersection(WORDS.terms(need))) / max(len(name), 1),
             "acts": float(found.acts and asks(need)),
-            **of_parameters(step, found, given),
+            **self._of_parameters(step, found, given),
         }
 
     def worth(self, evidence: Evidence) -> float:
         return sum(self._weights[name] * value for name, value in evidence.items())
 
+    def _of_parameters(self, step: Step, found: Found, given: Filled | None) -> Evidence:
+        """What the parameters say; for a step without values only by their names and forms."""
+        said, forms = len(step.values), forms_in(step.meaning)
+        if found.schema is None or given is None:
+            spoken = 10 * self._nearest(list(step.values), found.parameters)
+            return {"spoken": spoken, "left": 0.0, "missing": 0.0, "ids": 0.0, "forms": float(bool(forms))}
+        properties, required = found.schema.get("properties") or {}, found.schema.get("required") or ()
+        shown = f"{json.dumps(properties)} {found.says}"
+        return {
+            "spoken": 10 * self._nearest(list(step.values), list(properties)),
+            "left": (said - given.placed) / max(said, 1),
+            "missing": float(given.guessed + given.unknown) if said else 0.0,
+            "ids": 0.0 if said else float(sum(map(is_id, required))),
+            "forms": len(forms & forms_in(shown)) / max(len(forms), 1),
+        }
+
+    def _nearest(self, said: Sequence[str], parameters: Sequence[str]) -> float:
+        """How near each name is to one of the parameters, on average."""
+        if not said or not parameters:
+            return 0.0
+        names = np.stack([self._vector(split_name(one)) for one in said])
+        near = names @ np.stack([self._vector(split_name(one)) for one in parameters]).T
+        return float(near.max(1).mean())
+
     def _vector(self, text: str) -> npt.NDArray[np.float32]:
         if text not in self._known:
             self._known[text] = self._encode([text])[0]
         return self._known[text]
-
-
-def of_parameters(step: Step, found: Found, given: Filled | None) -> Evidence:
-    """What the parameters say; for a step without values only by their names and forms."""
-    said, forms = len(step.values), forms_in(step.meaning)
-    if found.schema is None or given is None:
-        return {
-            "taken": float(bool(said)),
-            "left": 0.0,
-            "missing": 0.0,
-            "ids": 0.0,
-            "forms": float(bool(forms)),
-        }
-    shown = json.dumps(found.schema.get("properties") or {})
-    required = found.schema.get("required") or ()
-    return {
-        "taken": given.named / said if said else 0.0,
-        "left": float(said - given.placed),
-        "missing": float(given.guessed + given.unknown) if said else 0.0,
-        "ids": 0.0 if said else float(sum(map(is_id, required))),
-        "forms": len(forms & forms_in(f"{shown} {found.says}")) / max(len(forms), 1),
-    }
 
 
 def asks(need: str) -> bool:

@@ -91,12 +91,16 @@ def described_as(said: dict[str, Any], found: Found) -> Found:
 def _hit(hit: dict[str, Any]) -> Found:
     acts = hit["use"] == "call_with_effects"
     return Found(
-        hit["id"], hit["description"], hit.get("arguments"), hit.get("fit") == "weak", hit["use"], acts
-    )
+        hit["id"], hit["description"], hit.get("arguments"), hit.get("fit") == "weak", hit["use"], acts,
+        tuple(hit.get("parameters", ())),
+    )  # fmt: skip
 
 
 def _named(id: str, gist: str) -> Found:
-    return Found(id, gist, weak=True)
+    """What is named with a few words and, in brackets, its parameters."""
+    says, _, listed = gist.removesuffix(")").rpartition(" (")
+    names = tuple(listed.split(", ")) if says and gist.endswith(")") else ()
+    return Found(id, says if names else gist, weak=True, parameters=names)
 
 
 class FastMcp(Counted):

@@ -6,36 +6,25 @@ of what.
 """
 
 import argparse
-import json
-import os
 import sys
-import tempfile
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import anyio
 
-from bench.tasks.model import Attempt, Tally, attempted
-from bench.tasks.servers import Server, prepare, servers, site, write_config
+from bench.tasks.model import Attempt, Model, Tally
+from bench.tasks.opened import Opened, opened
+from bench.tasks.reading import Reading, read_weights
+from bench.tasks.servers import site
 from bench.tasks.task import SETS, Task, read_tasks
-from bench.tasks.ways import (
-    FASTMCP,
-    FastMcp,
-    Prowess,
-    SmartProxy,
-    connected,
-    prowess_command,
-    standing,
-)
+from bench.tasks.ways import FastMcp, Prowess, SmartProxy
+from prowess.discovery.encoder import Encoder
 
-RESULTS = Path(__file__).parents[1] / "results" / "tasks.md"
 LANGUAGES = ("en", "de", "fr", "zh")
 COLUMNS = (
     "way", "set", "language", "solved", "all needs at first", "steps with a right tool shown",
-    "of those, shown first", "searches a task", "calls", "failed", "tokens a task",
+    "of those, shown first", "right tool called", "searches a task", "calls", "failed", "tokens a task",
 )  # fmt: skip
 
 
@@ -51,99 +40,40 @@ class Run:
     """Tokens of its list of tools."""
 
 
-async def ready(client: Any, tools: int) -> None:
-    """All servers have been read, and everything has its vector."""
-    with anyio.fail_after(180):
-        while True:
-            answer = await client.call_tool("list_capabilities", {})
-            if json.loads(answer.content[0].text)["total"] >= tools:
-                break
-            await anyio.sleep(0.5)
-        while "still being read" in str(
-            await client.call_tool("discover_capabilities", {"query": "warm up"})
-        ):
-            await anyio.sleep(0.5)
-
-
 async def runs_of(
-    way: Any, tasks: Sequence[Task], set: str, languages: Sequence[str], around: dict[str, Any], cost: int
+    ready: Opened, reading: Reading, tasks: Sequence[Task], set: str, languages: Sequence[str]
 ) -> list[Run]:
-    runs = []
+    runs, way, model = [], ready.way, Model(reading, ready.around)
     for language in languages:
         attempts = []
         for task in tasks:
             if language not in task.languages():
                 continue
             way.tally = Tally()
-            attempt = await attempted(task, language, way, around)
+            attempt = await model.attempted(task, language, way)
             attempt.tally = way.tally
             attempts.append(attempt)
-        runs.append(Run(way.name, set, language, tuple(attempts), cost))
+        if attempts:
+            runs.append(Run(way.name, set, language, tuple(attempts), ready.standing))
     return runs
 
 
 async def measured(given: argparse.Namespace) -> tuple[list[Run], int]:
     runs: list[Run] = []
+    everything = 0
+    reading = Reading(Encoder.open(), read_weights())
+    ways = ((Prowess, sys.executable), (FastMcp, given.fastmcp), (SmartProxy, given.smart))
     with site() as page:
         sets = {name: read_tasks(SETS[name], page, given.as_written) for name in given.sets.split(",")}
-        everything = 0
-        for kind in (Prowess, FastMcp, SmartProxy):
-            python = {Prowess: sys.executable, FastMcp: given.fastmcp, SmartProxy: given.smart}[kind]
-            if not python:
-                continue
-            for name, tasks in sets.items():
-                async with AsyncExitStack() as stack:
-                    place = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-                    folder = place / "work"
-                    prepare(folder)
-                    started = servers(given.installed, folder)
-                    if not everything:
-                        everything, tools = await listed_whole(started, folder)
-                    command, env = command_of(kind, python, place, started)
-                    client = await stack.enter_async_context(connected(command, folder, env))
-                    if kind is Prowess:
-                        await ready(client, tools)
-                    around = {"path": str(folder), "repository": str(folder), "timezone": "Europe/Berlin"}
-                    way, languages = kind(client), given.languages.split(",")
-                    runs += await runs_of(way, tasks, name, languages, around, await standing(client))
+        for kind, python in ways:
+            for name, tasks in sets.items() if python else ():
+                async with opened(kind, given.installed, python) as ready:
+                    everything = ready.everything
+                    runs += await runs_of(ready, reading, tasks, name, given.languages.split(","))
     return runs, everything
 
 
-async def listed_whole(started: dict[str, Server], folder: Path) -> tuple[int, int]:
-    """Tokens of all tools of all servers, as a client without a gateway has them; and how many there are."""
-    tokens = tools = 0
-    for server in started.values():
-        env = {**os.environ, **server.env}
-        async with connected([server.command, *server.args], folder, env) as client:
-            tokens += await standing(client)
-            tools += len((await client.list_tools()).tools)
-    return tokens, tools
-
-
-def command_of(
-    kind: type, python: str, place: Path, started: dict[str, Server]
-) -> tuple[list[str], dict[str, str]]:
-    env = dict(os.environ)
-    if kind is Prowess:
-        return prowess_command(python, write_config(place, started)), env
-    entries = {
-        name: {"command": one.command, "args": list(one.args), "env": {**env, **one.env}}
-        for name, one in started.items()
-    }
-    if kind is FastMcp:
-        return [python, "-c", FASTMCP, json.dumps({"mcpServers": entries})], env
-    file = place / "mcp_config.json"
-    file.write_text(json.dumps({"mcpServers": entries}))
-    env |= {
-        "MCPPROXY_ROUTING_TYPE": "CALL_TOOL",
-        "MCPPROXY_CONFIG_PATH": str(file),
-        "MCPPROXY_DATA_DIR": str(place),
-        "MCPPROXY_TRUNCATE_OUTPUT_LEN": "0",
-    }
-    return [str(Path(python).with_name("mcpproxy"))], env
-
-
-def row(run: Run, everything: int) -> str:
+def row(run: Run) -> str:
     tasks, possible = len(run.attempts), [one for one in run.attempts if one.task.is_possible]
     total = {
         name: sum(getattr(one.tally, name) for one in run.attempts)
@@ -151,19 +81,31 @@ def row(run: Run, everything: int) -> str:
     }
     solved = sum(one.solved for one in run.attempts)
     shown = sum(one.shown_at_first for one in possible)
-    places = [
-        place
+    steps = [
+        (place, called in step.calls)
         for one in possible
-        for place, step in zip(one.places, one.task.steps, strict=True)
+        for place, called, step in zip(one.places, one.called, one.task.steps, strict=True)
         if step.calls
     ]
-    mean = round(run.standing + total["tokens"] / max(tasks, 1))
+    places = [place for place, _ in steps]
+    mean = round(run.standing + total["tokens"] / tasks)
     cells: tuple[object, ...] = (
         run.way, run.set, run.language, f"{solved} of {tasks}", f"{shown} of {len(possible)}",
-        f"{sum(map(bool, places))} of {len(places)}", places.count(1),
-        f"{total['searches'] / max(tasks, 1):.2f}", total["calls"], total["failures"], mean,
+        f"{sum(map(bool, places))} of {len(places)}", places.count(1), sum(right for _, right in steps),
+        f"{total['searches'] / tasks:.2f}", total["calls"], total["failures"], mean,
     )  # fmt: skip
     return f"| {' | '.join(map(str, cells))} |"
+
+
+def missed(run: Run) -> list[str]:
+    """The tasks that were not solved, or where something was not shown."""
+    return [
+        f"{run.way} {run.language} {one.task.id} {'solved' if one.solved else 'UNSOLVED'}"
+        f" {[step.need[run.language] for step in one.task.steps]} {one.called}"
+        f" wanted {[sorted(step.calls) for step in one.task.steps]}"
+        for one in run.attempts
+        if not one.solved or (one.task.is_possible and not one.shown_at_first)
+    ]
 
 
 def main() -> None:
@@ -180,23 +122,10 @@ def main() -> None:
     print(f"| {' | '.join(COLUMNS)} |")
     print(f"|{'---|' * len(COLUMNS)}")
     for run in runs:
-        print(row(run, everything))
+        print(row(run))
     print(f"\nAll tools of all servers, listed: {everything} tokens.")
-    for run in runs if given.verbose else ():
-        for one in run.attempts:
-            if not one.solved or (one.task.is_possible and not one.shown_at_first):
-                wanted = [sorted(step.calls) for step in one.task.steps]
-                needs = [step.need[run.language] for step in one.task.steps]
-                print(
-                    run.way,
-                    run.language,
-                    one.task.id,
-                    "solved" if one.solved else "UNSOLVED",
-                    needs,
-                    one.called,
-                    "wanted",
-                    wanted,
-                )
+    for line in (line for run in runs if given.verbose for line in missed(run)):
+        print(line)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import yaml
 
 FOLDER = Path(__file__).parent
 OTHER_NAMES = FOLDER / "other_names.yaml"
-SETS = {name: FOLDER / f"{name}.yaml" for name in ("own", "held_out", "fresh")}
+SETS = {name: FOLDER / f"{name}.yaml" for name in ("own", "held_out", "fresh", "newest")}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from typing import Any
 
 from mcp import Client, StdioServerParameters
 
-from bench.tasks.model import Found, Tally
+from bench.tasks.found import Found
+from bench.tasks.model import Tally
 from prowess.token_counts import counter
 
 COUNT = counter(True).count
@@ -88,14 +89,18 @@ def described_as(said: dict[str, Any], found: Found) -> Found:
 
 
 def _hit(hit: dict[str, Any]) -> Found:
+    acts = hit["use"] == "call_with_effects"
     return Found(
-        hit["id"], hit.get("arguments"), hit.get("fit") == "weak", hit["use"],
-        f"{hit['id'].partition(':')[2]} {hit['description']}", hit["use"] == "call_with_effects",
+        hit["id"], hit["description"], hit.get("arguments"), hit.get("fit") == "weak", hit["use"], acts,
+        tuple(hit.get("parameters", ())),
     )  # fmt: skip
 
 
 def _named(id: str, gist: str) -> Found:
-    return Found(id, None, True, "", f"{id.partition(':')[2]} {gist}")
+    """What is named with a few words and, in brackets, its parameters."""
+    says, _, listed = gist.removesuffix(")").rpartition(" (")
+    names = tuple(listed.split(", ")) if says and gist.endswith(")") else ()
+    return Found(id, says if names else gist, weak=True, parameters=names)
 
 
 class FastMcp(Counted):
@@ -113,9 +118,9 @@ class FastMcp(Counted):
 
     def _found(self, tool: dict[str, Any]) -> Found:
         server, _, name = str(tool["name"]).partition("_")
-        told = f"{server} {name} {tool.get('description') or ''}"
         acts = (tool.get("annotations") or {}).get("readOnlyHint") is False
-        return Found(f"tool:{server}/{name}", tool["inputSchema"], False, str(tool["name"]), told, acts)
+        says = str(tool.get("description") or "")
+        return Found(f"tool:{server}/{name}", says, tool["inputSchema"], use=str(tool["name"]), acts=acts)
 
     async def described(self, found: Found) -> Found:
         return found
@@ -140,8 +145,8 @@ class SmartProxy(FastMcp):
     def _found(self, tool: dict[str, Any]) -> Found:
         server, _, name = str(tool["name"]).partition("_")
         schema = tool.get("input_schema") or tool.get("inputSchema") or tool.get("params") or {}
-        told = f"{server} {name} {tool.get('description') or ''}"
-        return Found(f"tool:{server}/{name}", schema, False, str(tool["name"]), told)
+        says = str(tool.get("description") or "")
+        return Found(f"tool:{server}/{name}", says, schema, use=str(tool["name"]))
 
     async def call(self, found: Found, arguments: dict[str, Any]) -> bool:
         return await self.did("call_tool", {"name": found.use, "args": arguments})

@@ -28,7 +28,9 @@ WEAK_FROM = 0.1
 NEAREST_FROM = 0.02
 """The same where nothing fits; how the three were found stands in bench/results/candidates.md."""
 NEARBY = 6
-"""How many more are named for one need; for several, half as many for each."""
+"""How many more are named for each need."""
+MOST_NEARBY = 20
+"""The same for all needs together."""
 LONGEST_NEED_TOLD = 80
 SECONDS_TO_WAIT = 1.5
 """How long a search waits for vectors that are being made."""
@@ -69,7 +71,8 @@ class Candidates:
     def nearby(self) -> tuple[Hit, ...]:
         """What is only named, best first: cheap to read, and often the one that was meant."""
         shown = {hit.id for hit in self.hits}
-        return tuple(hit for hit in merged([one.nearby for one in self.needs]) if hit.id not in shown)
+        near = [hit for hit in merged([one.nearby for one in self.needs]) if hit.id not in shown]
+        return tuple(near[:MOST_NEARBY])
 
     @property
     def weak(self) -> Collection[str]:
@@ -98,11 +101,11 @@ class Candidates:
             notes.append(f"Nothing fits well for: {names}. What is weak is only the nearest.")
         elif self.unmet and self.hits:
             notes.append(
-                "Nothing fits well; these are only the nearest. If none does it, say it in other words."
+                "Nothing fits well; these are only the nearest. If none does it, search in other words."
             )
         elif self.unmet:
             notes.append(
-                f"Nothing here fits that, of {len(self.visible.capabilities)}. Say it in other words."
+                f"Nothing here fits that, of {len(self.visible.capabilities)}. Search in other words."
             )
         if self.unencoded:
             notes.append(
@@ -145,7 +148,6 @@ def _of_need(search: Search, need: str, allowed: Collection[str], chosen: Option
 
 def _shared(found: Sequence[NeedCandidates], places: int) -> tuple[NeedCandidates, ...]:
     """The places of one answer, in turn: what fits one need takes none from another that nothing fits."""
-    more = NEARBY if len(found) == 1 else NEARBY // 2
     shared = []
     for one, kept in zip(found, in_turn([one.all for one in found], places), strict=True):
         ids, fits = {hit.id for hit in kept}, {hit.id for hit in one.fits}
@@ -154,7 +156,7 @@ def _shared(found: Sequence[NeedCandidates], places: int) -> tuple[NeedCandidate
                 one.need,
                 tuple(hit for hit in kept if hit.id in fits),
                 tuple(hit for hit in kept if hit.id not in fits),
-                tuple(hit for hit in one.all if hit.id not in ids)[:more],
+                tuple(hit for hit in one.all if hit.id not in ids)[:NEARBY],
             )
         )
     return tuple(shared)

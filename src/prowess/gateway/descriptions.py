@@ -53,12 +53,12 @@ def _hit(engine: Engine, visible: View, hit: Hit, is_weak: bool) -> JsonObject:
         "id": capability.id,
         **({"fit": "weak"} if is_weak else {}),
         "description": clean(capability.description[:LONGEST_SUMMARY]),
-        "why": clean(_why([one for one in hit.reasons if _speakable(one, existing, visible)])),
+        **({"why": clean(why)} if (why := _why(hit, existing, visible)) else {}),
         "use": use(capability),
     }
     schema = engine.catalogue.detail(capability.id).input_schema
     if schema is not None:
-        shown = clean_schema(schema)
+        shown = _arguments(schema)
         if len(json.dumps(shown)) <= (LONGEST_WEAK_SCHEMA if is_weak else LONGEST_SCHEMA):
             about["arguments"] = shown
         else:
@@ -69,10 +69,15 @@ def _hit(engine: Engine, visible: View, hit: Hit, is_weak: bool) -> JsonObject:
     return about
 
 
-def _why(reasons: Sequence[str]) -> str:
-    """The reasons in words that help a model to choose; how similar two vectors are does not."""
-    told = [one for one in reasons if not one.startswith(SIMILARITY)]
-    return "; ".join(told) or "close in meaning"
+def _arguments(schema: JsonObject) -> JsonObject:
+    """The schema as a model reads it: the dialect of JSON Schema helps nobody to choose or to call."""
+    return {key: value for key, value in clean_schema(schema).items() if key != "$schema"}
+
+
+def _why(hit: Hit, existing: View, visible: View) -> str:
+    """The reasons that help a model to choose; how similar two vectors are does not."""
+    spoken = [one for one in hit.reasons if _speakable(one, existing, visible)]
+    return "; ".join(one for one in spoken if not one.startswith(SIMILARITY))
 
 
 def _speakable(reason: str, everything: View, visible: View) -> bool:
@@ -136,10 +141,10 @@ def described(engine: Engine, capability: Capability) -> JsonObject:
         "provider": capability.provider,
         "description": clean(capability.description),
         "use": use(capability),
-        "arguments": clean_schema(detail.input_schema or {"type": "object"}),
+        "arguments": _arguments(detail.input_schema or {"type": "object"}),
     }
     if detail.output_schema is not None:
-        about["returns"] = clean_schema(detail.output_schema)
+        about["returns"] = _arguments(detail.output_schema)
     if capability.required_tools:
         about["requires"] = [clean(name) for name in capability.required_tools]
     if capability.unavailable:

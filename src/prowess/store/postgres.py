@@ -3,7 +3,7 @@
 import re
 import time
 from collections.abc import Iterable
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -13,7 +13,6 @@ from prowess.types import Problem
 
 BUSY_SECONDS = 30.0
 PAUSE = 0.1
-CONNECTS_WITHIN = 4
 BEGINS_WITHIN = 4.0
 ANSWERS_WITHIN = 10.0
 """Seconds after which a server is taken to be away; nothing that a turn asks of it takes a tenth of that. A
@@ -21,7 +20,7 @@ transaction begins without waiting for anybody, so that a connection that hangs 
 FULL = "53300"
 """Too many connections: that passes."""
 STARTING = "57P03"
-AWAY_WITHOUT_STATE = ("OperationalError", "ConnectionTimeout", "InterfaceError", "NoAnswer")
+AWAY_WITHOUT_STATE = ("OperationalError", "ConnectionTimeout", "InterfaceError", "NoAnswer", "NotThePrimary")
 AWAY = ("08", "57P", "25006")
 """Connections that were lost, a server that ends or starts, and one that became a copy of another."""
 BUSY = ("55P03", "40P01", "40001")
@@ -80,12 +79,9 @@ class Postgres:
         self.patience = patience
         # A pooler lends a connection for one transaction; the next one may not know what was prepared.
         threshold = None if is_pooled else PREPARED_AFTER
-        from prowess.store.limited_connection import LimitedConnection
+        from prowess.store.servers import Servers
 
-        self._open = partial(
-            LimitedConnection.connect, self._url, autocommit=True, connect_timeout=CONNECTS_WITHIN,
-            prepare_threshold=threshold,
-        )  # fmt: skip
+        self._servers = Servers(self._url, autocommit=True, prepare_threshold=threshold)
         self._has_answered = False
         self.failures: tuple[type[Exception], ...] = (psycopg.Error,)
 
@@ -99,7 +95,7 @@ class Postgres:
         deadline = time.monotonic() + self.patience
         while True:
             try:
-                connection = self._open()
+                connection = self._servers.connect()
             except self.failures as failure:
                 if not self._passes(failure) or time.monotonic() >= deadline:
                     raise self.explain(failure) from failure

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from prowess.errors import MissingExtra, StoreAway, StoreBusy, StoreError
+from prowess.errors import MissingExtra, StoreAway, StoreBusy, StoreError, StoreFull
 from prowess.store.driver import EVERYWHERE
 from prowess.types import Problem
 
@@ -23,6 +23,9 @@ STARTING = "57P03"
 AWAY_WITHOUT_STATE = ("OperationalError", "ConnectionTimeout", "InterfaceError", "NoAnswer", "NotThePrimary")
 AWAY = ("08", "57P", "25006")
 """Connections that were lost, a server that ends or starts, and one that became a copy of another."""
+NO_ROOM = "53100"
+UNNAMED, NOT_WRITTEN = "XX000", ("could not extend file", "could not write")
+"""How a quota of the system is told, for which PostgreSQL has no state of its own."""
 BUSY = ("55P03", "40P01", "40001")
 """A lock was not given in time, or two waited for each other."""
 
@@ -146,6 +149,10 @@ class Postgres:
     def is_busy(self, failure: Exception) -> bool:
         return getattr(failure, "sqlstate", None) in BUSY
 
+    def _is_full(self, failure: Exception) -> bool:
+        state, text = getattr(failure, "sqlstate", None), str(failure)
+        return state == NO_ROOM or (state == UNNAMED and any(sign in text for sign in NOT_WRITTEN))
+
     def explain(self, failure: Exception) -> StoreError:
         if self.is_busy(failure):
             return StoreBusy(self.patience)
@@ -155,6 +162,8 @@ class Postgres:
             text = text.replace(password, "***")
         if self._has_answered and self.is_away(failure):
             return StoreAway(self.place, text)
+        if self._is_full(failure):
+            return StoreFull(self.place, text)
         return StoreError(
             f"the store {self.place}: {text}", "check that the server runs and the URL is right"
         )

@@ -86,6 +86,7 @@ class StoppablePostgres:
         command: list[str | Path] = [self._binaries / "pg_basebackup", *place, *how, "-D", self._data]
         subprocess.run(command, check=True, cwd="/", timeout=SECONDS_TO_START, **self._demote)
         with (self._data / "postgresql.auto.conf").open("a") as settings:
+            settings.write("wal_retrieve_retry_interval = 200ms\n")
             settings.write("synchronous_standby_names = ''\n")  # once promoted, it has no copy of its own
 
     def promote(self) -> None:

@@ -304,6 +304,7 @@ def _changed(transaction: Transaction) -> None:
         "INSERT INTO catalogue_version (workspace, one, version) VALUES (:workspace, 1, 1)"
         " ON CONFLICT (workspace, one) DO UPDATE SET version = catalogue_version.version + 1"
     )
+    transaction.announce()
 
 
 def _lock(transaction: Transaction) -> int:

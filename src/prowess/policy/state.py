@@ -64,6 +64,7 @@ def moved(transaction: Transaction) -> None:
         "INSERT INTO policy_version (workspace, one, version) VALUES (:workspace, 1, 1)"
         " ON CONFLICT (workspace, one) DO UPDATE SET version = policy_version.version + 1"
     )
+    transaction.announce()
 
 
 def write_review(transaction: Transaction, review: GrantReview) -> None:

@@ -2,8 +2,10 @@
 
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import closing
 from functools import lru_cache
+from threading import Event
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -45,6 +47,9 @@ BEGIN
         END IF;
     END LOOP;
 END $$"""
+CHANNEL = "prowess"
+SECONDS_WITHOUT_A_SIGN = 15.0
+SECONDS_TO_END = 0.1
 POOLER = "pooler"
 PREPARED_AFTER = 5
 """So often a statement is sent before the server keeps it; psycopg's own number."""
@@ -73,6 +78,8 @@ class Postgres:
     # It comes by itself, but a minute later, and until then large tables are searched badly.
     analyze = "ANALYZE"
 
+    announcement = f"SELECT pg_notify('{CHANNEL}', :workspace)"
+
     def __init__(self, url: str, patience: float = BUSY_SECONDS) -> None:
         try:
             import psycopg  # an extra: only those who use PostgreSQL install it
@@ -85,6 +92,7 @@ class Postgres:
         from prowess.store.servers import Servers
 
         self._servers = Servers(self._url, autocommit=True, prepare_threshold=threshold)
+        self.can_listen = not is_pooled  # what it lends for one transaction hears nothing between two
         self._has_answered = False
         self.failures: tuple[type[Exception], ...] = (psycopg.Error,)
 
@@ -135,6 +143,20 @@ class Postgres:
 
     def close(self) -> None:
         """Nothing is held beside the connections."""
+
+    def listen(self, heard: Callable[[str], None], over: Event) -> None:
+        connection = self._servers.connect()
+        with closing(connection):
+            connection.execute(f"LISTEN {CHANNEL}")
+            heard("")
+            while not over.is_set():
+                # A connection that is lost without a word is noticed by asking again what it leads to.
+                self._servers.admit(connection)
+                connection.answers_within = None
+                asked_again = time.monotonic() + SECONDS_WITHOUT_A_SIGN
+                while not over.is_set() and time.monotonic() < asked_again:
+                    for told in connection.notifies(timeout=SECONDS_TO_END):
+                        heard(told.payload)
 
     def problems(self) -> tuple[Problem, ...]:
         return ()

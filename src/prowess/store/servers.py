@@ -42,7 +42,7 @@ class Servers:
         for server in self._named:
             try:
                 connection = LimitedConnection.connect(self._url, **{**self._options, **server})
-                self._admit(connection)
+                self.admit(connection)
             except psycopg.Error as failure:
                 failures.append(failure)
             else:
@@ -51,7 +51,8 @@ class Servers:
         answered = [failure for failure in failures if isinstance(failure, NotThePrimary)]
         raise (answered or failures)[0]
 
-    def _admit(self, connection: LimitedConnection) -> None:
+    def admit(self, connection: LimitedConnection) -> None:
+        """It leads to the primary, or is closed."""
         connection.answers_within = ANSWERS_WITHIN
         try:
             is_copy, timeline = _state(connection)

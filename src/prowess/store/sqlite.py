@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Event
 from typing import Any, Literal
 
 from prowess.errors import StoreBusy, StoreError, StoreFull
@@ -29,6 +30,8 @@ class SQLite:
     lock_for_migration = ""
     analyze = ""
     adapt: Callable[[str], str] = str  # it takes `:name` as it is written
+    can_listen = False
+    announcement = ""
     failures: tuple[type[Exception], ...] = (sqlite3.Error,)
 
     def __init__(
@@ -103,6 +106,9 @@ class SQLite:
     def close(self) -> None:
         if self._folder is not None:
             self._folder.cleanup()
+
+    def listen(self, heard: Callable[[str], None], over: Event) -> None:
+        """A file tells nobody."""
 
     def problems(self) -> tuple[Problem, ...]:
         return modes.problems(self.path)

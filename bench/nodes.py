@@ -31,6 +31,8 @@ from prowess.testing import StaticSource, capability
 from prowess.types import Message, Turn
 
 COUNT, WARM, HELD, SECONDS = 100, 20, 100, 6.0
+LOADS = ((1, 1), (1, 4), (1, 16), (1, 64), (2, 1), (2, 8), (4, 1), (4, 4), (4, 16))
+"""Nodes, and clients of each."""
 SUBJECTS = (
     "invoice",
     "calendar",
@@ -233,7 +235,7 @@ def main(workspaces: int) -> None:
         print("| nodes | clients of each | find p50 / p99, ms | offer p50 / p99, ms | offers/s | processor |")
         print("|---|---|---|---|---|---|")
         found: list[dict[str, Any]] = []
-        for nodes, clients in ((1, 1), (1, 4), (1, 16), (2, 1), (2, 4), (2, 8)):
+        for nodes, clients in LOADS:
             found = answers([run("node", url, folder, workspaces, clients, n) for n in range(nodes)])
             finds, offers = ([t for one in found for t in one[kind]] for kind in ("find", "offer"))
             cost = 1000 * sum(one["busy"] for one in found) / (len(finds) + len(offers))

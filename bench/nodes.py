@@ -1,6 +1,6 @@
 """Many workspaces on one PostgreSQL: memory, loading, turns at one and two nodes, bytes, an old agent.
 
-    python -m bench.nodes [WORKSPACES]          (default 1000)
+    python -m bench.nodes [WORKSPACES [NODESxCLIENTS ...]]          (default 1000, 1x1 to 4x16)
 
 The first workspace is synced, with real vectors of the shipped encoder; the others are its rows, copied in
 SQL. A node is a process that holds the workspaces used last, over shared connections and one encoder. Of its
@@ -222,7 +222,7 @@ def alone(place: str) -> dict[str, Any]:
     return {"loaded": loaded, "offer": times, "resident": resident()}
 
 
-def main(workspaces: int) -> None:
+def main(workspaces: int, loads: Sequence[tuple[int, int]]) -> None:
     from tests.support.postgres import running_postgres
 
     with tempfile.TemporaryDirectory() as name, running_postgres() as url:
@@ -235,7 +235,7 @@ def main(workspaces: int) -> None:
         print("| nodes | clients of each | find p50 / p99, ms | offer p50 / p99, ms | offers/s | processor |")
         print("|---|---|---|---|---|---|")
         found: list[dict[str, Any]] = []
-        for nodes, clients in LOADS:
+        for nodes, clients in loads:
             found = answers([run("node", url, folder, workspaces, clients, n) for n in range(nodes)])
             finds, offers = ([t for one in found for t in one[kind]] for kind in ("find", "offer"))
             cost = 1000 * sum(one["busy"] for one in found) / (len(finds) + len(offers))
@@ -264,4 +264,5 @@ if __name__ == "__main__":
         case ["alone", place]:
             print(json.dumps(alone(place)))
         case words:
-            main(int(words[0]) if words else 1000)
+            said = [(int(nodes), int(clients)) for nodes, clients in (word.split("x") for word in words[1:])]
+            main(int(words[0]) if words else 1000, said or LOADS)

@@ -14,6 +14,7 @@ from prowess.testing import StaticSource, capability, word_embedder
 POLICY = """
 profiles:
   owner: {agents: [ada, bob], additional_tools: ["*"]}
+  guest: {}
 """
 OpenNode = Callable[..., Engine]
 

@@ -34,6 +34,22 @@ def pair() -> Iterator[tuple[StoppablePostgres, StoppablePostgres]]:
         primary.remove()
 
 
+def test_what_a_failover_lost_is_not_remembered_under_the_number_of_what_came_instead(
+    pair: tuple[StoppablePostgres, StoppablePostgres], open_node: OpenNode
+) -> None:
+    first, second = pair
+    both = f"postgresql://postgres@127.0.0.1:{first.port},127.0.0.1:{second.port}/postgres"
+    first.acknowledge("it alone")
+    node, other = open_node(both), open_node(both)
+    with second.away():
+        node.agents.bind("helper", "owner")
+        assert node.decide("helper", "tool:mail").verdict == "allow"
+        first.kill()
+    second.promote()
+    other.agents.bind("helper", "guest")
+    assert node.decide("helper", "tool:mail").verdict == "deny"
+
+
 def test_nodes_go_on_with_the_promoted_copy_and_never_with_what_it_replaced(
     pair: tuple[StoppablePostgres, StoppablePostgres], open_node: OpenNode
 ) -> None:

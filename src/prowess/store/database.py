@@ -33,13 +33,15 @@ class Transaction:
     Each of them finds that workspace under `:workspace`, so that nobody has to hand it on.
     """
 
-    __slots__ = ("_adapt", "_cursor", "_driver", "_workspace")
+    __slots__ = ("_adapt", "_cursor", "_driver", "_workspace", "era")
 
     def __init__(self, driver: Driver, cursor: Any, workspace: str) -> None:
         self._adapt = driver.adapt
         self._cursor = cursor
         self._driver = driver
         self._workspace = workspace
+        self.era = driver.era
+        """What is known by its number holds only within one."""
 
     def within(self, workspace: str) -> "Transaction":
         """The same transaction, in another workspace: for what concerns a whole store."""

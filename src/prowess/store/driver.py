@@ -24,6 +24,10 @@ class Driver(Protocol):
     @property
     def place(self) -> str: ...
 
+    @property
+    def era(self) -> int:
+        """Moves when the database goes on from an earlier state: what was numbered before may differ now."""
+
     def connect(self) -> Any: ...
 
     def usable(self, connection: Any) -> bool: ...

@@ -102,6 +102,11 @@ class Postgres:
         parts = urlsplit(self._url)
         return f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
+    @property
+    def era(self) -> int:
+        """A promoted copy may lack what was never acknowledged by it."""
+        return self._servers.timeline
+
     def connect(self) -> Any:
         deadline = time.monotonic() + self.patience
         while True:

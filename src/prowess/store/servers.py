@@ -34,7 +34,7 @@ class Servers:
         self._named = tuple(_named(url))
         within = CONNECTS_WITHIN if len(self._named) == 1 else CONNECTS_WITHIN_OF_SEVERAL
         self._options.setdefault("connect_timeout", within)
-        self._timeline = 0
+        self.timeline = 0
 
     def connect(self) -> LimitedConnection:
         """A connection to the primary; whoever was it last is asked first."""
@@ -58,10 +58,10 @@ class Servers:
             is_copy, timeline = _state(connection)
             if is_copy:
                 raise NotThePrimary("this server is a copy of another, and none is its primary now")
-            if timeline < self._timeline:
-                why = f"this server was replaced by another (timeline {timeline}, {self._timeline} was seen)"
+            if timeline < self.timeline:
+                why = f"this server was replaced by another (timeline {timeline}, {self.timeline} was seen)"
                 raise NotThePrimary(f"{why}: stop it, or make it a copy of that one")
-            self._timeline = max(timeline, self._timeline)
+            self.timeline = max(timeline, self.timeline)
         except BaseException:
             connection.close()
             raise

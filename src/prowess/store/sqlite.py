@@ -30,6 +30,7 @@ class SQLite:
     lock_for_migration = ""
     analyze = ""
     adapt: Callable[[str], str] = str  # it takes `:name` as it is written
+    era = 0
     can_listen = False
     announcement = ""
     failures: tuple[type[Exception], ...] = (sqlite3.Error,)

@@ -2,9 +2,10 @@
 
     python -m bench.chaos [MINUTES] [SEED]          (default 10 minutes, seed 1)
 
-Nodes are processes that serve four agents through a proxy over one PostgreSQL, while a program beside them
-leads an agent called probe from one profile to the next. Faults: kill -9 of a node, PostgreSQL stopped or
-killed and started again, a network that hangs for up to 8 s, a clock that jumps by up to an hour.
+Nodes are processes that serve four agents through proxies over a PostgreSQL and its copy, while a program
+beside them leads an agent called probe from one profile to the next. Faults: kill -9 of a node, PostgreSQL
+stopped or killed and started again, its copy promoted (sometimes the old one comes back), its disk full
+(where this user may mount one), a network that hangs for up to 8 s, a clock that jumps by up to an hour.
 """
 
 import json
@@ -21,15 +22,15 @@ from threading import Event, Thread
 from typing import Any
 
 from bench.chaos_node import AGENTS, EVERY_OUTCOMES, STEPS, opened, policy
+from bench.chaos_store import ChaosStore, chaos_store
 from prowess.errors import ProwessError
 from tests.support.evolution import inconsistencies
-from tests.support.postgres import StoppablePostgres, stoppable_postgres
-from tests.support.proxy import HangingProxy, hanging_proxy
 
 NODES = 2
 SECONDS_TO_SERVE = 5.0
-FAULTS = ("node killed", "PostgreSQL stopped", "PostgreSQL killed", "network hangs", "clock jumps")
-WEIGHTS = (3, 1, 1, 2, 1)
+KILLED, JUMPS = "node killed", "clock jumps"
+OFTEN = {KILLED: 2.5, "network hangs": 1.5}
+"""What is drawn more often than once."""
 Said = dict[str, Any]
 
 
@@ -61,8 +62,7 @@ class Steps:
 @dataclass(slots=True)
 class Chaos:
     folder: Path
-    server: StoppablePostgres
-    proxy: HangingProxy
+    store: ChaosStore
     chance: random.Random
     nodes: list["subprocess.Popen[bytes]"] = field(default_factory=list)
     faults: Counter[str] = field(default_factory=Counter)
@@ -71,19 +71,20 @@ class Chaos:
     starts: list[float] = field(default_factory=list)
 
     def start(self, number: int) -> "subprocess.Popen[bytes]":
-        url = self.server.url.replace(str(self.server.port), str(self.proxy.port))
-        command = [sys.executable, "-m", "bench.chaos_node", url, str(self.folder), f"node{number}"]
+        name = f"node{number}"
+        command = [sys.executable, "-m", "bench.chaos_node", self.store.url_of_nodes, str(self.folder), name]
         return subprocess.Popen(command)
 
     def run(self, minutes: float) -> None:
         self.nodes = [self.start(number) for number in range(NODES)]
         time.sleep(8)
         until = time.monotonic() + 60 * minutes
+        kinds = (KILLED, JUMPS, *self.store.faults)
         while time.monotonic() < until:
-            fault = self.chance.choices(FAULTS, WEIGHTS)[0]
-            self.faults[fault] += 1
+            fault = self.chance.choices(kinds, [OFTEN.get(kind, 1) for kind in kinds])[0]
             self._carry_out(fault)
-            time.sleep(self.chance.uniform(5.5, 8))
+            self.faults[fault] += 1
+            time.sleep(self.chance.uniform(5.2, 7))
         (self.folder / "ahead").write_text("0")
         time.sleep(6)
         for node in self.nodes:
@@ -97,19 +98,10 @@ class Chaos:
                 self.nodes[number].kill()
                 self.nodes[number].wait(20)
                 self.nodes[number] = self.start(number)
-                return
             case "clock jumps":
                 (self.folder / "ahead").write_text(str(self.chance.uniform(-3600, 3600)))
-                return
-            case "network hangs":
-                self.proxy.hang()
-                time.sleep(self.chance.uniform(0.5, 8))
-                self.proxy.flow()
             case _:
-                (self.server.stop if fault == "PostgreSQL stopped" else self.server.kill)()
-                time.sleep(self.chance.uniform(0, 4))
-                self.server.start()
-        self.back.append((fault, time.monotonic()))
+                self.back.append((fault, self.store.suffer(fault, self.chance)))
 
 
 def violations(chaos: Chaos, steps: Steps) -> tuple[dict[str, list[str]], Counter[str], list[float]]:
@@ -129,7 +121,7 @@ def violations(chaos: Chaos, steps: Steps) -> tuple[dict[str, list[str]], Counte
     found["memory older than what was seen"] = _backwards(said)
     late, seconds = _late(chaos, said)
     found["not serving within 5 s"] = late
-    engine = opened(chaos.server.url, chaos.folder, lambda: datetime.now(UTC))
+    engine = opened(chaos.store.url, chaos.folder, lambda: datetime.now(UTC))
     entries = engine.journal.after(())
     engine.journal.verify()
     offers = {entry.data["offer"] for entry in entries if entry.type == "offer"}
@@ -187,24 +179,33 @@ def _late(chaos: Chaos, said: list[Said]) -> tuple[list[str], list[float]]:
             ]
             took.append(min(good, default=at + 999) - at)
             if took[-1] > SECONDS_TO_SERVE:
-                wrong.append(f"{name} served {took[-1]:.1f} s after: {fault}")
+                told = _meanwhile(mine, at, at + took[-1])
+                wrong.append(f"{name} served {took[-1]:.1f} s after: {fault} ({told})")
     return wrong, sorted(took)
+
+
+def _meanwhile(said: list[Said], begun: float, ended: float) -> str:
+    """What a node was told in between, with how long that took."""
+    told = [one for one in said if "begun" in one and one["ended"] >= begun and one["begun"] <= ended]
+    return "; ".join(
+        f"{one['kind']} {one['begun'] - begun:.1f} to {one['ended'] - begun:.1f} s: {one.get('why', 'done')}"
+        for one in told[:12]
+    )
 
 
 def main() -> None:
     minutes, seed = (float(word) for word in (*sys.argv[1:], *("10", "1")[len(sys.argv) - 1 :]))
     with (
         tempfile.TemporaryDirectory() as name,
-        stoppable_postgres() as server,
-        hanging_proxy(server.port) as proxy,
+        chaos_store() as store,
     ):
         folder = Path(name)
         (folder / "policy.yaml").write_text(policy())
-        first = opened(server.url, folder, lambda: datetime.now(UTC))
+        first = opened(store.url, folder, lambda: datetime.now(UTC))
         first.sync()
         first.close()
-        chaos, steps, stop = Chaos(folder, server, proxy, random.Random(seed)), Steps(), Event()
-        leading = Thread(target=steps.lead, args=(server.url, folder, stop))
+        chaos, steps, stop = Chaos(folder, store, random.Random(seed)), Steps(), Event()
+        leading = Thread(target=steps.lead, args=(store.url, folder, stop))
         leading.start()
         chaos.run(minutes)
         stop.set()
@@ -212,7 +213,7 @@ def main() -> None:
         found, counted, seconds = violations(chaos, steps)
     print(f"{minutes:g} minutes, seed {seed:g}, {NODES} nodes, {sum(chaos.faults.values())} faults\n")
     print("| fault | times |\n|---|---|")
-    print("\n".join(f"| {fault} | {chaos.faults[fault]} |" for fault in FAULTS))
+    print("\n".join(f"| {fault} | {times} |" for fault, times in sorted(chaos.faults.items())))
     print("\n| what happened | times |\n|---|---|")
     print("\n".join(f"| {what} | {count} |" for what, count in sorted(counted.items())))
     if seconds:

@@ -1,6 +1,6 @@
 """Many workspaces on one PostgreSQL: memory, loading, turns at one and two nodes, bytes, an old agent.
 
-    python -m bench.nodes [WORKSPACES]          (default 1000)
+    python -m bench.nodes [WORKSPACES [NODESxCLIENTS ...]]          (default 1000, 1x1 to 4x16)
 
 The first workspace is synced, with real vectors of the shipped encoder; the others are its rows, copied in
 SQL. A node is a process that holds the workspaces used last, over shared connections and one encoder. Of its
@@ -31,6 +31,8 @@ from prowess.testing import StaticSource, capability
 from prowess.types import Message, Turn
 
 COUNT, WARM, HELD, SECONDS = 100, 20, 100, 6.0
+LOADS = ((1, 1), (1, 4), (1, 16), (1, 64), (2, 1), (2, 8), (4, 1), (4, 4), (4, 16))
+"""Nodes, and clients of each."""
 SUBJECTS = (
     "invoice",
     "calendar",
@@ -220,7 +222,7 @@ def alone(place: str) -> dict[str, Any]:
     return {"loaded": loaded, "offer": times, "resident": resident()}
 
 
-def main(workspaces: int) -> None:
+def main(workspaces: int, loads: Sequence[tuple[int, int]]) -> None:
     from tests.support.postgres import running_postgres
 
     with tempfile.TemporaryDirectory() as name, running_postgres() as url:
@@ -233,7 +235,7 @@ def main(workspaces: int) -> None:
         print("| nodes | clients of each | find p50 / p99, ms | offer p50 / p99, ms | offers/s | processor |")
         print("|---|---|---|---|---|---|")
         found: list[dict[str, Any]] = []
-        for nodes, clients in ((1, 1), (1, 4), (1, 16), (2, 1), (2, 4), (2, 8)):
+        for nodes, clients in loads:
             found = answers([run("node", url, folder, workspaces, clients, n) for n in range(nodes)])
             finds, offers = ([t for one in found for t in one[kind]] for kind in ("find", "offer"))
             cost = 1000 * sum(one["busy"] for one in found) / (len(finds) + len(offers))
@@ -262,4 +264,5 @@ if __name__ == "__main__":
         case ["alone", place]:
             print(json.dumps(alone(place)))
         case words:
-            main(int(words[0]) if words else 1000)
+            said = [(int(nodes), int(clients)) for nodes, clients in (word.split("x") for word in words[1:])]
+            main(int(words[0]) if words else 1000, said or LOADS)

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         StoreAway,
         StoreBusy,
         StoreError,
+        StoreFull,
         WorkspaceError,
     )
     from prowess.evolution.scores import Scores
@@ -123,6 +124,7 @@ __all__ = [
     "StoreAway",
     "StoreBusy",
     "StoreError",
+    "StoreFull",
     "SyncReport",
     "TokenCounts",
     "ToolCall",
@@ -145,7 +147,7 @@ HOMES = {
         "EncoderUnavailable", "EvolutionError", "FindingStands", "InvalidArguments", "JournalBroken",
         "LearningError", "LoginNeeded", "MissingExtra", "NotFound", "Outdated", "PolicyError",
         "ProwessError", "Refused", "RemoteError", "SecretError", "SourceError", "StoreAway", "StoreBusy",
-        "StoreError", "WorkspaceError",
+        "StoreError", "StoreFull", "WorkspaceError",
     ),
     "prowess.evolution.scores": ("Scores",),
     "prowess.opening": ("open",),

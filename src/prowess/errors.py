@@ -5,6 +5,7 @@
       StoreError             the database cannot be reached or is not ours
         StoreBusy            others wrote to it for too long
         StoreAway            it does not answer now; once it does, this goes on by itself
+        StoreFull            there is no room on its disk; once there is, this goes on by itself
               WorkspaceError       not a name for a workspace
       BackupError            a backup or an archive cannot be written, read or taken
       MissingExtra           an optional part is not installed
@@ -80,6 +81,16 @@ class StoreAway(StoreError):
         super().__init__(
             f"the store {place} does not answer: {why}",
             "try again in a moment: prowess reconnects by itself; if not, check the server and the URL",
+        )
+
+
+class StoreFull(StoreError):
+    """There is no room where the store is kept; nothing was changed, and what was acknowledged is there."""
+
+    def __init__(self, place: str, why: str) -> None:
+        super().__init__(
+            f"the store {place} cannot be written to, nothing was changed: {why}",
+            "make room on the disk that the database is on; prowess goes on by itself then",
         )
 
 

@@ -157,7 +157,7 @@ class Worlds:
         self._read: View | None = None
         self._seen: tuple[View, PolicyState, ProcessFacts, View] | None = None
         self._policy_seen = 0
-        self._learnt_at: tuple[int, Lessons, Mapping[str, str]] = (-1, NOTHING, {})
+        self._learnt_at: tuple[tuple[int, int], Lessons, Mapping[str, str]] = ((0, -1), NOTHING, {})
 
     def now(self, *agents: str, of_all_nodes: bool = False) -> World:
         """The world as it is; `agents` are those whose turns or uses it is taken for.
@@ -255,7 +255,7 @@ class Worlds:
         """What is taught, and what fails."""
         if not self._learns:
             return NOTHING, {}
-        version = reading_state.taught_version(transaction)
+        version = transaction.era, reading_state.taught_version(transaction)
         if self._learnt_at[0] != version:
             stable = skills.every(transaction, "stable")
             taught = lessons_of([skill for skill in stable if skill.taught])

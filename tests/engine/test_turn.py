@@ -15,7 +15,7 @@ from prowess.engine import Engine
 from prowess.engine.options import EngineOptions
 from prowess.sources.files.cards import CardFiles
 from prowess.store.connections import Connections
-from prowess.store.database import Database
+from prowess.store.database import Database, Row, Transaction
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource, capability, word_embedder
 from prowess.types import Message, Turn
@@ -23,6 +23,7 @@ from tests.learning.test_gates import practise
 from tests.support.clock import SteppingClock
 from tests.support.evolution import AB, FAIR, exhaust
 from tests.support.learning import office
+from tests.support.stores import OpenEngine
 
 RULE = 'profiles: {{p: {{agents: [default], additional_tools: ["{}"]}}}}\n'
 TOOLS = [capability("tool:a", "Send an email to the team."), capability("tool:b", "Count words of text.")]
@@ -155,6 +156,25 @@ def test_no_transaction_is_open_while_the_encoder_works(store_url: str, tmp_path
             engine.offer("send an email to the whole team")
             engine.find("count the words of this text")
     assert len(seen) >= 3 and set(seen) == {0}
+
+
+def test_a_process_that_opens_a_store_asks_for_all_vectors_of_a_catalogue_in_a_few_statements(
+    open_engine: OpenEngine,
+) -> None:
+    many = StaticSource("many", capabilities=[capability(f"tool:t{n}", f"Do {n}") for n in range(120)])
+    open_engine(many).sync()
+    asked: list[str] = []
+    usual = Transaction.all
+
+    def noting(self: Transaction, sql: str, **values: object) -> list[Row]:
+        asked.append(sql)
+        return usual(self, sql, **values)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Transaction, "all", noting)
+        patch.setattr(Transaction, "one", lambda *given, **values: next(iter(noting(*given, **values)), None))
+        assert open_engine(many).find("do 7")[0].id == "tool:t7"
+    assert len(asked) < 40
 
 
 def test_two_searches_are_in_the_encoder_at_the_same_time(store_url: str, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ ConfigError Decision Denied Detail DiscoveryOptions Draft EncoderUnavailable Eng
 FindingStands Hit InvalidArguments JournalBroken JournalEntry LearningError LeftOut LoginNeeded Message
 MissingExtra NotFound Offer Outcome Outdated PolicyError Problem Provider ProwessError Refused RemoteError
 Scores SearchOptions
-SecretError Source SourceEntry SourceError SourceReading StoreAway StoreBusy StoreError SyncReport
+SecretError Source SourceEntry SourceError SourceReading StoreAway StoreBusy StoreError StoreFull SyncReport
 TokenCounts ToolCall
 ToolFormat ToolRanker Trace Turn WorkspaceError event_handler open rank tool tool_format
 """

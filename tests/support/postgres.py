@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from uuid import uuid4
 
 import psycopg
@@ -63,16 +63,61 @@ def new_database(server: str, template: str = "template1") -> Iterator[str]:
 class StoppablePostgres:
     """A server of a test's own at one port, that it may stop, kill and start again with what it holds."""
 
-    def __init__(self) -> None:
-        self._home = Path(tempfile.mkdtemp(prefix="prowess-pg-", dir=_open_folder()))
+    def __init__(self, of: "StoppablePostgres | None" = None, folder: Path | None = None) -> None:
+        """of: the server that this one is to be a copy of, in step with it; folder: where it keeps itself."""
+        self._home = Path(tempfile.mkdtemp(prefix="prowess-pg-", dir=folder or _open_folder()))
         self._demote = _demotion(self._home)
         self._binaries, self._data = _reachable(self._home), self._home / "data"
-        _create(self._binaries, self._data, self._demote)
-        with (self._data / "postgresql.conf").open("a") as settings:
-            settings.write("fsync = on\n")
         self.port = free_port()
         self.url = f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
         self._server: subprocess.Popen[Any] | None = None
+        if of:
+            self.copy(of)
+            return
+        _create(self._binaries, self._data, self._demote)
+        with (self._data / "postgresql.conf").open("a") as settings:
+            settings.write("fsync = on\n")
+
+    def copy(self, other: "StoppablePostgres") -> None:
+        """Forget what it holds, and follow another server from its next start on."""
+        shutil.rmtree(self._data, ignore_errors=True)
+        place = ["-h", "127.0.0.1", "-p", str(other.port), "-U", "postgres"]
+        how = ["--write-recovery-conf", "--checkpoint=fast", "--no-sync"]
+        command: list[str | Path] = [self._binaries / "pg_basebackup", *place, *how, "-D", self._data]
+        subprocess.run(command, check=True, cwd="/", timeout=SECONDS_TO_START, **self._demote)
+        with (self._data / "postgresql.auto.conf").open("a") as settings:
+            settings.write("wal_retrieve_retry_interval = 200ms\n")
+            settings.write("synchronous_standby_names = ''\n")  # once promoted, it has no copy of its own
+
+    def promote(self) -> None:
+        """A copy becomes the one that is written to."""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute("SELECT pg_promote(true)")
+
+    def acknowledge(self, after: Literal["it alone", "its copy, too"]) -> None:
+        """Who has a change on its disk before whoever made it is told that it is safe."""
+        names = "*" if after == "its copy, too" else ""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(f"ALTER SYSTEM SET synchronous_standby_names = '{names}'")
+            connection.execute("SELECT pg_reload_conf()")
+
+    def is_followed(self) -> bool:
+        """Whether a copy is in step with it, so that no change waits for one that is not there."""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            row = connection.execute("SELECT COUNT(*) FROM pg_stat_replication WHERE state = 'streaming'")
+            return row.fetchone() == (1,)
+
+    def limit_files(self, size: int | None) -> None:
+        """Let no file of it grow beyond so many bytes, or any: what the system then says is no room."""
+        assert self._server is not None
+        limit = f"--fsize={'unlimited' if size is None else size}:"
+        for one in self._processes():
+            # Whoever is gone meanwhile has no limit to set.
+            subprocess.run(["prlimit", "--pid", str(one), limit], capture_output=True, **self._demote)
+
+    @property
+    def is_running(self) -> bool:
+        return self._server is not None and self._server.poll() is None
 
     def start(self) -> None:
         """Returns when it answers; the memory of one that was killed is not free at once."""
@@ -92,17 +137,30 @@ class StoppablePostgres:
     def kill(self) -> None:
         """kill -9, to it and to every process that serves a connection."""
         assert self._server is not None
-        pid = self._server.pid
-        serving = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        for one in (pid, *map(int, serving)):
+        for one in self._processes():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(one, signal.SIGKILL)
         self._server.wait(20)
 
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """It is stopped for the length of a block."""
+        self.stop()
+        try:
+            yield
+        finally:
+            self.start()
+
     def remove(self) -> None:
-        if self._server is not None and self._server.poll() is None:
+        if self.is_running:
             self._end(signal.SIGQUIT)
         shutil.rmtree(self._home, ignore_errors=True)
+
+    def _processes(self) -> list[int]:
+        """Itself, and those that serve a connection."""
+        assert self._server is not None
+        pid = self._server.pid
+        return [pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
 
     def _end(self, how: int) -> None:
         assert self._server is not None

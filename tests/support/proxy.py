@@ -27,6 +27,12 @@ class HangingProxy:
         """What was held back comes through."""
         self._flows.set()
 
+    def turn(self, port: int) -> None:
+        """Lead to another server from now on; what led to the one before is cut off."""
+        self._to = port
+        while self._open:
+            _shut(self._open.pop())
+
     def close(self) -> None:
         self._listening.close()
         for one in self._open:

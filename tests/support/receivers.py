@@ -4,6 +4,7 @@ import base64
 import json
 import socketserver
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,6 +24,13 @@ class Hook:
     status: int = 204
     bodies: list[bytes] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
+
+    def came(self, count: int) -> bool:
+        """Whether so many arrive, within half a minute."""
+        deadline = time.monotonic() + 30
+        while len(self.bodies) < count and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return len(self.bodies) >= count
 
     @property
     def told(self) -> list[list[str]]:

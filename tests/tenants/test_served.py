@@ -29,7 +29,7 @@ from prowess.journal import Raw
 from prowess.listen import Bind
 from prowess.opening import now
 from prowess.tenants.dispatcher import TenantDispatcher
-from prowess.tenants.serving import ServedFaces, serving_workspaces
+from prowess.tenants.serving import KeptOpen, ServedFaces, serving_workspaces
 from prowess.types import Outcome
 from prowess.web.operations import everything
 from prowess.web.users import Kind, Users
@@ -61,6 +61,7 @@ profiles:
 
 
 BOTH = ServedFaces()
+TEN = KeptOpen(10)
 BY_ITSELF = """
 [learning]
 mode = "accumulate"
@@ -116,12 +117,12 @@ def configure(folder: Path, store: str, name: str) -> None:
 
 
 @contextmanager
-def serving_all(folder: Path, url: str, most: int = 10, faces: ServedFaces = BOTH) -> Iterator[Served]:
+def serving_all(folder: Path, url: str, kept: KeptOpen = TEN, faces: ServedFaces = BOTH) -> Iterator[Served]:
     """The process's own server, in a thread of this one."""
     place = socket.create_server(("127.0.0.1", 0))
     bind = Bind("127.0.0.1", place.getsockname()[1])
     of_process = Settings(parse("[web]\nrate = 0\n[gateway]\nrate = 0\n"), folder)
-    with serving_workspaces(folder, of_process, url, bind, faces, most, {}) as door:
+    with serving_workspaces(folder, of_process, url, bind, faces, kept, {}) as door:
         server = uvicorn.Server(uvicorn.Config(door, log_level="warning", access_log=False))
 
         async def run() -> None:
@@ -237,7 +238,7 @@ def test_a_session_of_one_workspace_is_none_in_another(served: Served) -> None:
 def test_those_not_used_for_the_longest_are_closed_and_open_again(store_url: str, tmp_path: Path) -> None:
     for name in MARKERS:
         configure(tmp_path / "tenants", store_url, name)
-    with serving_all(tmp_path / "tenants", store_url, most=1) as served:
+    with serving_all(tmp_path / "tenants", store_url, KeptOpen(1)) as served:
         tokens = {name: served.person(name) for name in MARKERS}
         for name in ("acme", "bolt", "acme"):
             assert served.get("/api/v1/me", tokens[name]).status_code == 200
@@ -245,6 +246,35 @@ def test_those_not_used_for_the_longest_are_closed_and_open_again(store_url: str
             while served.door.tenants.names != (name,) and time.monotonic() < deadline:
                 time.sleep(0.02)  # the last answer is out a moment before its workspace is free
             assert served.door.tenants.names == (name,)
+
+
+def test_beyond_the_memory_allowed_those_not_used_are_closed_and_never_one_that_answers(
+    store_url: str, tmp_path: Path
+) -> None:
+    for name in MARKERS:
+        configure(tmp_path / "tenants", store_url, name)
+
+    def open_after_asking(name: str) -> tuple[str, ...]:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            assert served.get("/api/v1/me", tokens[name]).status_code == 200
+            if len(served.door.tenants.names) == 1:
+                break
+        return served.door.tenants.names
+
+    kept, faces = KeptOpen(10, megabytes=1), ServedFaces(mcp=False)
+    with serving_all(tmp_path / "tenants", store_url, kept, faces) as served:
+        tokens = {name: served.person(name) for name in MARKERS}
+        served.get("/api/v1/me", tokens["acme"])
+        assert open_after_asking("bolt") == ("bolt",)
+        listening = {"Authorization": f"Bearer {tokens['bolt']}"}
+        with httpx2.stream("GET", f"{served.address}/api/v1/journal/stream", headers=listening) as heard:
+            lines = heard.iter_lines()
+            assert next(lines).startswith("retry")
+            assert open_after_asking("acme") == ("bolt",)
+            with served.engine("bolt") as engine:
+                engine.offer("feed the okapi")
+            assert any("okapi" in line or "offer" in line for line in lines)
 
 
 def test_a_workspace_that_cannot_be_opened_disturbs_no_other(served: Served) -> None:

@@ -1,4 +1,4 @@
-"""The watch of a server: it looks now and then, and sends what is due, beside everything else.
+"""The watch of a server: it looks now and then, and when something changes, and sends what is due.
 
 Above: whoever serves. Below: the alert service.
 """
@@ -23,4 +23,5 @@ def watching(engine: "Engine") -> AbstractContextManager[None]:
         if not is_over():
             service.deliver()
 
-    return recurring(RecurringWork("telling people", engine.internals.options.alerts.every_seconds, tell))
+    seconds, told = engine.internals.options.alerts.every_seconds, engine.internals.database.told
+    return recurring(RecurringWork("telling people", seconds, tell, told))

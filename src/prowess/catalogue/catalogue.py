@@ -50,11 +50,12 @@ class Catalogue:
     def read(self, transaction: Transaction, known: View | None = None) -> View:
         """The catalogue as a transaction sees it: the view that is known, when nothing changed since."""
         version = _version(transaction)
-        if known is not None and known.version == version:
+        if known is not None and (known.era, known.version) == (transaction.era, version):
             return _with_news_of_health(transaction, known)
         providers = writing.providers(transaction)
         return View(
             version=version,
+            era=transaction.era,
             capabilities=_capabilities(transaction, known),
             providers={name: each for name, (each, _) in providers.items()},
             observations=_observations(transaction, providers.values()),
@@ -304,6 +305,7 @@ def _changed(transaction: Transaction) -> None:
         "INSERT INTO catalogue_version (workspace, one, version) VALUES (:workspace, 1, 1)"
         " ON CONFLICT (workspace, one) DO UPDATE SET version = catalogue_version.version + 1"
     )
+    transaction.announce()
 
 
 def _lock(transaction: Transaction) -> int:

@@ -105,6 +105,8 @@ class View:
     quarantined: Mapping[str, HeldCapability] = field(default_factory=dict)
     accepted: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """(id, digest) -> the person who took this content as it is."""
+    era: int = 0
+    """The state of the store within which the version counts."""
     first: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """What several servers offer -> who offered it first; more than one where they came at once."""
     trust: Mapping[str, str] = field(default_factory=dict)

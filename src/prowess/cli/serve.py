@@ -55,6 +55,7 @@ class ProcessOptions:
 
     workspaces: Path | None
     keep_open: int
+    memory: float
     monitoring_from: tuple[str, ...]
     logs: "LogFormat"
     drain: float = 0.0
@@ -91,6 +92,10 @@ def process_options(function: Callable[..., None]) -> Callable[..., None]:
         help="With --workspaces: how many stay open; those not used for the longest are closed.",
     )  # fmt: skip
     @click.option(
+        "--memory", default=0.0, type=click.FloatRange(0), metavar="MEGABYTES", envvar="PROWESS_MEMORY",
+        help="With --workspaces: close those not used for the longest when the process uses more.",
+    )  # fmt: skip
+    @click.option(
         "--monitoring-from", multiple=True, metavar="NETWORK", envvar="PROWESS_MONITORING_FROM",
         help="Who may read /healthz, /readyz and /metrics beside this machine, such as 10.0.0.0/8.",
     )  # fmt: skip
@@ -108,10 +113,10 @@ def process_options(function: Callable[..., None]) -> Callable[..., None]:
     )  # fmt: skip
     @wraps(function)
     def packed(
-        workspaces: Path | None, keep_open: int, monitoring_from: tuple[str, ...], logs: "LogFormat",
-        drain: float, grace: float, **others: object,
+        workspaces: Path | None, keep_open: int, memory: float, monitoring_from: tuple[str, ...],
+        logs: "LogFormat", drain: float, grace: float, **others: object,
     ) -> None:  # fmt: skip
-        options = ProcessOptions(workspaces, keep_open, monitoring_from, logs, drain, grace)
+        options = ProcessOptions(workspaces, keep_open, memory, monitoring_from, logs, drain, grace)
         function(process=options, **others)
 
     return packed
@@ -328,7 +333,7 @@ def _serve_workspaces(process: ProcessOptions, bind: "Bind", web: bool = True, m
         import anyio
 
         from prowess.listen import Bind
-        from prowess.tenants.serving import ServedFaces, serving_workspaces
+        from prowess.tenants.serving import KeptOpen, ServedFaces, serving_workspaces
         from prowess.web.serving import listening, serving
     except ImportError as error:
         raise MissingExtra("serving workspaces", "gateway,web") from error
@@ -337,7 +342,8 @@ def _serve_workspaces(process: ProcessOptions, bind: "Bind", web: bool = True, m
     store = chosen.get("store") or os.environ.get("PROWESS_STORE") or settings.config.store
     faces = ServedFaces(web, mcp)
     folder = process.workspaces or Path()
-    with serving_workspaces(folder, settings, store, bind, faces, process.keep_open, os.environ) as door:
+    kept = KeptOpen(process.keep_open, process.memory)
+    with serving_workspaces(folder, settings, store, bind, faces, kept, os.environ) as door:
         socket = listening(bind)
         address = Bind(bind.host, socket.getsockname()[1]).address
 

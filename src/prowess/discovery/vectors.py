@@ -17,7 +17,13 @@ from prowess.store.database import Database
 
 BATCH = 128
 FEW_TEXTS = 200
-"""Up to here stored vectors are asked for one by one; beyond, all are read at once."""
+"""Up to here stored vectors are asked for by their texts; beyond, all are read at once."""
+NAMES = tuple(f"text_{one}{other}" for one in "abcde" for other in "abcdefghij")
+"""So many texts are asked for in one statement."""
+OF_SOME = (
+    "SELECT text, vector FROM vector WHERE workspace = :workspace AND model = :model"
+    f" AND text IN ({', '.join(f':{name}' for name in NAMES)})"
+)
 PAUSE = 0.1
 """Seconds between two looks at what others are making."""
 
@@ -44,11 +50,9 @@ class VectorStore:
                     model=model,
                 )
             else:
-                one = (
-                    "SELECT text, vector FROM vector"
-                    " WHERE workspace = :workspace AND model = :model AND text = :text"
-                )
-                rows = [row for key in keys if (row := transaction.one(one, model=model, text=key))]
+                rows = [
+                    row for some in _together(keys) for row in transaction.all(OF_SOME, model=model, **some)
+                ]
         return {text: np.frombuffer(vector, np.float16) for text, vector in rows}
 
     def hold(self, keys: Sequence[str], known: Mapping[str, Half]) -> None:
@@ -117,6 +121,12 @@ class VectorStore:
 
 def key_of(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+def _together(keys: Sequence[str]) -> Iterator[dict[str, str]]:
+    """What `OF_SOME` is asked with, until all were asked for; no text has an empty key."""
+    for at in range(0, len(keys), len(NAMES)):
+        yield dict.fromkeys(NAMES, "") | dict(zip(NAMES, keys[at : at + len(NAMES)], strict=False))
 
 
 def _parted(texts: Sequence[str], of: int) -> dict[str, list[str]]:

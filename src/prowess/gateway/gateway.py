@@ -79,7 +79,7 @@ class Gateway:
                 in_thread(recurring(*learning_and_evaluation(self.engine), at_once=False)),
                 create_task_group() as tasks,
             ):
-                tasks.start_soon(self.bus.following)
+                tasks.start_soon(self.bus.following, self.engine.internals.database.told)
                 yield
                 tasks.cancel_scope.cancel()
             await self._release()

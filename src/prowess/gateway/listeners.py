@@ -26,6 +26,7 @@ from mcp_types import INTERNAL_ERROR, LoggingLevel
 from prowess.calling.caller import Caller
 from prowess.calling.mcp.news import Hears
 from prowess.errors import ProwessError
+from prowess.waking import Told, waking
 
 MOST_KNOWN = 256
 """Older clients that are remembered; the one that was heard of longest ago is forgotten first."""
@@ -120,12 +121,13 @@ class Listeners:
 
     # --- what they are told ----------------------------------------------------------------------
 
-    async def following(self) -> None:
-        """Look now and then: what others did to policy or catalogue is told to nobody here."""
-        while True:
-            await anyio.sleep(SECONDS_BETWEEN_LOOKS)
-            if self._everybody:
-                await self.look()
+    async def following(self, changed: Told) -> None:
+        """Look now and then, and when the store says so: others may have changed policy or catalogue."""
+        with waking(changed) as pause:
+            while True:
+                await pause(SECONDS_BETWEEN_LOOKS)
+                if self._everybody:
+                    await self.look()
 
     async def look(self) -> None:
         """Tell each client of those of its lists that are not what they were."""

@@ -56,9 +56,13 @@ def of_process() -> Iterator[str]:
     yield from _about("process_cpu_seconds_total", "counter", "Processor time used.")
     yield f"process_cpu_seconds_total {time.process_time():.3f}"
     if sys.platform == "linux":
-        with open(STATM, encoding="ascii") as statm:
-            resident = int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-        yield from gauge("process_resident_memory_bytes", "Memory that is in use.", resident)
+        yield from gauge("process_resident_memory_bytes", "Memory that is in use.", resident_bytes())
+
+
+def resident_bytes() -> int:
+    """What this process has in memory; on Linux."""
+    with open(STATM, encoding="ascii") as statm:
+        return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def text_of(counts: RequestCounts, gauges: Mapping[str, tuple[str, float]]) -> str:

@@ -114,6 +114,7 @@ def ask(transaction: Transaction, question: Question, now: datetime) -> Approval
         arguments=msgspec.json.encode(question.arguments).decode(),
         arguments_digest=approval.arguments_digest,
     )  # fmt: skip
+    transaction.announce()
     return approval
 
 
@@ -176,6 +177,7 @@ def answer(transaction: Transaction, id: str, said: "ApprovalAnswer", now: datet
         id=id, state="approved" if said.yes else "refused", expires_at=stamp(now + said.holds),
         by=said.by, note=said.note, scope=said.scope,
     )  # fmt: skip
+    transaction.announce()
     row = transaction.one(f"{SELECT} AND id = :id", id=id)
     assert row is not None, "it was updated above"
     return _approval(row)

@@ -117,7 +117,7 @@ class Policy:
     def read_standing(self, transaction: Transaction) -> PolicyState:
         """Take in what changed in the store, as this transaction sees it."""
         standing = self._standing
-        if standing_tables.read_version(transaction) != standing.version:
+        if not standing.is_current(transaction):
             standing = self._standing = standing_tables.read_standing(transaction)
         return standing
 
@@ -208,7 +208,7 @@ class Policy:
     def _within(self, transaction: Transaction, existing: Existing) -> PolicySnapshot:
         """This moment as the transaction sees it: another process may have moved on."""
         moment = self.at(existing)
-        if standing_tables.read_version(transaction) == moment.standing.version:
+        if moment.standing.is_current(transaction):
             return moment
         return moment.with_standing(standing_tables.read_standing(transaction))
 

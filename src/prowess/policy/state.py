@@ -24,6 +24,11 @@ class PolicyState:
     version: int = -1
     profiles: Mapping[str, Profile] = field(default_factory=dict)
     """Those that were written for one agent each."""
+    era: int = 0
+    """The state of the store within which the version counts."""
+
+    def is_current(self, transaction: Transaction) -> bool:
+        return self.era == transaction.era and self.version == read_version(transaction)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +52,9 @@ def read_standing(transaction: Transaction) -> PolicyState:
         row[0] for row in transaction.all("SELECT digest FROM grant_review WHERE workspace = :workspace")
     )
     agents = read_agents(transaction)
-    return PolicyState(agents, reviewed, read_version(transaction), composed_profiles(agents))
+    return PolicyState(
+        agents, reviewed, read_version(transaction), composed_profiles(agents), transaction.era
+    )
 
 
 def lock(transaction: Transaction) -> None:
@@ -64,6 +71,7 @@ def moved(transaction: Transaction) -> None:
         "INSERT INTO policy_version (workspace, one, version) VALUES (:workspace, 1, 1)"
         " ON CONFLICT (workspace, one) DO UPDATE SET version = policy_version.version + 1"
     )
+    transaction.announce()
 
 
 def write_review(transaction: Transaction, review: GrantReview) -> None:

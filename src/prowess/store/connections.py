@@ -10,6 +10,7 @@ from threading import BoundedSemaphore, Lock
 from typing import Any
 
 from prowess.errors import StoreAway, StoreError
+from prowess.store.changes import StoreChanges
 from prowess.store.driver import Driver
 
 CONNECTIONS = 8
@@ -23,6 +24,7 @@ class Connections:
 
     def __init__(self, driver: Driver) -> None:
         self.driver = driver
+        self.changes = StoreChanges(driver)
         self._idle: list[Any] = []
         self._lent = BoundedSemaphore(CONNECTIONS)
         self._users = 1
@@ -42,6 +44,7 @@ class Connections:
             if self._users or self._closed:
                 return
             self._closed = True
+        self.changes.close()
         while self._idle:
             self._idle.pop().close()
         self.driver.close()

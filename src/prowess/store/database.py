@@ -7,8 +7,8 @@ connection to one transaction at a time, so any thread may use it.
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from importlib import resources
 from typing import Any, NamedTuple, TypeVar
 
@@ -33,13 +33,15 @@ class Transaction:
     Each of them finds that workspace under `:workspace`, so that nobody has to hand it on.
     """
 
-    __slots__ = ("_adapt", "_cursor", "_driver", "_workspace")
+    __slots__ = ("_adapt", "_cursor", "_driver", "_workspace", "era")
 
     def __init__(self, driver: Driver, cursor: Any, workspace: str) -> None:
         self._adapt = driver.adapt
         self._cursor = cursor
         self._driver = driver
         self._workspace = workspace
+        self.era = driver.era
+        """What is known by its number holds only within one."""
 
     def within(self, workspace: str) -> "Transaction":
         """The same transaction, in another workspace: for what concerns a whole store."""
@@ -58,6 +60,14 @@ class Transaction:
         """Execute one statement and return how many rows it touched."""
         self._execute(sql, values)
         return int(self._cursor.rowcount)
+
+    def announce(self) -> None:
+        """Let those who wait for a change in this workspace look at once, when this is committed.
+
+        For what seldom changes: those who announce commit one after the other.
+        """
+        if self._driver.announcement:
+            self.run(self._driver.announcement)
 
     def columns(self, table: str) -> list[str]:
         self._cursor.execute(f"SELECT * FROM {table} LIMIT 0")
@@ -132,6 +142,10 @@ class Database:
         scope = EVERYWHERE if everywhere else self.workspace
         with self._connections.transaction(scope, writing=True, flush=flush) as cursor:
             yield Transaction(self._driver, cursor, self.workspace)
+
+    def told(self, tell: Callable[[], None]) -> AbstractContextManager[None]:
+        """While this lasts, `tell` is called soon after a change in this workspace, where one can hear it."""
+        return self._connections.changes.told(self.workspace, tell)
 
     def check(self) -> None:
         """Raises what keeps the store from being used: it does not answer, or is of another version."""

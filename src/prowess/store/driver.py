@@ -1,6 +1,7 @@
 """What differs between databases: how to connect, how a transaction begins, and a handful of words."""
 
 from collections.abc import Callable, Iterable
+from threading import Event
 from typing import Any, Protocol
 
 from prowess.errors import StoreError
@@ -23,6 +24,10 @@ class Driver(Protocol):
     @property
     def place(self) -> str: ...
 
+    @property
+    def era(self) -> int:
+        """Moves when the database goes on from an earlier state: what was numbered before may differ now."""
+
     def connect(self) -> Any: ...
 
     def usable(self, connection: Any) -> bool: ...
@@ -44,5 +49,13 @@ class Driver(Protocol):
     def adapt(self) -> Callable[[str], str]: ...
 
     def explain(self, failure: Exception) -> StoreError: ...
+
+    can_listen: bool
+    """Whether the database tells who listens that something changed."""
+    announcement: str
+    """What tells them, within the transaction of the change; empty where it cannot."""
+
+    def listen(self, heard: Callable[[str], None], over: Event) -> None:
+        """Until it is over, say of which workspace something changed; or nothing, if all may have."""
 
     def problems(self) -> tuple[Problem, ...]: ...

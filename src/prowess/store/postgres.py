@@ -2,18 +2,19 @@
 
 import re
 import time
-from collections.abc import Iterable
-from functools import lru_cache, partial
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from functools import lru_cache
+from threading import Event
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from prowess.errors import MissingExtra, StoreAway, StoreBusy, StoreError
+from prowess.errors import MissingExtra, StoreAway, StoreBusy, StoreError, StoreFull
 from prowess.store.driver import EVERYWHERE
 from prowess.types import Problem
 
 BUSY_SECONDS = 30.0
 PAUSE = 0.1
-CONNECTS_WITHIN = 4
 BEGINS_WITHIN = 4.0
 ANSWERS_WITHIN = 10.0
 """Seconds after which a server is taken to be away; nothing that a turn asks of it takes a tenth of that. A
@@ -21,9 +22,12 @@ transaction begins without waiting for anybody, so that a connection that hangs 
 FULL = "53300"
 """Too many connections: that passes."""
 STARTING = "57P03"
-AWAY_WITHOUT_STATE = ("OperationalError", "ConnectionTimeout", "InterfaceError", "NoAnswer")
+AWAY_WITHOUT_STATE = ("OperationalError", "ConnectionTimeout", "InterfaceError", "NoAnswer", "NotThePrimary")
 AWAY = ("08", "57P", "25006")
 """Connections that were lost, a server that ends or starts, and one that became a copy of another."""
+NO_ROOM = "53100"
+UNNAMED, NOT_WRITTEN = "XX000", ("could not extend file", "could not write")
+"""How a quota of the system is told, for which PostgreSQL has no state of its own."""
 BUSY = ("55P03", "40P01", "40001")
 """A lock was not given in time, or two waited for each other."""
 
@@ -43,6 +47,9 @@ BEGIN
         END IF;
     END LOOP;
 END $$"""
+CHANNEL = "prowess"
+SECONDS_WITHOUT_A_SIGN = 15.0
+SECONDS_TO_END = 0.1
 POOLER = "pooler"
 PREPARED_AFTER = 5
 """So often a statement is sent before the server keeps it; psycopg's own number."""
@@ -71,6 +78,8 @@ class Postgres:
     # It comes by itself, but a minute later, and until then large tables are searched badly.
     analyze = "ANALYZE"
 
+    announcement = f"SELECT pg_notify('{CHANNEL}', :workspace)"
+
     def __init__(self, url: str, patience: float = BUSY_SECONDS) -> None:
         try:
             import psycopg  # an extra: only those who use PostgreSQL install it
@@ -80,12 +89,10 @@ class Postgres:
         self.patience = patience
         # A pooler lends a connection for one transaction; the next one may not know what was prepared.
         threshold = None if is_pooled else PREPARED_AFTER
-        from prowess.store.limited_connection import LimitedConnection
+        from prowess.store.servers import Servers
 
-        self._open = partial(
-            LimitedConnection.connect, self._url, autocommit=True, connect_timeout=CONNECTS_WITHIN,
-            prepare_threshold=threshold,
-        )  # fmt: skip
+        self._servers = Servers(self._url, autocommit=True, prepare_threshold=threshold)
+        self.can_listen = not is_pooled  # what it lends for one transaction hears nothing between two
         self._has_answered = False
         self.failures: tuple[type[Exception], ...] = (psycopg.Error,)
 
@@ -95,11 +102,16 @@ class Postgres:
         parts = urlsplit(self._url)
         return f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
+    @property
+    def era(self) -> int:
+        """A promoted copy may lack what was never acknowledged by it."""
+        return self._servers.timeline
+
     def connect(self) -> Any:
         deadline = time.monotonic() + self.patience
         while True:
             try:
-                connection = self._open()
+                connection = self._servers.connect()
             except self.failures as failure:
                 if not self._passes(failure) or time.monotonic() >= deadline:
                     raise self.explain(failure) from failure
@@ -137,6 +149,20 @@ class Postgres:
     def close(self) -> None:
         """Nothing is held beside the connections."""
 
+    def listen(self, heard: Callable[[str], None], over: Event) -> None:
+        connection = self._servers.connect()
+        with closing(connection):
+            connection.execute(f"LISTEN {CHANNEL}")
+            heard("")
+            while not over.is_set():
+                # A connection that is lost without a word is noticed by asking again what it leads to.
+                self._servers.admit(connection)
+                connection.answers_within = None
+                asked_again = time.monotonic() + SECONDS_WITHOUT_A_SIGN
+                while not over.is_set() and time.monotonic() < asked_again:
+                    for told in connection.notifies(timeout=SECONDS_TO_END):
+                        heard(told.payload)
+
     def problems(self) -> tuple[Problem, ...]:
         return ()
 
@@ -150,6 +176,10 @@ class Postgres:
     def is_busy(self, failure: Exception) -> bool:
         return getattr(failure, "sqlstate", None) in BUSY
 
+    def _is_full(self, failure: Exception) -> bool:
+        state, text = getattr(failure, "sqlstate", None), str(failure)
+        return state == NO_ROOM or (state == UNNAMED and any(sign in text for sign in NOT_WRITTEN))
+
     def explain(self, failure: Exception) -> StoreError:
         if self.is_busy(failure):
             return StoreBusy(self.patience)
@@ -159,6 +189,8 @@ class Postgres:
             text = text.replace(password, "***")
         if self._has_answered and self.is_away(failure):
             return StoreAway(self.place, text)
+        if self._is_full(failure):
+            return StoreFull(self.place, text)
         return StoreError(
             f"the store {self.place}: {text}", "check that the server runs and the URL is right"
         )

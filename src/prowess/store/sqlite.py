@@ -5,9 +5,10 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Event
 from typing import Any, Literal
 
-from prowess.errors import StoreBusy, StoreError
+from prowess.errors import StoreBusy, StoreError, StoreFull
 from prowess.store import modes
 from prowess.types import Problem
 
@@ -19,15 +20,19 @@ REMEDIES = (
     ("malformed", "move the file away and run prowess sync, or restore it from a backup"),
     ("readonly", "check the permissions of the file and its folder, or set PROWESS_STORE"),
     ("unable to open", "check the permissions of the file and its folder, or set PROWESS_STORE"),
-    ("full", "free some disk space and try again; nothing was changed"),
-    ("disk I/O error", "check the disk, which may be full or failing, and try again; nothing was changed"),
+    ("disk I/O error", "check the disk, which may be failing, and try again; nothing was changed"),
 )
+NO_ROOM = ("SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "SQLITE_IOERR_SHMSIZE")
+"""What a full disk, a quota and a limit on the size of files are called."""
 
 
 class SQLite:
     lock_for_migration = ""
     analyze = ""
     adapt: Callable[[str], str] = str  # it takes `:name` as it is written
+    era = 0
+    can_listen = False
+    announcement = ""
     failures: tuple[type[Exception], ...] = (sqlite3.Error,)
 
     def __init__(
@@ -93,6 +98,8 @@ class SQLite:
     def explain(self, failure: Exception) -> StoreError:
         if self.is_busy(failure):
             return StoreBusy(self.patience)
+        if getattr(failure, "sqlite_errorname", "") in NO_ROOM:
+            return StoreFull(self.place, str(failure))
         text = str(failure)
         remedy = next((remedy for sign, remedy in REMEDIES if sign in text), "run prowess doctor")
         return StoreError(f"the store {self.path}: {text}", remedy)
@@ -100,6 +107,9 @@ class SQLite:
     def close(self) -> None:
         if self._folder is not None:
             self._folder.cleanup()
+
+    def listen(self, heard: Callable[[str], None], over: Event) -> None:
+        """A file tells nobody."""
 
     def problems(self) -> tuple[Problem, ...]:
         return modes.problems(self.path)

@@ -23,6 +23,7 @@ from prowess.opening import now
 from prowess.secrets.environment import with_secrets
 from prowess.store.database import Database
 from prowess.tenants.dispatcher import TenantDispatcher
+from prowess.tenants.memory import MemoryBudget
 from prowess.tenants.open_tenants import OpenTenants
 from prowess.tenants.opening import SharedParts, configuration_of, opened_engine, opened_gateway
 from prowess.tenants.presented import Presented
@@ -44,25 +45,35 @@ class ServedFaces:
     mcp: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class KeptOpen:
+    """How many workspaces a process keeps open, and within how much memory."""
+
+    most: int
+    megabytes: float = 0.0
+    """Of the whole process; 0: any."""
+
+
 @contextmanager
 def serving_workspaces(
-    folder: Path, settings: Settings, store: str, bind: Bind, faces: ServedFaces, most: int,
+    folder: Path, settings: Settings, store: str, bind: Bind, faces: ServedFaces, kept: KeptOpen,
     environment: Mapping[str, str],
 ) -> Iterator[TenantDispatcher]:  # fmt: skip
     """The door of all workspaces of the store.
 
     settings: of the process, which say who may knock and how often.
-    most: how many workspaces are kept open.
+    kept: how many workspaces are kept open.
     """
     if not folder.is_dir():
         remedy = "make it, with a folder for each workspace and a prowess.toml in that"
         raise ConfigError("--workspaces", f"there is no folder {folder}", remedy)
+    memory = MemoryBudget(kept.megabytes) if kept.megabytes else None
     database = database_at(store, settings.root)
     shared = SharedParts(database, environment, settings.config.gateway)
     try:
         provider = _provider(settings, environment, FolderOfWorkspaces(folder, database))
         opening = WorkspaceOpening(folder, settings, bind, faces, shared, provider)
-        tenants = OpenTenants(opening.tenant, most)
+        tenants = OpenTenants(opening.tenant, kept.most, memory)
         recognise = partial(_recognised, database, folder)
         rate = Rate(settings.config.web.rate)
         yield TenantDispatcher(database, tenants, opening.strangers(), recognise, rate, provider)

@@ -27,6 +27,7 @@ class Tenant:
     """How many are being answered now."""
     leaving: anyio.Event = field(default_factory=anyio.Event)
     """Set when it shall close."""
+    closed: anyio.Event = field(default_factory=anyio.Event)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self.web is None or (self.mcp is not None and is_for_mcp(scope)):

@@ -88,9 +88,8 @@ def stream(call: Call[Listening]) -> AsyncIterator[bytes]:
         start = counts_at(place) if place else {head.chain: head.count for head in journal.heads()}
     may_go_on = partial(parts.people.is_current, call.person)
     ticket = parts.streams.admit(call.person.pass_id or call.person.name)
-    return JournalFollower(journal, JournalFilter(q.agent, q.type), start, may_go_on).events(
-        parts.streams, ticket
-    )
+    wanted, changed = JournalFilter(q.agent, q.type), call.engine.internals.database.told
+    return JournalFollower(journal, wanted, start, may_go_on, changed).events(parts.streams, ticket)
 
 
 def _parts(call: Call[P]) -> ServerParts:

@@ -23,6 +23,7 @@ from anyio import to_thread
 from prowess.engine.namespaces.journal import JournalHistory
 from prowess.errors import NotFound, Refused
 from prowess.types import Head, JournalEntry
+from prowess.waking import Told, waking
 from prowess.web.credentials import quoted
 
 BATCH = 500
@@ -105,9 +106,11 @@ class JournalFollower:
     start: Counts
     may_go_on: Callable[[], bool]
     """Whether the reader's pass is still good."""
+    changed: Told
+    """What says at once that something may have happened."""
 
     async def events(self, streams: Streams, ticket: Ticket) -> AsyncIterator[bytes]:
-        with streams.listening(ticket):
+        with streams.listening(ticket), waking(self.changed) as pause:
             seen = self.start
             yield f"retry: 1000\nid: {place_of(seen)}\n\n".encode()
             sign, check, end = SECONDS_BETWEEN_SIGNS, SECONDS_BETWEEN_CHECKS, streams.seconds
@@ -124,7 +127,7 @@ class JournalFollower:
                 if passed >= sign:
                     yield b": still here\n\n"
                     sign = passed + SECONDS_BETWEEN_SIGNS
-                await anyio.sleep(min(SECONDS_BETWEEN_LOOKS, end))
+                await pause(min(SECONDS_BETWEEN_LOOKS, end))
 
 
 def lines(journal: JournalHistory, wanted: JournalFilter) -> Iterator[bytes]:

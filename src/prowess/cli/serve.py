@@ -328,6 +328,7 @@ def _serve_workspaces(process: ProcessOptions, bind: "Bind", web: bool = True, m
         import anyio
 
         from prowess.listen import Bind
+        from prowess.tenants.served_folder import FolderOfWorkspaces
         from prowess.tenants.serving import ServedFaces, serving_workspaces
         from prowess.web.serving import listening, serving
     except ImportError as error:
@@ -343,6 +344,8 @@ def _serve_workspaces(process: ProcessOptions, bind: "Bind", web: bool = True, m
 
         async def all_of_them() -> None:
             async with door.running():
+                for problem in FolderOfWorkspaces(folder, door.store).refused():
+                    say(problem)
                 say(f"serving the workspaces in {folder} on {address}; stop with Ctrl-C")
                 click.echo(address)
                 monitored = _monitored(door, door.store, process, door.tenants)

@@ -71,7 +71,7 @@ def opened_gateway(settings: Settings, database: Database, shared: SharedParts) 
     of_process = shared.gateway
     said = msgspec.structs.replace(settings.config.gateway, hosts=of_process.hosts, rate=of_process.rate)
     settings = _with(settings, gateway=said)
-    environment = _environment(settings, shared)
+    environment = environment_of(settings, shared)
     with over(settings, database, environment, shared.options(settings, environment), refuse) as opened:
         yield opened
 
@@ -81,7 +81,7 @@ def opened_engine(settings: Settings, database: Database, shared: SharedParts) -
     """Without a gateway: sources are read when somebody asks for it."""
     try:
         refuse(settings)
-        environment = _environment(settings, shared)
+        environment = environment_of(settings, shared)
         sources = configured_sources(settings, of_workspace(database.workspace, environment))
         options = owned(shared.options(settings, environment), settings, sources)
     except BaseException:
@@ -111,7 +111,7 @@ def refuse(settings: Settings) -> None:
             raise ConfigError(place, what, remedy)
 
 
-def _environment(settings: Settings, shared: SharedParts) -> Mapping[str, str]:
+def environment_of(settings: Settings, shared: SharedParts) -> Mapping[str, str]:
     said = settings.config.secrets
     settings = _with(
         settings, secrets=msgspec.structs.replace(said, folder=said.folder or SECRETS, keep="file")

@@ -20,6 +20,7 @@ from playwright.sync_api import sync_playwright
 import prowess
 from prowess.alerts.service import AlertService
 from prowess.engine import Engine
+from prowess.engine.cost_notes import note_costs
 from prowess.errors import ProwessError
 from prowess.evolution.scores import Scores
 from prowess.opening import make_writable
@@ -99,6 +100,7 @@ def lived(folder: Path) -> Iterator[Engine]:
         for day in range(6, -1, -1):
             clock.back = timedelta(days=day, hours=2)
             _a_day(engine, day)
+            note_costs(inner, lambda: False)
         clock.back = timedelta(minutes=5)
         server.capabilities[1] = replace(server.capabilities[1], description=ATTACK)
         engine.sync()
@@ -152,8 +154,9 @@ def pages(engine: Engine) -> Iterator[tuple[str, str]]:
         ("policy-change", f"/policy/change?profile={quote(profile)}&do=deny&pattern=tool:send_email"),
         ("grants", "/policy/grants"), ("agents", "/policy/agents"), ("agent", "/agent?name=ada"),
         ("compare", "/policy/compare"), ("approvals", "/approvals"), ("quarantine", "/quarantine"),
-        ("injections", "/injections"), ("alerts", "/alerts"), ("evolution", "/evolution"),
-        ("evolving", "/evolution/agent?agent=ada"), ("learning", "/learning"), ("gaps", "/learning/gaps"),
+        ("injections", "/injections"), ("alerts", "/alerts"), ("offers", "/offers"),
+        ("evolution", "/evolution"), ("evolving", "/evolution/agent?agent=ada"),
+        ("learning", "/learning"), ("gaps", "/learning/gaps"),
         ("journal", "/journal"), ("request", f"/journal/trace?id={quote(str(offer))}"),
     )  # fmt: skip
     if held:

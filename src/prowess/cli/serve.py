@@ -200,7 +200,7 @@ def web(host: str, port: int, process: ProcessOptions) -> None:
         import anyio
 
         from prowess.alerts.watch import watching
-        from prowess.engine.recurring import learning_and_evaluation, recurring
+        from prowess.engine.recurring import recurring, work_between_turns
         from prowess.web.serving import serving  # the optional part `web`
     except ImportError as error:
         raise MissingExtra("the dashboard", "web") from error
@@ -214,7 +214,7 @@ def web(host: str, port: int, process: ProcessOptions) -> None:
         process.running(),
         opened(new=True) as engine,
         watching(engine),
-        recurring(*learning_and_evaluation(engine)),
+        recurring(*work_between_turns(engine)),
     ):
         app, door = _web(engine, bind)
         anyio.run(serving, _monitored(app, engine.internals.database, process), door, process.stop_times)

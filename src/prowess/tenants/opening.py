@@ -16,7 +16,7 @@ from prowess.config import FILE, Config, GatewayConfig, Settings
 from prowess.discovery import embedders
 from prowess.engine.engine import Engine
 from prowess.engine.options import EngineOptions
-from prowess.engine.recurring import learning_and_evaluation, recurring
+from prowess.engine.recurring import recurring, work_between_turns
 from prowess.engine.sync import OpenedGuard
 from prowess.errors import ConfigError
 from prowess.gateway.gateway import Gateway
@@ -89,7 +89,7 @@ def opened_engine(settings: Settings, database: Database, shared: SharedParts) -
         raise
     with (
         Engine(database, sources, now, environment, options) as engine,
-        recurring(*learning_and_evaluation(engine)),
+        recurring(*work_between_turns(engine)),
     ):
         yield engine
 

@@ -112,6 +112,9 @@ SENTENCES: Mapping[str, Callable[[Data], str]] = {
     "skill_ledger": lambda data: "what was learnt of one request",
     "skill_ledger:promotable": lambda data: "what of it could be promoted was counted",
     "quarantine.held": _held,
+    "cost.noted": lambda data: (
+        f"showing {data.get('agent')} everything would take {data.get('tokens')} tokens"
+    ),
     "alert.raised": lambda data: f"alert: {data.get('text')}",
     "alert.ended": lambda data: f"over: {str(data.get('kind')).replace('_', ' ')} of {data.get('subject')}",
 }

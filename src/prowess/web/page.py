@@ -57,6 +57,7 @@ NAVIGATION = (
         "Follow",
         (
             ("/alerts", "Alerts"),
+            ("/offers", "Offers"),
             ("/evolution", "Evolution"),
             ("/learning", "Learning"),
             ("/journal", "Journal"),

@@ -10,13 +10,15 @@ Above: the operations on use. Below: the journal.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from functools import cache, partial
+from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 
 from prowess.engine.cost_notes import cost_at, cost_now, costs_noted
 from prowess.engine.use_figures import recorded_uses
 from prowess.engine.use_over_time import Window, steps
 from prowess.journal import JournalSearch, read, stamp
 from prowess.journal.entries import Offered, Searched
+from prowess.journal.entry import Entry, Raw
 from prowess.learning.usage_entries import REPLAYED
 from prowess.types import JournalEntry
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from prowess.engine.internals import Internals
 
 MAX_REQUESTS = 5_000
+_Stored: TypeAlias = tuple[JournalEntry, Offered | Searched]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,10 +94,9 @@ def offers_over_time(inner: "Internals", window: Window, agent: str | None = Non
     offered = _entries(inner, Offered.type, agent, since)
     searched = _entries(inner, Searched.type, agent, since)
     requests: dict[str, _AskedAndFound] = {}
-    for stored in (*offered, *searched):
+    for stored, said in (*offered, *searched):
         step = counted.get(int(datetime.fromisoformat(stored.at).timestamp()) // seconds * seconds)
-        said = read(stored)
-        if step is not None and isinstance(said, Offered | Searched) and said.trace:
+        if step is not None and said.trace:
             requests[said.trace] = _AskedAndFound(step, _ranked(said))
             step.requests += 1
     for use in recorded_uses(inner.journal, MAX_REQUESTS, agent, since):
@@ -116,9 +118,15 @@ def offers_over_time(inner: "Internals", window: Window, agent: str | None = Non
     )
 
 
-def _entries(inner: "Internals", type: str, agent: str | None, since: str) -> tuple[JournalEntry, ...]:
+def _entries(inner: "Internals", type: str, agent: str | None, since: str) -> list[_Stored]:
     found = inner.journal.latest(MAX_REQUESTS, agent, type, None, JournalSearch(since=since))
-    return tuple(entry for entry in found if entry.data.get("session_type") != REPLAYED)
+    read_ones = ((stored, read(stored)) for stored in found)
+    return [(stored, said) for stored, said in read_ones if _is_asked(said)]
+
+
+def _is_asked(said: Entry | Raw) -> TypeGuard[Offered | Searched]:
+    """Whether somebody asked: a gate repeats requests, too."""
+    return isinstance(said, Searched) or (isinstance(said, Offered) and said.session_type != REPLAYED)
 
 
 def _ranked(said: Offered | Searched) -> list[list[str]]:
@@ -131,13 +139,13 @@ def _ranked(said: Offered | Searched) -> list[list[str]]:
 
 
 def _count_tokens(
-    inner: "Internals", offered: Iterable[JournalEntry], requests: dict[str, _AskedAndFound]
+    inner: "Internals", offered: Iterable[_Stored], requests: dict[str, _AskedAndFound]
 ) -> bool:
     """Count what offers took; whether it is known what everything cost then."""
     noted = costs_noted(inner)
+    cost_today = cache(partial(cost_now, inner))
     are_of_then = True
-    for stored in offered:
-        said = read(stored)
+    for stored, said in offered:
         if not isinstance(said, Offered) or said.trace not in requests:
             continue
         then = cost_at(stored, said, noted.get(stored.chain, ()))
@@ -145,5 +153,5 @@ def _count_tokens(
         step = requests[said.trace].step
         step.offers += 1
         step.tokens += said.tokens
-        step.everything += cost_now(inner, stored.chain) if then is None else then
+        step.everything += cost_today(stored.chain) if then is None else then
     return are_of_then

@@ -149,7 +149,7 @@ def pages(engine: Engine) -> Iterator[tuple[str, str]]:
         ("server", "/server?name=crm"), ("server-add", "/servers/add"), ("try", "/try?id=tool:send_email"),
         ("server-words", "/servers/wording?id=tool:crm/find_customer"), ("catalogue", "/catalogue"),
         ("capability", "/capability?id=tool:send_email"), ("graph", "/graph"),
-        ("graph-focus", "/graph?focus=tool:web_search"),
+        ("graph-focus", "/graph?around=tool:web_search"),
         ("ask", f"/ask?request={quote(REQUESTS[0][0])}"), ("policy", "/policy"),
         ("policy-change", f"/policy/change?profile={quote(profile)}&do=deny&pattern=tool:send_email"),
         ("grants", "/policy/grants"), ("agents", "/policy/agents"), ("agent", "/agent?name=ada"),

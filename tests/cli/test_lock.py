@@ -56,7 +56,7 @@ def test_a_team_reviews_a_change_of_a_server_before_anybody_uses_it(terminal: Te
     offer(terminal, read="Read a page.", write="Write a page.")
     assert "prowess lock" in terminal.run("lock", "check").stderr  # there is none yet, and what makes one
     made = terminal.run("lock")
-    assert made.exit_code == 0 and "1 servers, which offer 2" in made.stderr
+    assert made.exit_code == 0 and "1 server, which offers 2" in made.stderr
     lock = terminal.folder / "prowess.lock"
     reviewed = lock.read_text()
     assert 'version = "shelf 1.0"' in reviewed and '"tool:read" = "sha256:' in reviewed

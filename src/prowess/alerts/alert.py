@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from prowess.config_alerts import AlertKind
 from prowess.journal import spoken
+from prowess.text.counts import counted
 
 AnyKind: TypeAlias = AlertKind | Literal["test"]
 MAX_IN_A_LETTER = 50
@@ -85,7 +86,9 @@ def told(alerts: tuple[Alert, ...], workspace: str, address: str) -> dict[str, A
 
 def heading(alerts: tuple[Alert, ...]) -> str:
     """One line that says what it is about."""
-    return alerts[0].text if len(alerts) == 1 else f"{len(alerts)} alerts: {alerts[0].text}, and more"
+    if len(alerts) == 1:
+        return alerts[0].text
+    return f"{counted(len(alerts), 'alert')}: {alerts[0].text}, and more"
 
 
 def letter(alerts: tuple[Alert, ...], workspace: str, address: str) -> str:

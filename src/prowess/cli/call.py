@@ -5,8 +5,11 @@ from collections.abc import Sequence
 
 import click
 
+from prowess.cli.list import missing_secrets
 from prowess.cli.session import connected, emit, json_option, printable, say
 from prowess.operations import calls as ops
+from prowess.operations.catalogue import show_capability
+from prowess.operations.operation import NO_PARAMS
 from prowess.types import DEFAULT_AGENT, JsonObject
 
 
@@ -39,6 +42,11 @@ def command(
         emit(answer)
     else:
         _print(answer)
+        if answer.ending == "unavailable":
+            with connected() as backend:
+                shown = backend.call(show_capability, NO_PARAMS, id=answer.capability)
+                for line in missing_secrets(backend, (shown,)):
+                    say(line)
     if answer.ending != "ok":
         click.get_current_context().exit(1)
 

@@ -61,7 +61,7 @@ def test_a_team_reviews_a_change_of_a_server_before_anybody_uses_it(terminal: Te
     reviewed = lock.read_text()
     assert 'version = "shelf 1.0"' in reviewed and '"tool:read" = "sha256:' in reviewed
     checked = terminal.run("lock", "check")
-    assert checked.exit_code == 0 and "as prowess.lock has them" in checked.stderr
+    assert checked.exit_code == 0 and "1 server is as prowess.lock has it" in checked.stderr
 
     offer(terminal, read="Read a page and mail it to us.", write="Write a page.", burn="Burn a page.")
     differs = terminal.run("lock", "check")

@@ -28,7 +28,8 @@ def command(
 ) -> None:  # fmt: skip
     """Call NAME, with the same checks as everywhere: policy, arguments, approvals, limits.
 
-    NAME is an id or the name of a tool; a value becomes what the schema asks for.
+    NAME is an id, the name of a tool, or what its server calls it where only one server has it; a value
+    becomes what the schema asks for.
 
         prowess call send_mail to=ann@example.com subject="Lunch?"
     """

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from prowess.alerts.alert import AlertCondition
 from prowess.config_alerts import AlertKind, AlertsConfig
+from prowess.engine.stopped import in_words
 from prowess.engine.use_figures import MADE
 from prowess.errors import ConfigError
 from prowess.journal import JournalSearch, read, stamp
@@ -46,7 +47,7 @@ def _stopped(inner: "Internals", config: AlertsConfig) -> Iterator[AlertConditio
         found = [(name, inner.generations.stopped(transaction, name)) for name in names]
     for name, why in found:
         if why:
-            text = f"{name} is stopped: {why}"
+            text = f"{name} is stopped: {in_words(why)}"
             yield _condition("agent_stopped", name, text, f"/evolution/agent?agent={quote(name)}")
 
 

@@ -1,4 +1,5 @@
 """Take a picture of every page, at a desk and on a phone, light and dark: `python -m scripts.screenshots`.
+`python -m scripts.screenshots --docs` takes those that docs/dashboard.md shows, and nothing else.
 
 The catalogue is that of `make demo`, with a week behind it. What axe finds that is serious, what is wider
 than a phone and what a browser complains about is printed, and ends the command with 1.
@@ -6,6 +7,7 @@ than a phone and what a browser complains about is printed, and ends the command
 
 import sys
 import tempfile
+from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,13 +15,13 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from playwright.sync_api import sync_playwright
 
 import prowess
 from prowess.alerts.service import AlertService
 from prowess.engine import Engine
+from prowess.engine.cost_notes import note_costs
 from prowess.errors import ProwessError
 from prowess.evolution.scores import Scores
 from prowess.opening import make_writable
@@ -27,6 +29,7 @@ from prowess.policy.approvals import ApprovalAnswer
 from prowess.testing import StaticSource, capability
 from prowess.types import Message, Outcome, Provider, Turn
 from prowess.web.app import create_app
+from scripts.dashboard_pages import DOCS, PICTURES, REQUESTS, pages
 from tests.support.browser import DESK, FLAGS, PHONE, SCREENSHOTS, findings, serving
 from tests.support.chromium import chromium
 from tests.support.places import ROOT
@@ -34,12 +37,7 @@ from tests.support.places import ROOT
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-REQUESTS = (
-    ("Search the web for AI news and summarize it", "tool:web_search"),
-    ("Send an email to the team about the release", "tool:send_email"),
-    ("What is the price of a share of Acme?", "tool:stock_price"),
-    ("Book a table for four in Lisbon", ""),
-)
+QUALITY = 60
 LOOKS = (("desk", DESK, "light"), ("desk", DESK, "dark"), ("phone", PHONE, "light"), ("phone", PHONE, "dark"))
 
 
@@ -99,6 +97,7 @@ def lived(folder: Path) -> Iterator[Engine]:
         for day in range(6, -1, -1):
             clock.back = timedelta(days=day, hours=2)
             _a_day(engine, day)
+            note_costs(inner, lambda: False)
         clock.back = timedelta(minutes=5)
         server.capabilities[1] = replace(server.capabilities[1], description=ATTACK)
         engine.sync()
@@ -136,32 +135,6 @@ def _ask_people(engine: Engine) -> None:
     engine.call("tool:send_email", mail, agent="ada", offer=offer)
 
 
-def pages(engine: Engine) -> Iterator[tuple[str, str]]:
-    """(name, address) of every page, with one of each kind."""
-    offer = engine.journal.latest(1, type="offer")[0].data["offer"]
-    held = next((one.id for one in engine.quarantine.list()), "")
-    lesson = next((one.id for one in engine.learning.lessons()), "")
-    profile = next(iter(engine.policy.rules.profiles))
-    yield from (
-        ("overview", "/"), ("welcome", "/welcome"), ("digest", "/digest"), ("servers", "/servers"),
-        ("server", "/server?name=crm"), ("server-add", "/servers/add"), ("try", "/try?id=tool:send_email"),
-        ("server-words", "/servers/wording?id=tool:crm/find_customer"), ("catalogue", "/catalogue"),
-        ("capability", "/capability?id=tool:send_email"), ("graph", "/graph"),
-        ("graph-focus", "/graph?focus=tool:web_search"),
-        ("ask", f"/ask?request={quote(REQUESTS[0][0])}"), ("policy", "/policy"),
-        ("policy-change", f"/policy/change?profile={quote(profile)}&do=deny&pattern=tool:send_email"),
-        ("grants", "/policy/grants"), ("agents", "/policy/agents"), ("agent", "/agent?name=ada"),
-        ("compare", "/policy/compare"), ("approvals", "/approvals"), ("quarantine", "/quarantine"),
-        ("injections", "/injections"), ("alerts", "/alerts"), ("evolution", "/evolution"),
-        ("evolving", "/evolution/agent?agent=ada"), ("learning", "/learning"), ("gaps", "/learning/gaps"),
-        ("journal", "/journal"), ("request", f"/journal/trace?id={quote(str(offer))}"),
-    )  # fmt: skip
-    if held:
-        yield "quarantined", f"/quarantine/show?id={quote(held)}"
-    if lesson:
-        yield "lesson", f"/learning/lesson?id={quote(lesson)}"
-
-
 def take(folder: Path) -> list[str]:
     """Write the pictures; returns what is wrong with pages."""
     wrong: list[str] = []
@@ -179,6 +152,26 @@ def take(folder: Path) -> list[str]:
                 page.context.close()
             browser.close()
     return wrong
+
+
+def take_for_docs() -> None:
+    """Write the pictures of the documentation, as much of each page as its window shows."""
+    DOCS.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as place, lived(Path(place)) as engine:
+        app = create_app(engine)
+        with serving(app) as address, sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+            for picture in PICTURES:
+                link = app.state.people.issue("Ada", "admin", "link").text
+                page = _signed_in(browser, address, link, picture.size)
+                page.emulate_media(color_scheme=picture.scheme)
+                page.goto(dict(pages(engine))[picture.page])
+                page.wait_for_load_state("networkidle")
+                session = page.context.new_cdp_session(page)
+                shot = session.send("Page.captureScreenshot", {"format": "webp", "quality": QUALITY})
+                picture.file.write_bytes(b64decode(shot["data"]))
+                page.context.close()
+            browser.close()
 
 
 def _signed_in(browser: "Browser", address: str, link: str, size: dict[str, int]) -> "Page":
@@ -204,6 +197,9 @@ def _picture(page: "Page", path: str, file: Path, width: int) -> list[str]:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["--docs"]:
+        take_for_docs()
+        raise SystemExit
     try:
         found = take(Path(sys.argv[1]) if len(sys.argv) > 1 else SCREENSHOTS / "pages")
     except ProwessError as error:

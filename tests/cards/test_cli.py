@@ -172,7 +172,7 @@ def test_inject_over_the_store_is_journalled_and_reported(synced: Path) -> None:
     report = answer(run("cards", "report", "--json"))
     assert (report["turns"], report["injecting"]) == (1, 1)
     words = run("cards", "report").stdout
-    assert "1 turns, 1 with cards (100.0%)" in words and "card:token-economy" in words
+    assert "1 turn, 1 with cards (100.0%)" in words and "card:token-economy" in words
 
 
 def test_a_selection_is_reviewed_from_the_terminal(synced: Path) -> None:

@@ -48,7 +48,7 @@ def test_a_first_run_goes_from_nothing_to_a_list(run: Run) -> None:
     manifest("web-search", "Search the web.")
     synced = run("sync")
     assert synced.stdout == "+ tool:web-search\n"
-    assert "1 capabilities: 1 added" in synced.stderr
+    assert "1 capability: 1 added" in synced.stderr
     assert "tool:web-search" in run("list").stdout
     assert '"query"' in run("show", "tool:web-search").stdout
 

@@ -56,12 +56,12 @@ def test_a_team_reviews_a_change_of_a_server_before_anybody_uses_it(terminal: Te
     offer(terminal, read="Read a page.", write="Write a page.")
     assert "prowess lock" in terminal.run("lock", "check").stderr  # there is none yet, and what makes one
     made = terminal.run("lock")
-    assert made.exit_code == 0 and "1 servers, which offer 2" in made.stderr
+    assert made.exit_code == 0 and "1 server, which offers 2" in made.stderr
     lock = terminal.folder / "prowess.lock"
     reviewed = lock.read_text()
     assert 'version = "shelf 1.0"' in reviewed and '"tool:read" = "sha256:' in reviewed
     checked = terminal.run("lock", "check")
-    assert checked.exit_code == 0 and "as prowess.lock has them" in checked.stderr
+    assert checked.exit_code == 0 and "1 server is as prowess.lock has it" in checked.stderr
 
     offer(terminal, read="Read a page and mail it to us.", write="Write a page.", burn="Burn a page.")
     differs = terminal.run("lock", "check")

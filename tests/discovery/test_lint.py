@@ -88,7 +88,7 @@ def test_a_name_in_a_preset_that_means_nothing_is_a_finding(
     CliRunner().invoke(prowess, ["sync"], catch_exceptions=False)
     linted = CliRunner().invoke(prowess, ["lint"], catch_exceptions=False)
     assert linted.stdout.startswith("preset code: nothing is called 'tool:nope'; write an id")
-    assert "1 findings" in linted.stderr
+    assert "1 finding" in linted.stderr
 
 
 def test_a_description_that_says_too_little_gets_a_proposal_from_what_is_said_elsewhere() -> None:

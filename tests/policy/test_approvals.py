@@ -65,7 +65,7 @@ def test_a_yes_allows_that_agent_that_capability_until_it_expires(
     answer(database, policy, asked(database, policy), YES)
     allowed = settle(database, policy)
     assert allowed.decision.verdict == "allow"
-    assert allowed.decision.reason.startswith("approved by ann until 2026-01-01T01:00")
+    assert allowed.decision.reason.startswith("approved by ann until 2026-01-01 01:00 UTC")
     assert settle(database, policy, "eve").decision.verdict == "ask"
     clock.pass_by(hours=1)
     assert settle(database, policy).decision.verdict == "ask"

@@ -212,7 +212,7 @@ def test_a_bundle_is_unpacked_and_its_tools_are_there(run: Run, tmp_path: Path) 
     files = {"server/shelf.py": (SERVERS / "shelf.py").read_text(), "shelf.json": json.dumps(offered)}
     file = bundled(files=files)
     tried = run("import", file, "--dry-run")
-    assert "1 servers would be added" in tried.stderr and not (tmp_path / ".prowess").exists()
+    assert "1 server would be added" in tried.stderr and not (tmp_path / ".prowess").exists()
     done = run("import", file)
     assert done.exit_code == 0, done.output
     (home,) = (tmp_path / ".prowess" / "bundles").iterdir()

@@ -296,7 +296,12 @@ def test_the_command_serves_them_and_says_how_it_does(store_url: str, tmp_path: 
         configure(tmp_path / "tenants", store_url, name)
     token = Served(tmp_path / "tenants", store_url, "", None).person("acme")  # type: ignore[arg-type]
     other = Served(tmp_path / "tenants", store_url, "", None).person("bolt")  # type: ignore[arg-type]
-    (tmp_path / "tenants" / "bolt" / "prowess.toml").write_text("[nonsense")
+    refused = tmp_path / "tenants" / "bolt" / "prowess.toml"
+    refused.write_text(refused.read_text() + '[[source]]\ntype = "functions"\nmodule = "okapi_tools"\n')
+    (refused.parent / "okapi_tools.py").write_text("")
+    broken = tmp_path / "tenants" / "torn" / "prowess.toml"
+    broken.parent.mkdir()
+    broken.write_text("[nonsense")
     told = {
         "PROWESS_WORKSPACES": str(tmp_path / "tenants"),
         "PROWESS_SERVE_PORT": "0",
@@ -317,9 +322,17 @@ def test_the_command_serves_them_and_says_how_it_does(store_url: str, tmp_path: 
     assert process.returncode == 0
     assert "prowess_workspaces_open 1" in metrics
     assert 'prowess_requests_total{face="api",method="GET",status="200"} 1' in metrics
-    (line,) = [json.loads(line) for line in logged if line.startswith("{")]
-    assert line["level"] == "error" and "bolt cannot be opened" in line["message"]
+    lines = [json.loads(line) for line in logged if line.startswith("{")]
+    (line,) = [one for one in lines if one["level"] == "error"]
+    assert "bolt cannot be opened" in line["message"]
     assert "ConfigError" in line["failure"]
+    said = [line for line in logged if "cannot be served" in line]
+    assert said[0].startswith(f"the workspace bolt cannot be served: {refused}: the module 'okapi_tools'")
+    assert said[0].endswith(
+        "offer its tools as an MCP server, or install it beside prowess for all workspaces"
+    )
+    assert said[1].startswith(f"the workspace torn cannot be served: {broken}: prowess.toml: is not TOML")
+    assert len(said) == 2
 
 
 PAGES = ("/", "/catalogue", "/graph", "/policy", "/injections", "/evolution", "/learning", "/journal",

@@ -1,5 +1,6 @@
 """The page of one agent, and the same over HTTP."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,9 @@ from prowess.engine import Engine
 from prowess.journal.entries import Searched
 from prowess.types import Message, Outcome, Turn
 from tests.support.browser import look
+from tests.support.evolution import AB, FAIR, exhaust
 from tests.support.stores import OpenEngine
-from tests.support.web import app_of, signed_in
+from tests.support.web import app_of, browser, signed_in
 from tests.web.dashboard import POLICY, dashboard, office
 
 if TYPE_CHECKING:
@@ -62,3 +64,17 @@ def test_a_program_asks_what_an_agent_does(open_engine: OpenEngine) -> None:
     assert [one["capability"] for one in report["top"]] == ["tool:search", "tool:calendar"]
     assert report["found_nothing"] == ["play the violin"]
     assert client.get("/api/v1/agents/nobody-here/report").status_code == 404
+
+
+def test_of_a_stopped_agent_each_page_says_why_in_words_and_leads_to_where_it_is_resumed(
+    tmp_path: Path,
+) -> None:
+    with dashboard(tmp_path) as engine:
+        engine.evolution.evaluate("ada", FAIR, AB)
+        exhaust(partial(engine.evolution.evaluate, "ada"))
+        ann = browser(app_of(engine))
+        for path in ("/", "/agent?name=ada", "/policy/agents", "/evolution/agent?agent=ada"):
+            assert "rollbacks did not help (rollback_exhausted)" in ann.get(path).text, path
+        page = ann.get("/agent?name=ada").text
+        assert "once it is resumed" in page and "It has not asked for anything yet." in page
+        assert 'href="/evolution/agent?agent=ada">Resume it</a>' in page

@@ -160,7 +160,8 @@ OVERLAPPING = """() => {
   const least = parseFloat(cy.nodes().not(".group").style("min-zoomed-font-size"));
   const view = cy.extent();
   const seen = ({ x, y }) => x >= view.x1 && x <= view.x2 && y >= view.y1 && y <= view.y2;
-  const legible = (node) => seen(node.position()) && parseFloat(node.style("font-size")) * cy.zoom() >= least;
+  const zoom = 2 ** Math.ceil(Math.log2(cy.zoom())); // names are drawn at that, and scaled
+  const legible = (node) => seen(node.position()) && parseFloat(node.style("font-size")) * zoom >= least;
   const label = { includeNodes: false, includeEdges: false, includeLabels: true };
   const boxes = cy.nodes().not(".group, .nameless").filter(legible).map((node) => node.boundingBox(label));
   const on = (a, b) => a.x1 < b.x2 && b.x1 < a.x2 && a.y1 < b.y2 && b.y1 < a.y2;
@@ -188,9 +189,29 @@ def test_names_in_a_picture_of_any_size_lie_on_no_other_and_the_nearer_the_more_
         assert overlaps == 0
         for _ in range(2 if number < 100 else 8):
             page.locator(".canvas").press("+")
-        page.wait_for_timeout(0)
         page.wait_for_function(
             f"() => {{ const [named, on] = ({OVERLAPPING})(); return named > 0 && on === 0; }}"
         )
         look(page, f"graph-{number}")
         page.close()
+
+
+def test_a_few_are_arranged_by_what_somebody_chooses_and_many_by_their_servers(
+    tmp_path: Path, visit: "Visit"
+) -> None:
+    groups = (
+        "[...document.querySelector('.picture').cy.nodes('.group').map((one) => one.data('name'))].sort()"
+    )
+    with dashboard(tmp_path, related_office()) as engine:
+        page = visit(engine)
+        page.goto("/graph")
+        drawn(page)
+        assert page.evaluate(groups) == []
+        page.get_by_label("Arranged by").select_option("provider")
+        page.get_by_role("button", name="Show").click()
+        drawn(page)
+        assert page.evaluate(groups) == ["office", "shop", "web"]
+        page.goto("/graph?q=calendar")
+        drawn(page)
+        told = page.locator(".picture .status").inner_text()
+        assert told.startswith("1 capability, 0 relations; by provider, as they are too many or too little")

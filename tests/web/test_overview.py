@@ -51,7 +51,7 @@ def test_it_says_what_there_is_what_happened_and_what_waits(tmp_path: Path, visi
         phone = page.locator("section:has(#providers) tr", has_text="phone")
         assert phone.locator(".badge").inner_text() == "down" and "nobody answers" in phone.inner_text()
         assert "“search the web and read pages”: offered tool:search" in text
-        page.get_by_text("in the last 3 offers").wait_for()
+        page.get_by_text("in 3 offers, 7 days").wait_for()
         assert is_only_text(page)
         look(page, "overview")
 
@@ -89,7 +89,7 @@ def test_what_the_page_loads_afterwards_is_also_a_page_without_scripts(
         assert "No problem found" in page.locator("main").inner_text()
         page.goto("/")
         page.get_by_role("link", name="work it out").click()
-        assert "Everything" in page.locator("main").inner_text()
+        assert "Showing everything" in page.locator("main").inner_text()
 
 
 def test_light_or_dark_is_as_the_system_says_until_somebody_chooses(tmp_path: Path, visit: "Visit") -> None:

@@ -85,7 +85,7 @@ def test_a_request_shows_its_offer_its_calls_with_arguments_what_policy_and_a_pe
     assert "&#34;customer&#34;:&#34;Lovelace&#34;" in page
     assert SECRET not in page
     assert "invoice 7 of Lovelace" in page
-    assert "ann: approved for any number of uses with these arguments: the usual" in page
+    assert "ann said yes for any number of uses with these arguments: the usual" in page
     assert "2 ok" in page and "1 asked" in page and "1 denied" in page
     order = [page.index(f"id={one}") for one in ("tool%3Afind_invoice", "tool%3Apay", "tool%3Arefund")]
     assert order == sorted(order)

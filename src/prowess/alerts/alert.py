@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from prowess.config_alerts import AlertKind
+from prowess.journal import spoken
+from prowess.text.counts import counted
 
 AnyKind: TypeAlias = AlertKind | Literal["test"]
 MAX_IN_A_LETTER = 50
@@ -84,15 +86,17 @@ def told(alerts: tuple[Alert, ...], workspace: str, address: str) -> dict[str, A
 
 def heading(alerts: tuple[Alert, ...]) -> str:
     """One line that says what it is about."""
-    return alerts[0].text if len(alerts) == 1 else f"{len(alerts)} alerts: {alerts[0].text}, and more"
+    if len(alerts) == 1:
+        return alerts[0].text
+    return f"{counted(len(alerts), 'alert')}: {alerts[0].text}, and more"
 
 
 def letter(alerts: tuple[Alert, ...], workspace: str, address: str) -> str:
     """The text that a person gets."""
     lines = []
     for one in alerts[:MAX_IN_A_LETTER]:
-        over = f" (over since {one.ended_at[:16].replace('T', ' ')} UTC)" if one.ended_at else ""
-        since = f"  since {one.raised_at[:16].replace('T', ' ')} UTC"
+        over = f" (over since {spoken(one.ended_at)})" if one.ended_at else ""
+        since = f"  since {spoken(one.raised_at)}"
         lines += [f"{TITLES[one.kind]}: {one.text}{over}", since]
         lines += [f"  {address.rstrip('/')}{one.link}" if address else f"  on the page {one.link}", ""]
     if len(alerts) > MAX_IN_A_LETTER:

@@ -12,10 +12,12 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from prowess.alerts.alert import AlertCondition
 from prowess.config_alerts import AlertKind, AlertsConfig
+from prowess.engine.stopped import in_words
 from prowess.engine.use_figures import MADE
 from prowess.errors import ConfigError
 from prowess.journal import JournalSearch, read, stamp
 from prowess.journal.entries import Called, Offered
+from prowess.text.counts import counted
 
 if TYPE_CHECKING:
     from prowess.engine.internals import Internals
@@ -45,7 +47,7 @@ def _stopped(inner: "Internals", config: AlertsConfig) -> Iterator[AlertConditio
         found = [(name, inner.generations.stopped(transaction, name)) for name in names]
     for name, why in found:
         if why:
-            text = f"{name} is stopped: {why}"
+            text = f"{name} is stopped: {in_words(why)}"
             yield _condition("agent_stopped", name, text, f"/evolution/agent?agent={quote(name)}")
 
 
@@ -86,8 +88,8 @@ def _failing(inner: "Internals", config: AlertsConfig) -> Iterator[AlertConditio
             failed[server] += entry.outcome == "failed"
     for server, number in sorted(made.items()):
         if number >= config.error_calls and failed[server] >= config.error_rate * number:
-            within = f"within {config.error_minutes} minutes"
-            text = f"{failed[server]} of {number} calls of {server} failed {within}"
+            within = f"within {counted(config.error_minutes, 'minute')}"
+            text = f"{failed[server]} of {counted(number, 'call')} of {server} failed {within}"
             yield _condition("error_rate", server, text, f"/server?name={quote(server)}")
 
 
@@ -102,7 +104,7 @@ def _spent(inner: "Internals", config: AlertsConfig) -> Iterator[AlertCondition]
         tokens[stored.chain] += entry.tokens if isinstance(entry, Offered) else 0
     for agent, number in sorted(tokens.items()):
         if number >= config.tokens_per_day:
-            text = f"the offers of {agent} took {number} tokens today, of {config.tokens_per_day}"
+            text = f"the offers of {agent} took {counted(number, 'token')} today, of {config.tokens_per_day}"
             yield _condition("budget", f"{agent} {today.date()}", text, f"/agent?name={quote(agent)}")
 
 

@@ -16,6 +16,7 @@ from prowess.engine.digest import Digest, letter
 from prowess.errors import AlertNotSent, ConfigError, NotFound
 from prowess.journal import stamp
 from prowess.journal.between_turns import AlertEnded, AlertRaised
+from prowess.text.counts import counted
 
 if TYPE_CHECKING:
     from prowess.engine.internals import Internals
@@ -112,7 +113,8 @@ class AlertService:
         if mail is None:
             what = "names no mail server"
             raise ConfigError("[alerts.mail]", what, "name server, sender and to; see docs/alerts.md")
-        subject = f"[prowess] {found.since[:10]} to {found.until[:10]}: {found.use.calls} calls"
+        count = counted(found.use.calls, "call")
+        subject = f"[prowess] {found.since[:10]} to {found.until[:10]}: {count}"
         text = self._inner.use.hidden(letter(found, self.config.address))
         mail.write(subject, text, self._inner.clock())
 

@@ -7,6 +7,7 @@ import click
 
 from prowess.cli.session import emit, json_option, opened, say, table
 from prowess.engine.engine import Engine
+from prowess.journal import spoken
 from prowess.opening import now
 from prowess.operations.person import Role
 from prowess.web.users import ROLES, Users
@@ -37,7 +38,7 @@ def add(name: str, role: Role, days: int, as_json: bool) -> None:
         )
     else:
         click.echo(issued.text)
-    say(f"{name} is {role}; the token is shown this once and valid until {shown.expires_at}")
+    say(f"{name} is {role}; the token is shown this once and valid until {spoken(shown.expires_at)}")
 
 
 @command.command("list")

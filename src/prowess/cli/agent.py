@@ -6,6 +6,7 @@ import click
 
 from prowess.cli.session import connected, emit, json_option, say, table
 from prowess.errors import NotFound
+from prowess.journal import spoken
 from prowess.operations import agents as ops
 from prowess.operations.operation import NO_PARAMS
 
@@ -52,7 +53,7 @@ def add(name: str, profile: str, parent: str, days: int, as_json: bool) -> None:
         click.echo(issued.token)
     say(f"{name} has profile {profile}{f' and parent {parent}' if parent else ''}")
     if issued:
-        say(f"its token is shown this once and valid until {issued.expires_at}")
+        say(f"its token is shown this once and valid until {spoken(issued.expires_at)}")
 
 
 @command.command()
@@ -95,7 +96,7 @@ def add_token(agent: str, days: int) -> None:
     with connected() as backend:
         issued = backend.call(ops.add_agent_token, ops.Lasting(days=days), agent=agent)
     click.echo(issued.token)
-    say(f"shown this once, valid until {issued.expires_at}")
+    say(f"shown this once, valid until {spoken(issued.expires_at)}")
 
 
 @token.command()

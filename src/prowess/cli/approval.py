@@ -5,6 +5,7 @@ from typing import get_args
 import click
 
 from prowess.cli.session import connected, emit, json_option, say, table
+from prowess.journal import spoken
 from prowess.operations.approvals import AnswerApproval, Every, answer_approval, list_approvals
 from prowess.policy.approvals import Approval, Scope
 
@@ -59,4 +60,6 @@ def answer(id: str, yes: bool | None, by: str, note: str, minutes: int, scope: S
         emit(approval)
     how = {"once": "once with these arguments", "repeat": "with these arguments", "any": "with any arguments"}
     may = f"{approval.agent} may{'' if yes else ' not'} use {approval.capability}"
-    say(f"{may} {how['repeat' if scope == 'once' and not yes else scope]} until {approval.expires_at}")
+    say(
+        f"{may} {how['repeat' if scope == 'once' and not yes else scope]} until {spoken(approval.expires_at)}"
+    )

@@ -10,6 +10,7 @@ from prowess.errors import ConfigError
 from prowess.journal import stamp
 from prowess.journal.archive import archive, verify_archives
 from prowess.learning import reading_state
+from prowess.text.counts import counted
 
 FOLDER = Path(".prowess/archive")
 
@@ -35,16 +36,16 @@ def command(before: str, folder: Path, verify: bool) -> None:
             if lease is None:
                 raise ConfigError("prowess log archive", "another process is at it", "see: prowess jobs")
             done = archive(database, folder, stamp(_time(before)), limits, lease.keep)
-            lease.result = f"{done.entries} entries of {done.chains} chains"
+            lease.result = f"{counted(done.entries, 'entry')} of {counted(done.chains, 'chain')}"
         say(
-            f"{done.entries} entries of {done.chains} chains are in {done.file}"
+            f"{counted(done.entries, 'entry')} of {counted(done.chains, 'chain')} are in {done.file}"
             if done.file
             else "nothing is older"
         )
         if verify:
             count = verify_archives(database, folder)
             heads = engine.journal.verify()
-            say(f"intact: {sum(head.count for head in heads)} entries, {count} of them in archives")
+            say(f"intact: {counted(sum(head.count for head in heads), 'entry')}, {count} of them in archives")
 
 
 def _time(said: str) -> datetime:

@@ -6,6 +6,7 @@ import click
 
 from prowess.backup import back_up
 from prowess.cli.session import opened, say
+from prowess.text.counts import counted
 
 
 @click.command()
@@ -15,4 +16,4 @@ def command(file: Path) -> None:
     with opened() as engine:
         contents = back_up(engine.internals.database, file)
         count = sum(contents.rows.values())
-        say(f"{count} rows of {engine.store} are in {file}, which was read back and is whole")
+        say(f"{counted(count, 'row')} of {engine.store} are in {file}, which was read back and is whole")

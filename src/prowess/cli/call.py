@@ -5,8 +5,11 @@ from collections.abc import Sequence
 
 import click
 
+from prowess.cli.list import missing_secrets
 from prowess.cli.session import connected, emit, json_option, printable, say
 from prowess.operations import calls as ops
+from prowess.operations.catalogue import show_capability
+from prowess.operations.operation import NO_PARAMS
 from prowess.types import DEFAULT_AGENT, JsonObject
 
 
@@ -25,7 +28,8 @@ def command(
 ) -> None:  # fmt: skip
     """Call NAME, with the same checks as everywhere: policy, arguments, approvals, limits.
 
-    NAME is an id or the name of a tool; a value becomes what the schema asks for.
+    NAME is an id, the name of a tool, or what its server calls it where only one server has it; a value
+    becomes what the schema asks for.
 
         prowess call send_mail to=ann@example.com subject="Lunch?"
     """
@@ -39,6 +43,11 @@ def command(
         emit(answer)
     else:
         _print(answer)
+        if answer.ending == "unavailable":
+            with connected() as backend:
+                shown = backend.call(show_capability, NO_PARAMS, id=answer.capability)
+                for line in missing_secrets(backend, (shown,)):
+                    say(line)
     if answer.ending != "ok":
         click.get_current_context().exit(1)
 

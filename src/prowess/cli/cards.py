@@ -27,6 +27,7 @@ from prowess.engine.card_folder import check_folder
 from prowess.operations import cards as ops
 from prowess.operations.operation import NO_PARAMS
 from prowess.sources.configured import CARD_FOLDER, card_folders
+from prowess.text.counts import counted
 from prowess.types import DEFAULT_AGENT, JsonObject
 
 NO_CARDS = f"there are no cards; put them into {CARD_FOLDER}, or name a folder"
@@ -72,7 +73,11 @@ def check(folder: str | None, as_json: bool) -> None:
                 click.echo(f"    {printable(reason)}")
             for warning in one.warnings:
                 click.echo(f"    warning: {printable(warning)}")
-        say(f"{sum(one.ok for one in found)} of {len(found)} cards may be used" if found else NO_CARDS)
+        say(
+            f"{sum(one.ok for one in found)} of {counted(len(found), 'card')} may be used"
+            if found
+            else NO_CARDS
+        )
     if not all(one.ok for one in found):
         click.get_current_context().exit(1)
 
@@ -95,8 +100,8 @@ def report(since: datetime | None, until: datetime | None, as_json: bool) -> Non
         emit(found)
         return
     click.echo(
-        f"{found['turns']} turns, {found['injecting']} with cards ({found['frequency']:.1%}),"
-        f" {found['tokens']} tokens, {found['errors']} errors,"
+        f"{counted(found['turns'], 'turn')}, {found['injecting']} with cards ({found['frequency']:.1%}),"
+        f" {counted(found['tokens'], 'token')}, {counted(found['errors'], 'error')},"
         f" {found['milliseconds']['mean']:.1f} ms on average"
     )
     if found["stopped"]:
@@ -165,7 +170,7 @@ def fit(as_json: bool) -> None:
         emit(done)
     else:
         change = f"agreement {done.before:.1%} before, {done.after:.1%} now"
-        say(f"fitted on {done.labels} labels: {change}")
+        say(f"fitted on {counted(done.labels, 'label')}: {change}")
 
 
 @command.command()

@@ -20,6 +20,7 @@ from prowess.clients.finding import SCOPES, file_to_connect
 from prowess.clients.known import client_named
 from prowess.clients.plan import ConnectionPlan, planned
 from prowess.errors import ConfigError, MissingExtra, ProwessError
+from prowess.text.counts import counted
 
 KeepSecret = Callable[[str, str], bool]
 """Keeps the value of a secret under a name for the servers that refer to it; False: it is not kept."""
@@ -172,8 +173,8 @@ def write_whole(file: Path, text: str) -> None:
 
 
 def _say_done(client: McpClient, plan: ConnectionPlan, address: str, named: str) -> None:
-    count = len(plan.imported.servers)
-    say(f"{client.title} is connected: {count} servers in prowess.toml, one entry in {plan.file.path}")
+    count = counted(len(plan.imported.servers), "server")
+    say(f"{client.title} is connected: {count} in prowess.toml, one entry in {plan.file.path}")
     if plan.kept is not None:
         back = f"prowess disconnect {client.name}" + (f" --file {shlex.quote(named)}" if named else "")
         say(f"what it had is in {plan.file.kept}; to give it back: {back}")
@@ -182,6 +183,9 @@ def _say_done(client: McpClient, plan: ConnectionPlan, address: str, named: str)
     for name, where in variables.items():
         if address or name not in handed:
             say(f"set {name} where prowess runs (it was {where})")
+    for name in sorted(handed & variables.keys()) if not address else ():
+        # The client hands it to the gateway that it starts; commands of this terminal have nobody to do so.
+        say(f"{name} stays with {client.title}; for commands here, too, run: prowess secret set {name}")
     if address:
         say(f"start the shared process, if it does not run: prowess serve mcp --http {address}")
     say(f"{client.title}: {client.reload}")

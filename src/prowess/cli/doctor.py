@@ -7,6 +7,7 @@ import click
 from prowess.cli.session import connected, emit, json_option, printable, problem_count, say
 from prowess.operations import catalogue as ops
 from prowess.operations.operation import NO_PARAMS
+from prowess.text.counts import counted
 from prowess.types import Problem
 
 
@@ -23,7 +24,7 @@ def command(as_json: bool) -> None:
     else:
         for problem in problems:
             show(problem)
-        say(f"{total} capabilities in {store}; {problem_count(problems)}")
+        say(f"{counted(total, 'capability')} in {store}; {problem_count(problems)}")
     sys.exit(1 if any(p.severity == "error" for p in problems) else 0)
 
 

@@ -28,6 +28,7 @@ from prowess.evolution.replay import as_data, replay
 from prowess.operations import evolution as ops
 from prowess.operations.backend import Backend
 from prowess.operations.operation import NO_PARAMS, AgentQuery
+from prowess.text.counts import counted
 from prowess.types import Json
 
 BAR = 24
@@ -216,7 +217,10 @@ def _status_rows(status: ops.StatusShown) -> list[tuple[str, str]]:
     if status.grace:
         grace = status.grace
         rows.append(
-            ("grace", f"{status.grace_remaining} evaluations left to reach {grace.baseline:.3f} again")
+            (
+                "grace",
+                f"{counted(status.grace_remaining, 'evaluation')} left to reach {grace.baseline:.3f} again",
+            )
         )
     if status.trial:
         trial, by_hand = status.trial, f"prowess evolve accept --agent {status.agent}"

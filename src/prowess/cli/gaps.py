@@ -6,6 +6,7 @@ from prowess.cli.lesson_commands import learn_if_allowed
 from prowess.cli.session import connected, emit, json_option, printable, say, table
 from prowess.operations import learning as ops
 from prowess.operations.operation import NO_PARAMS
+from prowess.text.counts import counted
 
 
 @click.group()
@@ -45,7 +46,7 @@ def show(id: str, as_json: bool) -> None:
         return
     gap, closing = found.gap, found.closing
     for key, value in (("need", gap.span), ("status", gap.status), ("reason", gap.reason),
-                       ("met", f"{gap.times} times, first {gap.since}, last {gap.last_seen}"),
+                       ("met", f"{counted(gap.times, 'time')}, first {gap.since}, last {gap.last_seen}"),
                        ("by", ", ".join(gap.agents)), ("nearest", closing.nearest),
                        ("now", closing.why), ("to close", closing.say),
                        ("closed by", gap.closed_by), ("with", gap.answer)):  # fmt: skip

@@ -16,6 +16,7 @@ from prowess.errors import ConfigError
 from prowess.guard.classifier import Classifier
 from prowess.guard.sanitise import Channel, Judgement, Neutralised, Provenance, judge, neutralise
 from prowess.guard.scan import located, texts
+from prowess.text.counts import counted
 from prowess.text.invisible import visible
 from prowess.types import Capability, Detail, Draft, Json
 
@@ -218,7 +219,7 @@ def _report(judged: list[tuple[CheckedText, Judgement]]) -> None:
         table(("ID", "OUTCOME", "PLACE", "SEVERITY", "REASON"), rows)
     warned = [judgement.verdict for _, judgement in judged].count("warn")
     counts = f"{outcomes.count('held')} held, {outcomes.count('neutralised')} neutralised"
-    say(f"{len(judged)} texts: {counts}, {outcomes.count('pass')} pass; {warned} with a note")
+    say(f"{counted(len(judged), 'text')}: {counts}, {outcomes.count('pass')} pass; {warned} with a note")
 
 
 def marked(before: str, after: str) -> str:

@@ -12,6 +12,7 @@ from prowess.clients.finding import file_to_connect
 from prowess.clients.known import NAMES, client_named
 from prowess.sources.imports.addition import Addition, add_sources
 from prowess.sources.imports.importers import Imported, read_config
+from prowess.text.counts import counted
 
 BUNDLES = ".prowess/bundles"
 
@@ -49,7 +50,7 @@ def command(origin: str, workspace: str, dry_run: bool, as_json: bool) -> None:
         return
     _say(imported, addition)
     verb = "would be added" if dry_run else "added"
-    say(f"{len(addition.added)} servers {verb} to {file.name}, {len(addition.known)} were there")
+    say(f"{counted(len(addition.added), 'server')} {verb} to {file.name}, {len(addition.known)} were there")
     say("next: prowess sync")
 
 

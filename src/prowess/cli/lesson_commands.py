@@ -14,6 +14,7 @@ from prowess.learning.promotion import read_proposal
 from prowess.operations import learning as ops
 from prowess.operations.backend import Backend
 from prowess.operations.operation import NO_PARAMS
+from prowess.text.counts import counted
 
 FORBIDDEN = 403
 STATUSES = tuple(status for status in get_args(ops.Status) if status)
@@ -32,7 +33,7 @@ def learn() -> None:
     with connected() as backend:
         learnt = backend.call(ops.learn, NO_PARAMS)
     if learnt.on:
-        say(f"{learnt.lessons} lessons and {learnt.gaps} gaps changed")
+        say(f"{counted(learnt.lessons, 'lesson')} and {counted(learnt.gaps, 'gap')} changed")
     else:
         say('learning is off; set mode = "accumulate" under [learning] in prowess.toml')
 
@@ -59,7 +60,8 @@ def list_(status: ops.Status | None, as_json: bool) -> None:
         return
     table(["ID", "STATUS", "WORKED", "FAILED", "GATES", "METHOD", "SHOWN BY"], [_row(s) for s in found])
     for why, methods in _proposed(found).items():
-        say(f"{why}; run: prowess lessons deprecate --method {methods[0]}  ({len(methods)} lessons)")
+        count = counted(len(methods), "lesson")
+        say(f"{why}; run: prowess lessons deprecate --method {methods[0]}  ({count})")
 
 
 @command.command()

@@ -3,6 +3,7 @@
 import click
 
 from prowess.cli.session import emit, json_option, opened, printable, say
+from prowess.text.counts import counted
 
 
 @click.command()
@@ -19,4 +20,4 @@ def command(as_json: bool) -> None:
         click.echo(printable(f"{where}{finding.what}; {finding.remedy}"))
         for id, text in finding.proposals.items():
             click.echo(printable(f"  for {id}, say: {text}"))
-    say(f"{len(findings) or 'no'} findings")
+    say(counted(len(findings), "finding") if findings else "no findings")

@@ -10,8 +10,9 @@ from prowess.operations.catalogue import CapabilitiesQuery, ProvidersQuery, list
 from prowess.operations.operation import NO_PARAMS
 from prowess.operations.quarantine import list_held
 from prowess.operations.secrets import list_secrets
+from prowess.operations.turns import FindRequest, explain_no_results
 from prowess.operations.values import CapabilityShown
-from prowess.types import Capability
+from prowess.types import DEFAULT_AGENT, Capability
 
 
 @click.command()
@@ -43,13 +44,13 @@ def command(
         say(nothing)
 
 
-def missing_secrets(backend: Backend, shown: Collection[CapabilityShown]) -> list[str]:
-    """What is missing, of what is shown, and the command that sets it."""
-    if all(c.available for c in shown):
+def missing_secrets(backend: Backend, shown: Collection[CapabilityShown] | None = None) -> list[str]:
+    """What is missing of what is shown, or of everything, and the command that sets it."""
+    if shown is not None and all(c.available for c in shown):
         return []
-    needed = {name for c in shown for name in c.required_secrets}
-    statuses = backend.call(list_secrets, NO_PARAMS)
-    return [str(one.problem) for one in statuses if one.is_missing and one.name in needed]
+    statuses = [one for one in backend.call(list_secrets, NO_PARAMS) if one.is_missing]
+    needed = None if shown is None else {name for c in shown for name in c.required_secrets}
+    return [str(one.problem) for one in statuses if needed is None or one.name in needed]
 
 
 def why_nothing(backend: Backend, agent: str) -> str:
@@ -67,7 +68,9 @@ def why_nothing(backend: Backend, agent: str) -> str:
         return "everything is held back; see: prowess quarantine list"
     if agent and _is_anything(backend):
         return f"{agent} may use nothing of what exists; see: prowess doctor, prowess agent list"
-    return "nothing here; see: prowess sources, prowess sync"
+    # Of an empty catalogue a search says why it finds nothing, whatever is looked for.
+    anything = FindRequest(request="anything")
+    return backend.call(explain_no_results, anything, agent=agent or DEFAULT_AGENT).reason
 
 
 def _is_anything(backend: Backend, agent: str = "") -> bool:

@@ -14,6 +14,7 @@ from prowess.errors import ConfigError
 from prowess.secrets.environment import with_secrets
 from prowess.sources.configured import configured_sources, overrides
 from prowess.sources.lock.lock_file import NAME, read_lock, written
+from prowess.text.counts import counted
 
 
 @click.group(invoke_without_command=True)
@@ -44,7 +45,9 @@ def command(context: click.Context, yes: bool) -> None:
             write_whole(file, written(review.now))
         use_lock(engine.internals, review)
     count = sum(len(server.offers) for server in review.now.servers.values())
-    say(f"wrote {NAME}: {len(review.now.servers)} servers, which offer {count}; put it under version control")
+    servers = review.now.servers
+    offer = "which offers" if len(servers) == 1 else "which offer"
+    say(f"wrote {NAME}: {counted(len(servers), 'server')}, {offer} {count}; put it under version control")
 
 
 @command.command()
@@ -67,7 +70,9 @@ def check(as_json: bool) -> None:
     if review.unread or review.differences:
         say(f"the servers are not as {NAME} has them; if they should be, run: prowess lock")
         sys.exit(1)
-    say(f"{len(lock.servers)} servers are as {NAME} has them")
+    count = len(lock.servers)
+    are, them = ("is", "it") if count == 1 else ("are", "them")
+    say(f"{counted(count, 'server')} {are} as {NAME} has {them}")
 
 
 def _place() -> Path:

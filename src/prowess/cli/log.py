@@ -13,6 +13,7 @@ from prowess.errors import ConfigError, ProwessError
 from prowess.operations import journal as ops
 from prowess.operations.backend import Backend
 from prowess.operations.operation import NO_PARAMS
+from prowess.text.counts import counted
 from prowess.types import Head, JournalEntry, Offer
 
 POLL_SECONDS = 0.2
@@ -102,7 +103,7 @@ def _verify(backend: Backend, heads: str | None, as_json: bool) -> None:
     if as_json:
         emit({"intact": True, "heads": found.heads})
     else:
-        say(f"intact: {found.entries} entries in {len(found.heads)} chains")
+        say(f"intact: {counted(found.entries, 'entry')} in {counted(len(found.heads), 'chain')}")
 
 
 def _known(heads: Iterable[Head]) -> ops.KnownHeads:

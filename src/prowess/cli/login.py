@@ -15,6 +15,7 @@ from prowess.opening import of_workspace, workspace_of
 from prowess.secrets.environment import with_secrets
 from prowess.sources.configured import configured_sources
 from prowess.sources.mcp.source import McpSource
+from prowess.text.counts import counted
 from prowess.types import DEFAULT_AGENT
 
 
@@ -75,7 +76,7 @@ def _log_in(source: McpSource, browser: bool, how: dict[str, Any]) -> None:
     if found is None:
         say(f"{source.name} wants no login")
     else:
-        say(f"logged in at {source.name}: {len(found.tools)} tools. Next: prowess sync")
+        say(f"logged in at {source.name}: {counted(len(found.tools), 'tool')}. Next: prowess sync")
 
 
 def _forget(source: McpSource, agent: str) -> None:

@@ -15,6 +15,7 @@ from prowess.policy.definitions import read_definitions
 from prowess.policy.expectations import missed, parse_expectations
 from prowess.policy.replay import ChangedDecision
 from prowess.policy.ruleset import RuleSet
+from prowess.text.counts import counted
 
 yes_option = click.option("--yes", is_flag=True, help="Write it without asking.")
 
@@ -86,7 +87,7 @@ def replay_command(files: tuple[Path, ...], as_json: bool) -> None:
         return
     _print_decisions(found.changed)
     _print_decisions(found.unclear)
-    say(f"{found.decisions} decisions: {_times(found.changed)} would differ")
+    say(f"{counted(found.decisions, 'decision')}: {_times(found.changed)} would differ")
     if found.unclear:
         kept = "[journal] keep_arguments = true keeps them from now on"
         say(f"{_times(found.unclear)} depend on arguments that were not kept; {kept}")
@@ -125,5 +126,5 @@ def test_command(files: tuple[Path, ...], as_json: bool) -> None:
         emit({"tests": len(expected), "missed": wrong})
     for one in () if as_json else wrong:
         click.echo(printable(str(one)))
-    say(f"{len(expected)} tests, {len(wrong) or 'none'} failed")
+    say(f"{counted(len(expected), 'test')}, {len(wrong) or 'none'} failed")
     sys.exit(1 if wrong else 0)

@@ -20,6 +20,7 @@ from prowess.policy.patterns import CatalogueNames
 from prowess.policy.ruleset import RuleSet
 from prowess.policy.snapshot import PolicySnapshot
 from prowess.policy.state import PolicyState
+from prowess.text.counts import counted
 
 ENDINGS = (".yaml", ".yml", ".toml")
 STORES = ("sqlite:", "postgresql://", "postgres://")
@@ -71,7 +72,11 @@ def chosen_profile(held: Ground, grants: Sequence[Path], profile: str) -> tuple[
 def only_profile(definitions: PolicyDefinitions) -> str:
     names = sorted(definitions.profiles)
     if len(names) != 1:
-        what = f"defines {len(names)} profiles ({', '.join(names)})" if names else "defines no profile"
+        what = (
+            f"defines {counted(len(names), 'profile')} ({', '.join(names)})"
+            if names
+            else "defines no profile"
+        )
         raise PolicyError(definitions.place, what, "name the one you mean, with --grants FILE")
     return names[0]
 

@@ -6,6 +6,7 @@ import click
 
 from prowess.backup import restore
 from prowess.cli.session import opened, say
+from prowess.text.counts import counted
 
 
 @click.command()
@@ -17,4 +18,5 @@ def command(file: Path, replace: bool) -> None:
     """Replace the store by the backup FILE, which may come from the other kind of database."""
     with opened(new=True) as engine:
         contents = restore(engine.internals.database, file, replace)
-        say(f"{sum(contents.rows.values())} rows of {file} are in {engine.store}; every chain verifies")
+        count = counted(sum(contents.rows.values()), "row")
+        say(f"{count} of {file} in {engine.store}; every chain verifies")

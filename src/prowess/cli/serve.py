@@ -205,7 +205,7 @@ def web(host: str, port: int, process: ProcessOptions) -> None:
         import anyio
 
         from prowess.alerts.watch import watching
-        from prowess.engine.recurring import learning_and_evaluation, recurring
+        from prowess.engine.recurring import recurring, work_between_turns
         from prowess.web.serving import serving  # the optional part `web`
     except ImportError as error:
         raise MissingExtra("the dashboard", "web") from error
@@ -219,7 +219,7 @@ def web(host: str, port: int, process: ProcessOptions) -> None:
         process.running(),
         opened(new=True) as engine,
         watching(engine),
-        recurring(*learning_and_evaluation(engine)),
+        recurring(*work_between_turns(engine)),
     ):
         app, door = _web(engine, bind)
         anyio.run(serving, _monitored(app, engine.internals.database, process), door, process.stop_times)
@@ -333,6 +333,7 @@ def _serve_workspaces(process: ProcessOptions, bind: "Bind", web: bool = True, m
         import anyio
 
         from prowess.listen import Bind
+        from prowess.tenants.served_folder import FolderOfWorkspaces
         from prowess.tenants.serving import KeptOpen, ServedFaces, serving_workspaces
         from prowess.web.serving import listening, serving
     except ImportError as error:
@@ -349,6 +350,8 @@ def _serve_workspaces(process: ProcessOptions, bind: "Bind", web: bool = True, m
 
         async def all_of_them() -> None:
             async with door.running():
+                for problem in FolderOfWorkspaces(folder, door.store).refused():
+                    say(problem)
                 say(f"serving the workspaces in {folder} on {address}; stop with Ctrl-C")
                 click.echo(address)
                 monitored = _monitored(door, door.store, process, door.tenants)

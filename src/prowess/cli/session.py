@@ -20,6 +20,7 @@ from prowess.operations.backend import Backend, Local
 from prowess.operations.person import Person
 from prowess.sources.files.reading import read_text
 from prowess.sources.read_all import SyncProgress
+from prowess.store.workspaces import mistyped
 from prowess.types import Problem
 
 
@@ -73,7 +74,16 @@ def opened(new: bool = False) -> Iterator[Engine]:
     sys.path.insert(0, str(file.resolve().parent if file else Path.cwd()))
     chosen = _chosen("workspace")
     with prowess.open(_chosen("store"), config=_chosen("config"), workspace=chosen) as engine:
+        if chosen or os.environ.get("PROWESS_WORKSPACE"):
+            _say_if_mistyped(engine)
         yield engine
+
+
+def _say_if_mistyped(engine: Engine) -> None:
+    """A workspace begins with its first use, so a mistyped one is no error, but looks empty."""
+    database = engine.internals.database
+    if meant := mistyped(database):
+        say(f"nothing was ever written in workspace {database.workspace!r}; did you mean {meant!r}?")
 
 
 def refuse_server() -> None:

@@ -2,6 +2,7 @@
 
 import click
 
+from prowess.cli.list import missing_secrets
 from prowess.cli.session import (
     beside_the_store,
     connected,
@@ -18,6 +19,7 @@ from prowess.operations import catalogue as ops
 from prowess.operations.backend import Backend
 from prowess.operations.operation import NO_PARAMS
 from prowess.operations.quarantine import list_held
+from prowess.text.counts import counted
 from prowess.types import SyncReport
 
 FEW_PROBLEMS = 3
@@ -63,7 +65,7 @@ def show(backend: Backend, report: SyncReport, as_json: bool) -> None:
         if len(ids) > 20:
             click.echo(f"{sign} and {len(ids) - 20} more")
     say(
-        f"{report.total} capabilities: {len(changes.added)} added, {len(changes.changed)} changed,"
+        f"{counted(report.total, 'capability')}: {len(changes.added)} added, {len(changes.changed)} changed,"
         f" {len(changes.removed)} removed (catalogue version {report.version})"
     )
     for problem in (problem for problem in report.problems if problem.source == "guard"):
@@ -80,5 +82,9 @@ def _say_what_to_do(backend: Backend, report: SyncReport) -> None:
         for problem in others if len(others) <= FEW_PROBLEMS else ():
             say(printable(str(problem)))
         say(f"{problem_count(report.problems)}; see: prowess doctor")
-    elif not report.total:
+    for line in missing_secrets(backend):
+        say(line)
+    if report.problems:
+        return
+    if not report.total:
         say(NOTHING_READ)

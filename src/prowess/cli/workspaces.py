@@ -6,6 +6,7 @@ from prowess.cli.session import emit, json_option, opened, say, table
 from prowess.errors import NotFound
 from prowess.store.workspaces import remove as remove_rows
 from prowess.store.workspaces import workspaces
+from prowess.text.counts import counted
 
 
 @click.group(invoke_without_command=True)
@@ -32,13 +33,14 @@ def remove(name: str, yes: bool) -> None:
     with opened() as engine:
         held = {one.name: one for one in workspaces(engine.internals.database)}
         if name not in held:
-            raise NotFound("workspace", name, see="see: prowess workspaces")
-        what = f"{held[name].capabilities} capabilities and {held[name].entries} entries of the journal"
+            raise NotFound("workspace", name, list(held), "see: prowess workspaces")
+        own = held[name]
+        what = f"{counted(own.capabilities, 'capability')} and {counted(own.entries, 'entry')} of the journal"
         if not yes:
             click.confirm(f"Delete workspace {name} with {what}, for good?", abort=True)
-        own = engine.internals.database.of(name)
+        database = engine.internals.database.of(name)
         try:
-            count = remove_rows(own)
+            count = remove_rows(database)
         finally:
-            own.close()
-    say(f"workspace {name} is gone: {count} rows")
+            database.close()
+    say(f"workspace {name} is gone: {counted(count, 'row')}")

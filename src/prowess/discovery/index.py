@@ -28,6 +28,7 @@ from prowess.discovery.vectors import BATCH, Half, Progress, VectorStore, key_of
 from prowess.errors import EncoderUnavailable
 from prowess.jobs import Jobs
 from prowess.store.database import Database
+from prowess.text.counts import counted
 from prowess.types import Capability
 
 # Below this, reading the changed ones again at the next opening is cheaper than writing everything.
@@ -227,7 +228,7 @@ class Index:
         progress(count, count)
         self._finish(version, count)
         if self._jobs and count:
-            self._jobs.note("vectors", f"{count} texts encoded")
+            self._jobs.note("vectors", f"{counted(count, 'text')} encoded")
         return count
 
     def _wanting(self, state: _State) -> dict[str, list[Capability]]:

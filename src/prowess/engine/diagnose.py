@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 from prowess.calling.intents import Intent
 from prowess.catalogue import findings as flagged
 from prowess.catalogue.claims import collisions
+from prowess.catalogue.health import observations
+from prowess.engine.empty_catalogue import unread
 from prowess.engine.needed_secrets import blocking, missing_programs, secret_statuses
 from prowess.errors import JournalBroken
 from prowess.policy.policy import Policy
@@ -39,8 +41,11 @@ def unusable(inner: "Internals", world: World) -> Problems:
 def stored(inner: "Internals", world: World) -> Problems:
     """What syncs could not read, what the guard found, what is held back, and if the journal is whole."""
     waiting = (_waiting(held) for held in world.view.quarantined.values())
+    with inner.database.reading() as transaction:
+        read = [one.source for one in observations(transaction)]
     found = [
         *inner.catalogue.problems(world.view),
+        *unread([one.name for one in inner.sources.current if one.kind != "learnt"], read),
         *collisions(world.view),
         *flagged.standing(inner.journal, world.view, inner.syncing.finding_stands),
         *waiting,

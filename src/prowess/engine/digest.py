@@ -20,6 +20,7 @@ from prowess.journal.entries import (
     Quarantined,
     Synced,
 )
+from prowess.text.counts import counted
 from prowess.text.redaction import redacted
 
 if TYPE_CHECKING:
@@ -111,8 +112,9 @@ def letter(found: Digest, address: str = "") -> str:
     lines = [
         f"{found.since[:10]} to {found.until[:10]}",
         "",
-        f"{found.offers} offers with {found.tokens} tokens, {found.use.calls} calls,"
-        f" {found.use.failed} errors, {found.use.denied} denied",
+        f"{counted(found.offers, 'offer')} with {counted(found.tokens, 'token')},"
+        f" {counted(found.use.calls, 'call')}, {counted(found.use.failed, 'error')},"
+        f" {found.use.denied} denied",
         *_section("Agents", [_of_agent(one) for one in found.agents[:MAX_LISTED]]),
         *_section("Most used", [_of_use(one) for one in found.top]),
         *_section("Failing", [f"{_of_use(one)}, {one.use.failed} failed" for one in found.failing]),
@@ -133,12 +135,13 @@ def _section(title: str, lines: Iterable[str]) -> list[str]:
 
 
 def _of_agent(one: AgentWeek) -> str:
-    said = f"{one.agent}: {one.offers} offers, {one.tokens} tokens, {one.use.calls} calls"
+    offers, tokens = counted(one.offers, "offer"), counted(one.tokens, "token")
+    said = f"{one.agent}: {offers}, {tokens}, {counted(one.use.calls, 'call')}"
     return f"{said}, {one.use.failed} failed" if one.use.failed else said
 
 
 def _of_use(one: NamedUse) -> str:
-    return f"{one.name}: {one.use.calls} calls"
+    return f"{one.name}: {counted(one.use.calls, 'call')}"
 
 
 def _entries(inner: "Internals", type: str, since: str) -> list[tuple[str, object]]:

@@ -77,7 +77,7 @@ class Internals:
         )  # fmt: skip
         self.use = UseCheck(database, self.journal, self.policy, self.worlds, environment)
         self.payloads = Payloads(database, clock, options.journal.keep_days)
-        self.log = TurnLog(database, self.journal, self.payloads, self.use)
+        self.log = TurnLog(database, self.journal, self.payloads, self.use, self.catalogue)
         self.syncing = Sync(
             database, self.journal, self.catalogue, self.policy, self.worlds, self.guard, clock, options.node
         )

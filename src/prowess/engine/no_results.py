@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from prowess.areas import area_of
+from prowess.engine.empty_catalogue import why_empty
 from prowess.engine.engine import Engine
 from prowess.engine.search import options
 from prowess.engine.stopped import way_on
@@ -19,7 +20,7 @@ def why_nothing(engine: Engine, request: str, agent: str, settings: Mapping[str,
     """The cause that comes first on the way from the catalogue to a hit, and what to do about it."""
     everything = engine.catalogue.view().capabilities
     if not everything:
-        return "nothing is in the catalogue; run: prowess sync"
+        return why_empty(engine.catalogue.problems())
     chosen = engine.internals.settings(settings)
     return (
         _stopped(engine, agent)
@@ -69,6 +70,17 @@ def _kept_back(engine: Engine, request: str, agent: str, settings: Mapping[str, 
     why = [(hit.id, hidden.get(hit.id) or "; ".join(view.capabilities[hit.id].unavailable)) for hit in hits]
     named = [f"{id} ({reason})" for id, reason in why if reason]
     see = f"see: prowess why {agent} ID"
+    missing = sorted({name for hit in hits for name in _missing(engine, view.capabilities[hit.id], hidden)})
+    if missing:
+        see = f"run: prowess secret set {missing[0]}"
     if named:
         return f"what fits cannot be used by {agent}: {', '.join(named[:MOST_NAMED])}; {see}"
     return "" if visible.capabilities else f"{agent} may use nothing of what exists; {see}"
+
+
+def _missing(engine: Engine, capability: Capability, hidden: Mapping[str, str]) -> list[str]:
+    """The secrets that alone keep something from being used here; a client may have them for its own."""
+    if capability.id in hidden:
+        return []
+    environment = engine.internals.environment
+    return [name for name in capability.required_secrets if not environment.get(name)]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from prowess.engine.cost_notes import EVERY, note_costs
 from prowess.errors import ProwessError
 from prowess.waking import Told
 
@@ -94,10 +95,11 @@ def recurring(*works: RecurringWork, at_once: bool = True) -> Iterator[None]:
                 thread.join(SECONDS_TO_END)
 
 
-def learning_and_evaluation(engine: "Engine") -> tuple[RecurringWork, ...]:
-    """What the configuration says is to be learnt and evaluated without being asked for."""
+def work_between_turns(engine: "Engine") -> tuple[RecurringWork, ...]:
+    """What is learnt and evaluated without being asked for, as configured, and what everything would cost."""
     learning, evolution = engine.internals.options.learning, engine.internals.options.evolution
-    works = []
+    costs = partial(note_costs, engine.internals)
+    works = [RecurringWork("counting what everything would cost", EVERY.total_seconds(), costs)]
     if evolution.every_outcomes or evolution.every_minutes:
         often = min(1.0, evolution.every_minutes or 1.0)
         works.append(RecurringWork("evaluation of agents", often * MINUTE, engine.evolution.evaluate_due))

@@ -1,10 +1,17 @@
 """Agents that may use nothing: what people are told wherever they look, and how it goes on."""
 
+from prowess.evolution.events import EXHAUSTED
 from prowess.policy.agents import lineage
 from prowess.types import Problem
 from prowess.world import World
 
+IN_WORDS = {EXHAUSTED: f"rollbacks did not help ({EXHAUSTED})"}
 RESUME = "run: prowess evolve resume --agent {}"
+
+
+def in_words(why: str) -> str:
+    """Why an agent is stopped, as people read it."""
+    return IN_WORDS.get(why, why)
 
 
 def way_on(world: World, agent: str) -> str:

@@ -7,6 +7,7 @@ the letter, but for credentials, which are taken out before anything is kept.
 """
 
 import hashlib
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,6 +17,8 @@ import msgspec
 
 from prowess.calling.caller import Caller
 from prowess.calling.use import UseCheck
+from prowess.catalogue.catalogue import Catalogue
+from prowess.engine.empty_catalogue import why_empty
 from prowess.engine.model_query import ModelQuery
 from prowess.errors import NotFound
 from prowess.journal import Journal, canonical
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from prowess.engine.internals import Internals
     from prowess.engine.turn import MadeOffer
 
+logger = logging.getLogger("prowess")
 LONGEST_REQUEST = 4000
 MAX_QUERY_CHARACTERS = 1000
 LOOKED_THROUGH = 10_000
@@ -40,15 +44,22 @@ DIGESTS = ("shown", "arguments", "result")
 
 
 class TurnLog:
-    def __init__(self, database: Database, journal: Journal, payloads: Payloads, use: UseCheck) -> None:
+    def __init__(
+        self, database: Database, journal: Journal, payloads: Payloads, use: UseCheck, catalogue: Catalogue
+    ) -> None:
         self._database = database
         self._journal = journal
         self._payloads = payloads
         self._use = use
+        self._catalogue = catalogue
+        self._told_empty = False
         self._packing = Packing()
 
     def record(self, turn: Turn, world: World, made: "MadeOffer", cards: "CardService") -> None:
         """The offer, its cards and what was shown: all of it is there, or nothing."""
+        if not world.view.capabilities and not self._told_empty:
+            self._told_empty = True
+            logger.warning("%s", why_empty(self._catalogue.problems(world.view)))
         kept = self._packed(made.offer, world) if self._payloads.on else ()
         shown = kept[0].digest if kept else ""
         with self._database.writing() as transaction:

@@ -55,10 +55,7 @@ def use_over_time(
     server: only of what this one brings; empty for all.
     agent: only those of this agent; None for all.
     """
-    back, step = SPANS[window]
-    seconds = int(step.total_seconds())
-    last = int(inner.clock().timestamp()) // seconds * seconds
-    times = tuple(range(last - int(back.total_seconds()) + seconds, last + seconds, seconds))
+    times, seconds = steps(window, inner.clock())
     since = stamp(datetime.fromtimestamp(times[0], UTC))
     uses = recorded_uses(inner.journal, MAX_USES, agent, since)
     is_whole = len(uses) < MAX_USES
@@ -75,6 +72,14 @@ def use_over_time(
         latency=_latency(made),
         is_whole=is_whole,
     )
+
+
+def steps(window: Window, now: datetime) -> tuple[tuple[int, ...], int]:
+    """The beginning of each step of a window, in seconds, and how long a step is."""
+    back, step = SPANS[window]
+    seconds = int(step.total_seconds())
+    last = int(now.timestamp()) // seconds * seconds
+    return tuple(range(last - int(back.total_seconds()) + seconds, last + seconds, seconds)), seconds
 
 
 def _stepped(uses: Iterable[RecordedUse], times: tuple[int, ...], seconds: int) -> tuple[int, ...]:

@@ -19,7 +19,7 @@ from prowess.calling.results import Remainders
 from prowess.calling.routing import Routes
 from prowess.config import GatewayConfig
 from prowess.engine.engine import Engine
-from prowess.engine.recurring import learning_and_evaluation, recurring
+from prowess.engine.recurring import recurring, work_between_turns
 from prowess.errors import ProwessError
 from prowess.gateway.config_reload import Reloading
 from prowess.gateway.engine_worker import EngineWorker
@@ -76,7 +76,7 @@ class Gateway:
                 self._following.running(portal),
                 self.parking.running(),
                 self.tasks.running(),
-                in_thread(recurring(*learning_and_evaluation(self.engine), at_once=False)),
+                in_thread(recurring(*work_between_turns(self.engine), at_once=False)),
                 create_task_group() as tasks,
             ):
                 tasks.start_soon(self.bus.following, self.engine.internals.database.told)

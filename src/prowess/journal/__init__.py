@@ -9,6 +9,7 @@ from prowess.journal.journal import (
     archived_heads,
     canonical,
     entry_hash,
+    spoken,
     stamp,
     verified,
 )
@@ -28,6 +29,7 @@ __all__ = [
     "entry_hash",
     "plain",
     "read",
+    "spoken",
     "stamp",
     "typed",
     "verified",

@@ -35,6 +35,16 @@ class Offered(Entry, frozen=True, kw_only=True):
     """The digest of what the model was shown, under which it is kept until it expires."""
 
 
+class CostNoted(Entry, frozen=True, kw_only=True):
+    """What it would have cost to show an agent everything it may use."""
+
+    type = "cost.noted"
+    agent: str
+    tokens: int = 0
+    catalogue_version: int = 0
+    policy_revision: str = ""
+
+
 class CardsSelected(Entry, frozen=True, kw_only=True):
     """Which cards a turn got, and which it nearly got."""
 

@@ -49,6 +49,11 @@ def stamp(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="microseconds")
 
 
+def spoken(at: str) -> str:
+    """A time that was stamped, as a sentence says it."""
+    return f"{at[:16].replace('T', ' ')} UTC"
+
+
 def entry_hash(previous: str, entry: JournalEntry, data: str) -> str:
     fields = [previous, entry.chain, str(entry.number), entry.at, entry.type, data]
     return hashlib.sha256(canonical(fields).encode()).hexdigest()

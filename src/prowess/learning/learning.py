@@ -39,6 +39,7 @@ from prowess.learning.trial import Trials
 from prowess.learning.usage import Closing
 from prowess.sources.source import silent
 from prowess.store.database import Database, Transaction
+from prowess.text.counts import counted
 from prowess.text.redaction import redacted
 from prowess.types import DEFAULT_AGENT
 
@@ -99,7 +100,9 @@ class Learning:
                 return LearningReport()
             before = stamp(self._clock() - ABANDONED_AFTER)
             report = self._reading.read(before, lambda: is_over() or not lease.keep())
-            lease.result = f"{len(report.lessons)} lessons and {len(report.gaps)} gaps changed"
+            lease.result = (
+                f"{counted(len(report.lessons), 'lesson')} and {counted(len(report.gaps), 'gap')} changed"
+            )
         return report
 
     def ledger(self, offer: str) -> SkillLedger:

@@ -15,6 +15,7 @@ import msgspec
 from prowess.errors import LearningError
 from prowess.journal import canonical
 from prowess.learning.ids import stable_id
+from prowess.text.counts import counted
 from prowess.types import Json
 
 WHOLE = 10_000
@@ -91,7 +92,7 @@ class SuiteResult:
         if self.clears:
             return f"{self.suite}: cleared {went}"
         # Why comes first: that everything else went well is no reason, and reads as if it were.
-        counts = f"{sum(row.ok for row in self.rows)} of {len(self.rows)} requests went well"
+        counts = f"{sum(row.ok for row in self.rows)} of {counted(len(self.rows), 'request')} went well"
         return f"{self.suite}: blocked, " + (f"{self.why}; {counts}" if self.why else counts)
 
 
@@ -152,7 +153,7 @@ def benchmark_result(
     gain = (_change(judged) + counts) / max(len(judged), 1)
     why = ""
     if len(judged) < fewest:
-        why = f"{len(judged)} requests it was not learned from can judge it, {fewest} are needed"
+        why = f"{counted(len(judged), 'request')} it was not learned from can judge it, {fewest} are needed"
     elif _change(judged) <= 0:
         why = f"requests about it gain {_change(judged) / len(judged):+.3f}, more than nothing is needed"
     elif gain < min_gain:
@@ -176,7 +177,7 @@ def _spread(rows: Sequence[SuiteRow]) -> float:
 
 def benchmark_lost(result: SuiteResult, lost: Sequence[SuiteRow], at: str) -> SuiteResult:
     """The result of a benchmark after which requests that worked fail."""
-    why = f"{len(lost)} requests that worked before fail with it, such as {lost[0].request!r}"
+    why = f"{counted(len(lost), 'request')} that worked before fail with it, such as {lost[0].request!r}"
     rows = (*lost, *result.rows)
     return replace(
         result, passed=0, failed=len(lost), at=at, why=why, rows=rows, digest=digest_of("benchmark", rows)

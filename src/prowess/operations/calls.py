@@ -52,6 +52,7 @@ def make(call: Call[CallAsked]) -> CallAnswer:
     A refusal is an answer, too: its `ending` says why, and its content what a model is told.
     """
     q, agent = call.params, call.path["agent"]
+    q = msgspec.structs.replace(q, name=_meant(call, q, agent))
     given = {**(q.arguments or {}), **_typed(call, q, agent)}
     options = {"key": q.key, "fields": q.fields, "authenticated": q.authenticated}
     result = call.engine.call(q.name, given, agent=agent, offer=q.offer, **options)  # type: ignore[arg-type]
@@ -77,6 +78,17 @@ def list_open(call: Call[NoParams]) -> tuple[Intent, ...]:
 def settle(call: Call[Settlement]) -> Intent:
     """Say that a person has found out what came of a call; its key is free again."""
     return call.engine.calls.settle(call.path["id"], call.by, call.params.note)
+
+
+def _meant(call: Call[CallAsked], q: CallAsked, agent: str) -> str:
+    """The id behind a server's own name of a tool, where one server has it; else the name as it is."""
+    visible = call.engine.catalogue.visible(agent, q.authenticated)
+    if ":" in q.name or named(q.name, visible) is not None:
+        return q.name
+    known = [id for id in visible.capabilities if id.partition("/")[2] == q.name]
+    if len(known) > 1:
+        raise NotFound("tool", q.name, see=f"several servers have one; say which: {', '.join(sorted(known))}")
+    return known[0] if known else q.name
 
 
 def _typed(call: Call[CallAsked], q: CallAsked, agent: str) -> Mapping[str, Json]:

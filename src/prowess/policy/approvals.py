@@ -14,7 +14,7 @@ from typing import Literal
 import msgspec
 
 from prowess.errors import NotFound, PolicyError
-from prowess.journal import canonical, stamp
+from prowess.journal import canonical, spoken, stamp
 from prowess.store.database import Row, Transaction
 
 WAITS = timedelta(hours=1)
@@ -169,7 +169,7 @@ def answer(transaction: Transaction, id: str, said: "ApprovalAnswer", now: datet
         raise PolicyError("approval", "an agent cannot answer for itself", "answer as a person: --by NAME")
     if asked.state != "pending" or asked.expires_at <= stamp(now):
         state = asked.state if asked.state != "pending" else "expired"
-        until = f" after {asked.expires_at}" if state == "refused" else ""
+        until = f" after {spoken(asked.expires_at)}" if state == "refused" else ""
         raise PolicyError(f"approval {id}", f"is {state}, not pending", f"the agent may ask again{until}")
     transaction.run(
         "UPDATE approval SET state = :state, expires_at = :expires_at, answered_by = :by, note = :note,"

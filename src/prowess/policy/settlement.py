@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from prowess.errors import Denied
+from prowess.journal import spoken
 from prowess.policy import approvals as approval_table
 from prowess.policy import state as standing_tables
 from prowess.policy.approvals import Approval, Question
@@ -128,7 +129,7 @@ def _answered(decision: Decision, approval: Approval | None) -> Decision:
         return decision
     yes = approval.state == "approved"
     word = "approved" if yes else "refused"
-    reason = f"{word} by {approval.answered_by} until {approval.expires_at}"
+    reason = f"{word} by {approval.answered_by} until {spoken(approval.expires_at)}"
     chain = (*decision.chain, reason)
     if yes:
         return replace(decision, verdict="allow", reason=reason, chain=chain)

@@ -5,6 +5,7 @@ Above: a command of whoever runs the store. Nothing else may look across workspa
 
 from dataclasses import dataclass
 
+from prowess.errors import nearest
 from prowess.store.database import Database, tables
 
 
@@ -40,6 +41,15 @@ def workspaces(database: Database) -> tuple[WorkspaceSize, ...]:
         )
         for name in sorted({*capabilities, *agents, *entries})
     )
+
+
+def mistyped(database: Database) -> str:
+    """The workspace that may be meant by one in which nothing was ever written; empty where none is near."""
+    with database.reading() as transaction:
+        if transaction.one("SELECT 1 FROM journal_head WHERE workspace = :workspace LIMIT 1"):
+            return ""
+    known = [one.name for one in workspaces(database)]
+    return "" if database.workspace in known else nearest(database.workspace, known)
 
 
 def remove(database: Database) -> int:

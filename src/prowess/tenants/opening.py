@@ -16,7 +16,7 @@ from prowess.config import FILE, Config, GatewayConfig, Settings
 from prowess.discovery import embedders
 from prowess.engine.engine import Engine
 from prowess.engine.options import EngineOptions
-from prowess.engine.recurring import learning_and_evaluation, recurring
+from prowess.engine.recurring import recurring, work_between_turns
 from prowess.engine.sync import OpenedGuard
 from prowess.errors import ConfigError
 from prowess.gateway.gateway import Gateway
@@ -71,7 +71,7 @@ def opened_gateway(settings: Settings, database: Database, shared: SharedParts) 
     of_process = shared.gateway
     said = msgspec.structs.replace(settings.config.gateway, hosts=of_process.hosts, rate=of_process.rate)
     settings = _with(settings, gateway=said)
-    environment = _environment(settings, shared)
+    environment = environment_of(settings, shared)
     with over(settings, database, environment, shared.options(settings, environment), refuse) as opened:
         yield opened
 
@@ -81,7 +81,7 @@ def opened_engine(settings: Settings, database: Database, shared: SharedParts) -
     """Without a gateway: sources are read when somebody asks for it."""
     try:
         refuse(settings)
-        environment = _environment(settings, shared)
+        environment = environment_of(settings, shared)
         sources = configured_sources(settings, of_workspace(database.workspace, environment))
         options = owned(shared.options(settings, environment), settings, sources)
     except BaseException:
@@ -89,7 +89,7 @@ def opened_engine(settings: Settings, database: Database, shared: SharedParts) -
         raise
     with (
         Engine(database, sources, now, environment, options) as engine,
-        recurring(*learning_and_evaluation(engine)),
+        recurring(*work_between_turns(engine)),
     ):
         yield engine
 
@@ -111,7 +111,7 @@ def refuse(settings: Settings) -> None:
             raise ConfigError(place, what, remedy)
 
 
-def _environment(settings: Settings, shared: SharedParts) -> Mapping[str, str]:
+def environment_of(settings: Settings, shared: SharedParts) -> Mapping[str, str]:
     said = settings.config.secrets
     settings = _with(
         settings, secrets=msgspec.structs.replace(said, folder=said.folder or SECRETS, keep="file")

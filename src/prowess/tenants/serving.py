@@ -22,6 +22,7 @@ from prowess.listen import Bind, Rate
 from prowess.opening import now
 from prowess.secrets.environment import with_secrets
 from prowess.store.database import Database
+from prowess.tenants.alerting import WorkspaceAlerts
 from prowess.tenants.dispatcher import TenantDispatcher
 from prowess.tenants.memory import MemoryBudget
 from prowess.tenants.open_tenants import OpenTenants
@@ -71,12 +72,14 @@ def serving_workspaces(
     database = database_at(store, settings.root)
     shared = SharedParts(database, environment, settings.config.gateway)
     try:
-        provider = _provider(settings, environment, FolderOfWorkspaces(folder, database))
+        served = FolderOfWorkspaces(folder, database)
+        provider = _provider(settings, environment, served)
         opening = WorkspaceOpening(folder, settings, bind, faces, shared, provider)
         tenants = OpenTenants(opening.tenant, kept.most, memory)
         recognise = partial(_recognised, database, folder)
         rate = Rate(settings.config.web.rate)
-        yield TenantDispatcher(database, tenants, opening.strangers(), recognise, rate, provider)
+        with WorkspaceAlerts(served, shared).watching():
+            yield TenantDispatcher(database, tenants, opening.strangers(), recognise, rate, provider)
     finally:
         shared.guard.close()
         database.close()

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from prowess.text.counts import counted
+
 Data: TypeAlias = Mapping[str, Any]
 MAX_WORDS_CHARACTERS = 160
 MAX_NAMES = 3
@@ -112,6 +114,9 @@ SENTENCES: Mapping[str, Callable[[Data], str]] = {
     "skill_ledger": lambda data: "what was learnt of one request",
     "skill_ledger:promotable": lambda data: "what of it could be promoted was counted",
     "quarantine.held": _held,
+    "cost.noted": lambda data: (
+        f"showing {data.get('agent')} everything would take {counted(int(data.get('tokens') or 0), 'token')}"
+    ),
     "alert.raised": lambda data: f"alert: {data.get('text')}",
     "alert.ended": lambda data: f"over: {str(data.get('kind')).replace('_', ' ')} of {data.get('subject')}",
 }

@@ -20,6 +20,7 @@ from starlette.types import Scope
 
 from prowess.alerts.service import AlertService
 from prowess.engine.engine import Engine
+from prowess.engine.stopped import in_words
 from prowess.web import identity
 from prowess.web.redact import plain
 
@@ -57,6 +58,7 @@ NAVIGATION = (
         "Follow",
         (
             ("/alerts", "Alerts"),
+            ("/offers", "Offers"),
             ("/evolution", "Evolution"),
             ("/learning", "Learning"),
             ("/journal", "Journal"),
@@ -124,6 +126,7 @@ def _environment() -> jinja2.Environment:
         "pretty": pretty,
         "took": took,
         "plain": plain,
+        "stopped": in_words,
     }
     environment.filters |= filters
     return environment

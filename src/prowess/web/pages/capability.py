@@ -17,6 +17,7 @@ from prowess.operations.agents import list_agents
 from prowess.operations.backend import Local
 from prowess.operations.catalogue import list_related
 from prowess.operations.operation import NO_PARAMS
+from prowess.policy.attributes import effects_of
 from prowess.types import JsonObject
 from prowess.web import page
 from prowess.web.pages.catalogue import state
@@ -93,6 +94,7 @@ def shown(request: Request) -> Response:
         under="/catalogue",
         row=state(view, capability),
         capability=capability,
+        effects=effects_of(capability),
         detail=detail,
         content=plain(detail.content or ""),
         parameters=list(parameters(detail.input_schema or {})),

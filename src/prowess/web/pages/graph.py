@@ -29,7 +29,9 @@ MOST_EDGES = 8000
 MOST_AROUND = 150
 MOST_LISTED, ROWS = 8, 25
 HOPS = {"1": 1, "2": 2, "3": 3}
-GROUPS = ("provider", "category", "kind")
+GROUPS = {"": "relations", "provider": "provider", "category": "category", "kind": "kind"}
+OTHERWISE = "provider"
+"""What many are arranged by where nobody says it."""
 COLOURS = {"DEPENDS_ON": "c4", "COMPOSED_WITH": "c3", "TAGGED_WITH": "c1", "SAME_CATEGORY": "c5"}
 
 
@@ -42,6 +44,7 @@ class GraphFocus:
     hops: int
     types: tuple[str, ...]
     group: str
+    """What it is arranged by; empty for the relations, which only few capabilities can be."""
     fitting: int
     nodes: tuple[Capability, ...]
 
@@ -74,6 +77,7 @@ class Picture(msgspec.Struct, frozen=True):
     groups: list[Label]
     all_links: int
     around: str
+    grouped: str
 
 
 def shown(request: Request) -> Response:
@@ -120,7 +124,7 @@ def _looked(request: Request, engine: Engine) -> GraphFocus:
     else:
         fitting = _best_connected(engine, [c for c in view.capabilities.values() if wanted.admits(c)])
     return GraphFocus(
-        wanted=wanted, around=around, hops=hops, types=types, group=group if group in GROUPS else GROUPS[0],
+        wanted=wanted, around=around, hops=hops, types=types, group=group if group in GROUPS else "",
         fitting=len(fitting), nodes=tuple(fitting[:MOST_NODES]),
     )  # fmt: skip
 
@@ -158,7 +162,7 @@ def _picture(engine: Engine, looked: GraphFocus) -> Picture:
     strongest = sorted(edges, key=lambda edge: -edge.weight)[:MOST_EDGES]
     members: dict[str, list[str]] = {}
     for one in looked.nodes:
-        members.setdefault(str(getattr(one, looked.group)) or "none", []).append(one.id)
+        members.setdefault(str(getattr(one, looked.group or OTHERWISE)) or "none", []).append(one.id)
     places, groups = plot(members)
     return Picture(
         nodes=[
@@ -169,6 +173,7 @@ def _picture(engine: Engine, looked: GraphFocus) -> Picture:
         groups=[Label(plain(name), *disc) for name, disc in groups.items()],
         all_links=len(edges),
         around=looked.around,
+        grouped=looked.group,
     )
 
 

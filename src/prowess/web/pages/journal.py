@@ -18,7 +18,7 @@ from prowess.text.redaction import redacted
 from prowess.types import Head, JournalEntry, Json
 from prowess.web import identity, page
 from prowess.web.journal_words import in_words
-from prowess.web.pages.endings import ENDINGS, SCOPES_IN_WORDS, VERDICTS
+from prowess.web.pages.endings import ANSWERS_IN_WORDS, ENDINGS, SCOPES_IN_WORDS, VERDICTS
 from prowess.web.pages.form import backend
 from prowess.web.pages.pagination import before, newest, older
 from prowess.web.redact import plain
@@ -144,6 +144,7 @@ def traced(request: Request) -> Response:
         tones=ENDINGS,
         verdicts=VERDICTS,
         scopes=SCOPES_IN_WORDS,
+        answers=ANSWERS_IN_WORDS,
         lines=[journal_line(entry) for entry in report.entries],
         newest="",
         older="",

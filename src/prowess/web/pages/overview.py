@@ -2,12 +2,11 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from prowess.engine.engine import Engine
@@ -17,7 +16,8 @@ from prowess.operations.approvals import Every, list_approvals
 from prowess.operations.catalogue import doctor
 from prowess.operations.operation import NO_PARAMS
 from prowess.operations.quarantine import list_held
-from prowess.web import identity, page
+from prowess.operations.usage import OffersQuery, offers_series
+from prowess.web import page
 from prowess.web.pages.form import backend
 from prowess.web.pages.journal import journal_line
 from prowess.web.pages.servers import TONES
@@ -25,7 +25,6 @@ from prowess.web.pages.servers import TONES
 HOUR = timedelta(hours=1)
 SERIES = {"Offers": "offer", "Calls": "outcome"}
 LATEST = 8
-OFFERS_COUNTED = 500
 
 
 class ChartWindow(NamedTuple):
@@ -41,23 +40,6 @@ WINDOWS = {
     "week": ChartWindow("7 days", timedelta(days=7), 6 * HOUR),
     "month": ChartWindow("30 days", timedelta(days=30), 24 * HOUR),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Saving:
-    """What offers cost, beside what it would have cost to show every agent everything it may use."""
-
-    offers: int
-    spent: int
-    everything: int
-
-    @property
-    def saved(self) -> int:
-        return max(0, self.everything - self.spent)
-
-    @property
-    def share(self) -> float:
-        return self.saved / self.everything if self.everything else 0.0
 
 
 def overview(request: Request) -> Response:
@@ -95,12 +77,11 @@ def problems(request: Request) -> Response:
 
 
 def saving(request: Request) -> Response:
-    """What offers saved; to know what everything costs, every text is read once."""
-    identity.person(request)
-    engine: Engine = request.app.state.engine
-    template = "saving_part.html" if page.wants_part(request) else "saving.html"
-    found = _saving(engine, _costs(request))
-    return page.render(request, template, title="Tokens saved", under="/", saving=found)
+    """What offers saved in the last days; to know what everything costs, every text is read once."""
+    if not page.wants_part(request):
+        return RedirectResponse("/offers", 303)
+    found = backend(request).call(offers_series, OffersQuery())
+    return page.render(request, "saving_part.html", usage=found)
 
 
 def _activity(engine: Engine, window: ChartWindow, now: datetime) -> dict[str, Any]:
@@ -124,26 +105,6 @@ def _stepped(hours: Mapping[str, int], times: list[int], step: int) -> list[int]
         if at in found:
             found[at] += count
     return list(found.values())
-
-
-def _costs(request: Request) -> dict[tuple[int, str, str], int]:
-    """What everything costs each agent, kept while neither catalogue nor policy changes."""
-    state = request.app.state
-    if not hasattr(state, "costs_of_everything"):
-        state.costs_of_everything = {}
-    known: dict[tuple[int, str, str], int] = state.costs_of_everything
-    return known
-
-
-def _saving(engine: Engine, known: dict[tuple[int, str, str], int]) -> Saving:
-    offers = engine.journal.latest(OFFERS_COUNTED, type="offer")
-    everything = 0
-    for agent, count in Counter(entry.chain for entry in offers).items():
-        key = (engine.catalogue.view().version, engine.internals.policy.state, agent)
-        if key not in known:
-            known[key] = engine.catalogue.cost_of_everything(agent)
-        everything += count * known[key]
-    return Saving(len(offers), sum(int(entry.data.get("tokens", 0)) for entry in offers), everything)
 
 
 ROUTES = (

@@ -70,11 +70,13 @@ def compare(request: Request) -> Response:
     profiles = sorted(local.engine.policy.rules.profiles)
     before, after = asked.get("before", ""), asked.get("after", "")
     found = None
+    first, second = (*profiles, "", "")[:2]
     if before and after:
         found = local.call(diff_profiles, ProfilesCompared(before=before, after=after))
     return page.render(
-        request, "policy_compare.html", title="Policy", tab="compare", profiles=profiles, before=before,
-        after=after, found=found, effect=_effect(found.words) if found else (),
+        request, "policy_compare.html", title="Policy", tab="compare", profiles=profiles,
+        before=before or first, after=after or second, found=found,
+        effect=_effect(found.words) if found else (),
         more=max(0, len(found.words) - MAX_LINES) if found else 0,
     )  # fmt: skip
 

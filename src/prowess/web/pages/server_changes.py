@@ -29,6 +29,7 @@ from prowess.operations.server_changes import (
     undo_server_change,
 )
 from prowess.operations.servers import show_server
+from prowess.text.counts import counted
 from prowess.types import SyncReport
 from prowess.web import page
 from prowess.web.pages.form import Fields, NextPage, address, backend, form, said
@@ -133,7 +134,7 @@ def in_words(report: SyncReport) -> str:
     """What a sync brought, in a few words."""
     changes = report.changes
     came = f"{len(changes.added)} new, {len(changes.changed)} changed, {len(changes.removed)} gone"
-    return came + (f", {len(report.problems)} problems" if report.problems else "")
+    return came + (f", {counted(len(report.problems), 'problem')}" if report.problems else "")
 
 
 def _proposed(fields: Fields) -> ProposeServers:

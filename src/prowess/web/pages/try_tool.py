@@ -15,6 +15,7 @@ from prowess.operations.calls import CallAsked, make
 from prowess.operations.catalogue import show_capability
 from prowess.operations.operation import NO_PARAMS
 from prowess.operations.values import CapabilityWhole
+from prowess.policy.attributes import effects_of
 from prowess.types import DEFAULT_AGENT, Json
 from prowess.web import page
 from prowess.web.pages.form import Fields, NextPage, backend, form
@@ -72,6 +73,7 @@ def _values(local: Local, id: str, agent: str, given: Mapping[str, str]) -> dict
     return {
         "under": "/servers",
         "capability": found,
+        "effects": effects_of(local.engine.catalogue.get(id)),
         "fields": list(fields_of(found, given)),
         "agents": agents,
         "agent": agent,

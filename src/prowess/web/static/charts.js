@@ -21,6 +21,7 @@
     [60, "{HH}:{mm}", DAY, null, DAY, null, null, null, 1],
     [1, ":{ss}", "\n{HH}:{mm}", null, null, null, null, null, 1],
   ];
+  const SHORT = new Intl.NumberFormat("en", { notation: "compact" }); // 15K beside an axis, however many
   const axis = () => ({
     stroke: resolved("--ink-dim"),
     grid: { stroke: resolved("--line"), width: 1 },
@@ -46,6 +47,7 @@
       width: 1.75,
       fill: bars && resolved(`--c${at % 6}`),
       paths: bars,
+      spanGaps: true, // where there is nothing to have a share of, the line goes on to where there is
       points: { show: !bars && data.times.length < 40 },
     }));
     element.replaceChildren();
@@ -57,7 +59,10 @@
       cursor: { y: false },
       hooks: { drawClear: [unfinished] },
       padding: [null, 24, null, null],
-      axes: [{ ...axis(), values: DATES }, { ...axis(), size: 46 }],
+      axes: [
+        { ...axis(), values: DATES },
+        { ...axis(), size: 46, values: (plot, ticks) => ticks.map((tick) => SHORT.format(tick)) },
+      ],
       scales: { y: { range: (plot, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.08 : 1] } },
       series: [{}, ...lines],
     };

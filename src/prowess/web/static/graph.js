@@ -2,6 +2,7 @@
 (() => {
   const TONES = { DEPENDS_ON: "--c4", COMPOSED_WITH: "--c3", TAGGED_WITH: "--c1", SAME_CATEGORY: "--c5" };
   const CLOSEST = 1.4; // how near a few capabilities are shown at first
+  const READABLE = 11; // pixels on the screen
   const FEW = 160; // so few that a layout by forces is quick, and every name has room
   // A colour that follows light and dark has to be resolved on an element before a canvas can use it.
   const resolved = (name) => {
@@ -39,7 +40,7 @@
         selector: "node.group",
         style: {
           width: "data(size)", height: "data(size)", "background-opacity": 0.05, "background-color": accent,
-          "border-width": 0, "font-size": "data(font)", "font-weight": 600, color: dim, "text-valign": "top",
+          "border-width": 0, "font-weight": 600, color: dim, "text-valign": "top",
           "text-margin-y": -2, "text-wrap": "none", "min-zoomed-font-size": 6, "z-index": 0, events: "no",
         },
       },
@@ -49,14 +50,14 @@
       { selector: ".nameless", style: { "text-opacity": 0, "text-outline-opacity": 0 } },
     ];
   };
-  const elements = (data, isSmall) => [
+  const elements = (data, isSmall, named) => [
     ...(isSmall ? [] : data.groups).map((group, at) => ({
       classes: "group", selectable: false, grabbable: false, position: { x: group.x, y: group.y },
-      data: { id: `group ${at}`, name: group.name, size: 2 * group.radius + 24, font: Math.max(20, group.radius / 4.5) },
+      data: { id: `group ${at}`, name: group.name, size: 2 * group.radius + 24 },
     })),
     ...data.nodes.map((node) => ({
       classes: node.id === data.around ? "around" : "", position: { x: node.x, y: node.y },
-      data: { id: node.id, name: node.name, kind: node.kind, about: node.about },
+      data: { id: node.id, name: named(node), kind: node.kind, about: node.about },
     })),
     ...data.links.map((link) => ({ data: { source: link.source, target: link.target, type: link.type } })),
   ];
@@ -65,14 +66,17 @@
   const untangle = (cy) => {
     const shown = [];
     const view = cy.extent();
-    const rank = (node) => (node.selected() ? 2e6 : 0) + (node.hasClass("around") ? 1e6 : 0) + node.degree(false);
-    const inView = cy.nodes().not(".group").filter((node) => {
+    const rank = (node) => (node.selected() ? 3e6 : 0) + (node.hasClass("around") ? 2e6 : 0) + (node.hasClass("group") ? 1e6 + node.width() : 0) + node.degree(false);
+    const inView = cy.nodes().filter((node) => {
       const { x, y } = node.position();
-      return x >= view.x1 && x <= view.x2 && y >= view.y1 && y <= view.y2;
+      return node.hasClass("group") || (x >= view.x1 && x <= view.x2 && y >= view.y1 && y <= view.y2);
     });
+    // What is hidden has no box to compare, so every name comes back before any is left out.
+    inView.removeClass("nameless");
     cy.batch(() => {
-      inView.removeClass("nameless");
-      const tooSmall = (node) => parseFloat(node.style("font-size")) * cy.zoom() < parseFloat(node.style("min-zoomed-font-size"));
+      // Names are drawn at the next power of two of the zoom, and judged by that whether they are too small.
+      const zoom = 2 ** Math.ceil(Math.log2(cy.zoom()));
+      const tooSmall = (node) => parseFloat(node.style("font-size")) * zoom < parseFloat(node.style("min-zoomed-font-size"));
       inView.sort((one, other) => rank(other) - rank(one)).forEach((node) => {
         if (!node.selected() && tooSmall(node)) return;
         const box = node.boundingBox({ includeNodes: false, includeEdges: false, includeLabels: true });
@@ -127,10 +131,14 @@
     }
     const data = await answer.json();
     // Where most have no relation, a layout by forces is a row of lone points: they stand by their groups then.
-    const isSmall = data.nodes.length <= FEW && (data.around || data.links.length * 2 >= data.nodes.length);
+    const isRelated = data.around || data.links.length * 2 >= data.nodes.length;
+    const isSmall = !data.grouped && data.nodes.length <= FEW && isRelated;
+    // A server's name stands above its tools, and need not stand before each.
+    const isByServer = !isSmall && (data.grouped || "provider") === "provider";
+    const named = (node) => (isByServer ? node.name.split("/").pop() : node.name);
     const cy = cytoscape({
       container: picture.querySelector(".canvas"),
-      elements: elements(data, isSmall),
+      elements: elements(data, isSmall, named),
       style: style(isSmall),
       layout: isSmall
         ? { name: "cose", animate: false, randomize: false, nodeDimensionsIncludeLabels: true, nodeRepulsion: () => 3000, idealEdgeLength: () => 36, nodeOverlap: 8, gravity: 2, padding: 30, componentSpacing: 24 }
@@ -143,6 +151,10 @@
       cy.fit(undefined, 30);
       if (cy.zoom() > CLOSEST) cy.zoom(CLOSEST);
       cy.center();
+      // Where everything fits only when it is small, as on a phone, names are larger, and fewer have room.
+      const font = Math.max(14, READABLE / cy.zoom());
+      if (isSmall) cy.nodes().style({ "font-size": font, "text-max-width": 11 * font });
+      cy.nodes(".group").style("font-size", (1.3 * READABLE) / cy.zoom());
     };
     fit();
     new ResizeObserver(() => {
@@ -159,7 +171,9 @@
     choose(picture, cy);
     steer(picture, cy, fit);
     const hidden = data.all_links - data.links.length;
-    status.textContent = `${data.nodes.length} capabilities, ${data.links.length} relations${hidden ? `, ${hidden} weaker ones left out` : ""}`;
+    const arranged = isSmall || data.grouped ? "" : "; by provider, as they are too many or too little related to arrange by relations";
+    const [few, links] = [data.nodes.length, data.links.length];
+    status.textContent = `${few} ${few === 1 ? "capability" : "capabilities"}, ${links} relation${links === 1 ? "" : "s"}${hidden ? `, ${hidden} weaker ones left out` : ""}${arranged}`;
     const repaint = () => cy.style(style(isSmall));
     document.addEventListener("themechange", repaint);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);

@@ -223,9 +223,9 @@ def test_a_gate_a_preview_and_an_explanation_change_no_table_but_their_own(
         turn = Turn(messages=(Message("user", "pay the bill of the supplier"),))
         assert engine.preview("ada").offer(turn).offer.cards == ("card:billing",)
         assert engine.explain("ada", "tool:invoices", "pay the bill of the supplier")
-        assert changed(before, contents(engine)) <= {"vector"}, "what a text means may be kept"
+        assert changed(before, contents(engine)) <= {"text_vector"}, "what a text means may be kept"
         engine.learning.gate(skill.id)
-        own = {"learnt_skill", "skill_gate", "vector", "journal", "journal_head"}
+        own = {"learnt_skill", "skill_gate", "text_vector", "journal", "journal_head"}
         assert changed(before, contents(engine)) <= own
         types = {entry.type for entry in engine.journal.latest(5)}
         assert "skill.gated" in types

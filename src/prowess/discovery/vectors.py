@@ -16,14 +16,8 @@ from prowess.jobs import Jobs
 from prowess.store.database import Database
 
 BATCH = 128
-FEW_TEXTS = 200
+MAX_TEXTS_ASKED_FOR = 20_000
 """Up to here stored vectors are asked for by their texts; beyond, all are read at once."""
-NAMES = tuple(f"text_{one}{other}" for one in "abcde" for other in "abcdefghij")
-"""So many texts are asked for in one statement."""
-OF_SOME = (
-    "SELECT text, vector FROM vector WHERE workspace = :workspace AND model = :model"
-    f" AND text IN ({', '.join(f':{name}' for name in NAMES)})"
-)
 PAUSE = 0.1
 """Seconds between two looks at what others are making."""
 
@@ -44,15 +38,17 @@ class VectorStore:
             return self._at_hand
         model = self._embedding.name
         with self._database.reading() as transaction:
-            if len(keys) > FEW_TEXTS:
+            if len(keys) > MAX_TEXTS_ASKED_FOR:
                 rows = transaction.all(
-                    "SELECT text, vector FROM vector WHERE workspace = :workspace AND model = :model",
+                    "SELECT text, vector FROM text_vector WHERE workspace = :workspace AND model = :model",
                     model=model,
                 )
             else:
-                rows = [
-                    row for some in _together(keys) for row in transaction.all(OF_SOME, model=model, **some)
-                ]
+                rows = transaction.among(
+                    "SELECT text, vector FROM text_vector"
+                    " WHERE workspace = :workspace AND model = :model AND text IN (:listed)",
+                    keys, model=model,
+                )  # fmt: skip
         return {text: np.frombuffer(vector, np.float16) for text, vector in rows}
 
     def hold(self, keys: Sequence[str], known: Mapping[str, Half]) -> None:
@@ -89,7 +85,7 @@ class VectorStore:
         model = self._embedding.name
         with self._database.writing() as transaction:
             transaction.many(
-                "INSERT INTO vector (workspace, model, text, vector)"
+                "INSERT INTO text_vector (workspace, model, text, vector)"
                 " VALUES (:workspace, :model, :text, :vector)"
                 " ON CONFLICT DO NOTHING",
                 (
@@ -121,12 +117,6 @@ class VectorStore:
 
 def key_of(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
-
-
-def _together(keys: Sequence[str]) -> Iterator[dict[str, str]]:
-    """What `OF_SOME` is asked with, until all were asked for; no text has an empty key."""
-    for at in range(0, len(keys), len(NAMES)):
-        yield dict.fromkeys(NAMES, "") | dict(zip(NAMES, keys[at : at + len(NAMES)], strict=False))
 
 
 def _parted(texts: Sequence[str], of: int) -> dict[str, list[str]]:

@@ -7,7 +7,7 @@ connection to one transaction at a time, so any thread may use it.
 
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from importlib import resources
 from typing import Any, NamedTuple, TypeVar
@@ -26,6 +26,9 @@ LONGEST_PAUSE = 0.05
 ISOLATED_SINCE = 60
 """The migration since which the database itself keeps workspaces apart, where it can."""
 
+RENAMED_SINCE = 110
+"""The migration since which no table has the name of a type that others bring."""
+
 
 class Transaction:
     """Statements that happen together or not at all, in one workspace.
@@ -42,6 +45,11 @@ class Transaction:
         self._workspace = workspace
         self.era = driver.era
         """What is known by its number holds only within one."""
+
+    @property
+    def has_arrays(self) -> bool:
+        """Whether a parameter may be a list, for `= ANY(:name)`."""
+        return self._driver.has_arrays
 
     def within(self, workspace: str) -> "Transaction":
         """The same transaction, in another workspace: for what concerns a whole store."""
@@ -60,6 +68,15 @@ class Transaction:
         """Execute one statement and return how many rows it touched."""
         self._execute(sql, values)
         return int(self._cursor.rowcount)
+
+    def among(self, sql: str, values: Collection[int] | Collection[str], **others: object) -> list[Row]:
+        """The rows for many values at once; the statement says `IN (:listed)` of their column."""
+        return self.all(sql, listed=self._driver.listed(values), **others) if values else []
+
+    def analyze(self, *tables: str) -> None:
+        """Let the planner look at tables that were filled at once."""
+        if self._driver.analyze:
+            self.run(f"{self._driver.analyze} {', '.join(tables)}")
 
     def announce(self) -> None:
         """Let those who wait for a change in this workspace look at once, when this is committed.
@@ -168,9 +185,13 @@ class Database:
 
     def advance(self, transaction: Transaction, done: int, schema: int) -> None:
         """Run the migrations after one number, up to another; what was there before is looked at anew."""
+        if done < RENAMED_SINCE and self._driver.set_aside:
+            transaction.run(self._driver.set_aside)
         for migration in migrations():
             if done < migration.number <= schema:
                 migration.run(transaction)
+        if schema >= RENAMED_SINCE and self._driver.put_back:
+            transaction.run(self._driver.put_back)
         isolation = self._driver.isolation(tables_at(schema)) if schema >= ISOLATED_SINCE else ""
         if isolation:
             transaction.run(isolation)

@@ -1,6 +1,6 @@
 """What differs between databases: how to connect, how a transaction begins, and a handful of words."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from threading import Event
 from typing import Any, Protocol
 
@@ -10,6 +10,9 @@ from prowess.types import Problem
 EVERYWHERE = "*"
 """In the place of a workspace: for what concerns a whole store."""
 
+LISTED = "IN (:listed)"
+"""What a statement says of a column that has one of many values."""
+
 
 class Driver(Protocol):
     unflushed: tuple[str, str, str]
@@ -17,6 +20,11 @@ class Driver(Protocol):
     lock_for_migration: str
     analyze: str
     """What makes the planner look at tables that were filled at once; empty where it needs no telling."""
+    has_arrays: bool
+    """Whether a parameter may be an array, as conditions of policy need it."""
+    set_aside: str
+    """What keeps a word of ours that older migrations use from meaning something else meanwhile."""
+    put_back: str
     failures: tuple[type[Exception], ...]
     patience: float
     """Seconds after which waiting for others who write is given up."""
@@ -29,6 +37,9 @@ class Driver(Protocol):
         """Moves when the database goes on from an earlier state: what was numbered before may differ now."""
 
     def connect(self) -> Any: ...
+
+    def listed(self, values: Collection[int] | Collection[str]) -> object:
+        """Many values as one parameter, for `IN (:listed)`."""
 
     def usable(self, connection: Any) -> bool: ...
 

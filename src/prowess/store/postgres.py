@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import closing
 from functools import lru_cache
 from threading import Event
@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from prowess.errors import MissingExtra, StoreAway, StoreBusy, StoreError, StoreFull
-from prowess.store.driver import EVERYWHERE
+from prowess.store.driver import EVERYWHERE, LISTED
 from prowess.types import Problem
 
 BUSY_SECONDS = 30.0
@@ -47,6 +47,20 @@ BEGIN
         END IF;
     END LOOP;
 END $$"""
+SET_ASIDE = """DO $$ BEGIN
+    IF EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'vector'
+               AND extnamespace = CAST(current_schema() AS regnamespace)) THEN
+        CREATE SCHEMA prowess_aside;
+        ALTER EXTENSION vector SET SCHEMA prowess_aside;
+    END IF;
+END $$"""
+"""pgvector calls its type `vector`, as the migrations before 110 do a table of ours."""
+PUT_BACK = """DO $$ BEGIN
+    IF EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = 'prowess_aside') THEN
+        EXECUTE format('ALTER EXTENSION vector SET SCHEMA %I', current_schema());
+        DROP SCHEMA prowess_aside;
+    END IF;
+END $$"""
 CHANNEL = "prowess"
 SECONDS_WITHOUT_A_SIGN = 15.0
 SECONDS_TO_END = 0.1
@@ -59,14 +73,14 @@ TOKEN = re.compile(r"'(?:[^']|'')*'|::|:([a-z_][a-z0-9_]*)|%")
 
 @lru_cache(maxsize=512)
 def adapt(sql: str) -> str:
-    """Turn `:name` into psycopg's `%(name)s`, leaving string literals as they are."""
+    """Turn `:name` into psycopg's `%(name)s`, leaving string literals as they are; a list is an array."""
 
     def replace(match: re.Match[str]) -> str:
         if match[1]:
             return f"%({match[1]})s"
         return match[0].replace("%", "%%")
 
-    return TOKEN.sub(replace, sql)
+    return TOKEN.sub(replace, sql.replace(LISTED, "= ANY(:listed)"))
 
 
 class Postgres:
@@ -77,6 +91,8 @@ class Postgres:
     lock_for_migration = "SELECT set_config('lock_timeout', '30min', true), pg_advisory_xact_lock(7077391)"
     # It comes by itself, but a minute later, and until then large tables are searched badly.
     analyze = "ANALYZE"
+    set_aside, put_back = SET_ASIDE, PUT_BACK
+    has_arrays = True
 
     announcement = f"SELECT pg_notify('{CHANNEL}', :workspace)"
 
@@ -142,6 +158,9 @@ class Postgres:
 
     def isolation(self, tables: Iterable[str]) -> str:
         return ISOLATION.replace("TABLES", ", ".join(f"'{table}'" for table in tables))
+
+    def listed(self, values: Collection[int] | Collection[str]) -> object:
+        return list(values)
 
     def usable(self, connection: Any) -> bool:
         return not connection.closed and connection.info.transaction_status == 0

@@ -1,8 +1,10 @@
 """The embedded store: one file in WAL mode, safe under many processes and kill -9."""
 
+import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
+from operator import methodcaller
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event
@@ -10,6 +12,7 @@ from typing import Any, Literal
 
 from prowess.errors import StoreBusy, StoreError, StoreFull
 from prowess.store import modes
+from prowess.store.driver import LISTED
 from prowess.types import Problem
 
 BUSY_SECONDS = 30.0
@@ -28,8 +31,10 @@ NO_ROOM = ("SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "SQLITE_IO
 
 class SQLite:
     lock_for_migration = ""
-    analyze = ""
-    adapt: Callable[[str], str] = str  # it takes `:name` as it is written
+    analyze = set_aside = put_back = ""
+    has_arrays = False
+    # It takes `:name` as it is written, and a list as JSON.
+    adapt: Callable[[str], str] = methodcaller("replace", LISTED, "IN (SELECT value FROM json_each(:listed))")
     era = 0
     can_listen = False
     announcement = ""
@@ -79,6 +84,9 @@ class SQLite:
     def isolation(self, tables: Iterable[str]) -> str:
         """The file has one owner, who may read all of it: what statements say is all there is."""
         return ""
+
+    def listed(self, values: Collection[int] | Collection[str]) -> object:
+        return json.dumps(list(values))
 
     def usable(self, connection: Any) -> bool:
         try:

@@ -289,6 +289,8 @@ class Config(_Section, frozen=True):
     owner: str = ""
     stale_for: Annotated[float, msgspec.Meta(ge=0, le=3600)] = 30.0
     """Seconds for which searches are answered from memory while the store does not answer; 0: never."""
+    in_memory: Positive = 100_000
+    """Capabilities that a process holds in memory; a larger catalogue is looked up in the store."""
     source: list[SourceConfig] = []
     preset: list[PresetConfig] = []
     secrets: SecretsConfig = SecretsConfig()

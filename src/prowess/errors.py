@@ -31,15 +31,20 @@
 Each one says what happened, to what, and what to do next, and carries the data it speaks of.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from difflib import get_close_matches
 
 from prowess.installation import install_command
 from prowess.types import Decision, Ending, Problem
 
+MOST_COMPARED = 50_000
+"""So many words are compared with one that nobody knows; more take seconds."""
+
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """The known word closest to this one, or nothing when none is close."""
+    """The known word closest to this one, or nothing when none is close, or there are too many to look."""
+    if isinstance(known, Sized) and len(known) > MOST_COMPARED:
+        return ""
     return next(iter(get_close_matches(word, list(known), n=1)), "")
 
 

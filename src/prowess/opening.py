@@ -118,6 +118,7 @@ def options_of(
     model = chosen.embedding_model_id
     return EngineOptions(
         discovery=chosen,
+        in_memory=settings.config.in_memory,
         presets={preset.name: preset.capabilities for preset in settings.config.preset},
         trust={source.name: source.trust for source in settings.config.source if source.trust},
         policy_files=tuple(settings.path(file) for file in settings.config.policy.files),

@@ -27,11 +27,11 @@ from prowess.policy.agents import lineage
 from prowess.policy.policy import Policy
 from prowess.policy.snapshot import PolicySnapshot
 from prowess.policy.state import PolicyState
-from prowess.sources.learned import NAME as LEARNT
 from prowess.sources.overrides import Overrides
 from prowess.sources.source import Source
 from prowess.store.database import Database, Transaction
-from prowess.types import Capability, Trust
+from prowess.types import Trust
+from prowess.visible import VisibleTo, visible_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,8 @@ class World:
         if self.stopped.get(agent):
             return replace(self.view, capabilities={})
         key = ("visible", agent, authenticated, over_mcp)
-        return self.policy.remembered(key, lambda: _visible(self, agent, authenticated, over_mcp))
+        asked = VisibleTo(agent, authenticated, over_mcp)
+        return self.policy.remembered(key, lambda: visible_of(self.view, self.policy, asked))
 
     def over(self, view: View, lessons: Lessons) -> "World":
         """The world with another catalogue and other lessons, under the same rules."""
@@ -261,46 +262,3 @@ class Worlds:
             taught = lessons_of([skill for skill in stable if skill.taught])
             self._learnt_at = (version, taught, uses.reasons(transaction))
         return self._learnt_at[1:]
-
-
-def _visible(world: World, agent: str, authenticated: bool, over_mcp: bool) -> View:
-    reach = world.policy.allowed(agent, authenticated)
-    if over_mcp:
-        reach = reach.without(world.policy.kept_from_mcp(agent))
-    view = world.view
-    allowed = {id: c for id, c in view.active(agent).items() if id in reach.allow or id in reach.ask}
-    lacking = [id for id, c in allowed.items() if c.provider == LEARNT and not _has_every_step(c, allowed)]
-    for id in lacking:
-        del allowed[id]
-    needy = [c for c in allowed.values() if c.required_tools]
-    seen = {**allowed, **{c.id: _without_denied_names(c, view, allowed) for c in needy}}
-    for id, conditions in world.policy.conditions(agent).items():
-        if id in seen:
-            seen[id] = _with_conditions(seen[id], conditions)
-    return replace(view, capabilities=seen)
-
-
-def _with_conditions(capability: Capability, conditions: Sequence[str]) -> Capability:
-    """What a call's arguments must be is part of what it is to this agent, on every face."""
-    said = f"{capability.description.rstrip()} (Policy: {'; '.join(conditions)}.)"
-    return replace(capability, description=said)
-
-
-def _has_every_step(capability: Capability, allowed: Mapping[str, Capability]) -> bool:
-    """A skill of several steps is for whoever may use every one of them."""
-    return set(capability.required_tools) <= allowed.keys()
-
-
-def _without_denied_names(
-    capability: Capability, view: View, allowed: Mapping[str, Capability]
-) -> Capability:
-    """What an allowed capability requires may be denied, and then its name is not the agent's to read."""
-    needed = {tool: view.tool_id(tool) for tool in capability.required_tools}
-    denied = [tool for tool, id in needed.items() if id and id not in allowed]
-    if not denied:
-        return capability
-    kept = tuple(tool for tool in capability.required_tools if tool not in denied)
-    reasons = tuple(r for r in capability.unavailable if not any(tool in r for tool in denied))
-    if len(reasons) < len(capability.unavailable):
-        reasons = (*reasons, "something it requires is unavailable")
-    return replace(capability, required_tools=kept, unavailable=reasons)

@@ -16,6 +16,7 @@ from prowess.catalogue import claims, health, ownership, quarantine, writing
 from prowess.catalogue.health import Observation, ReadingNode
 from prowess.catalogue.merge import Arrival
 from prowess.catalogue.planning import Plan, PlannedWrite, plan_of
+from prowess.catalogue.stored import HeldTexts, StoredCapabilities
 from prowess.catalogue.view import View
 from prowess.catalogue.writing import Written
 from prowess.errors import NotFound
@@ -39,8 +40,11 @@ class Version:
 
 
 class Catalogue:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, most_held: int | None = None) -> None:
+        """most_held: with more capabilities than that, none are held in memory, but looked up."""
         self._database = database
+        self._most_held = most_held
+        self._held_texts = HeldTexts()
 
     def view(self, known: View | None = None) -> View:
         """The catalogue as it is now; of what an earlier view knows, only what changed is read."""
@@ -56,7 +60,7 @@ class Catalogue:
         return View(
             version=version,
             era=transaction.era,
-            capabilities=_capabilities(transaction, known),
+            capabilities=self._capabilities(transaction, known, version),
             providers={name: each for name, (each, _) in providers.items()},
             observations=_observations(transaction, providers.values()),
             quarantined=quarantine.held(transaction),
@@ -69,6 +73,15 @@ class Catalogue:
                 )
             },
         )
+
+    def _capabilities(
+        self, transaction: Transaction, known: View | None, version: int
+    ) -> Mapping[str, Capability]:
+        row = transaction.one("SELECT COUNT(*) FROM capability WHERE workspace = :workspace")
+        size = int(row[0]) if row else 0
+        if self._most_held is not None and size > self._most_held:
+            return StoredCapabilities(self._database, version, size, self._held_texts)
+        return _in_memory(transaction, known if known is None or not known.is_stored else None, size)
 
     def detail(self, id: str) -> Detail:
         with self._database.reading() as transaction:
@@ -283,7 +296,7 @@ def _version(transaction: Transaction) -> int:
     return int(row[0]) if row else 0
 
 
-def _capabilities(transaction: Transaction, known: View | None) -> dict[str, Capability]:
+def _in_memory(transaction: Transaction, known: View | None, size: int) -> dict[str, Capability]:
     rows = transaction.all(
         "SELECT t.capability FROM capability c JOIN capability_text t"
         " ON t.workspace = c.workspace AND t.id = c.id AND t.digest = c.digest"
@@ -292,8 +305,7 @@ def _capabilities(transaction: Transaction, known: View | None) -> dict[str, Cap
     )
     found = {c.id: c for c in DecodeAll.decode(f"[{','.join(row[0] for row in rows)}]")}
     together = {**known.capabilities, **found} if known else found
-    count = transaction.one("SELECT COUNT(*) FROM capability WHERE workspace = :workspace")
-    if count != (len(together),):
+    if size != len(together):
         left = {row[0] for row in transaction.all("SELECT id FROM capability WHERE workspace = :workspace")}
         together = {id: c for id, c in together.items() if id in left}
     in_order = known is not None and found.keys() <= known.capabilities.keys()

@@ -1,10 +1,11 @@
 """The catalogue at one version, in memory, and why something in it cannot be used right now."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from prowess.catalogue.health import NOTHING_DOWN, Health, Observation
+from prowess.catalogue.stored import ChangedCapabilities, PagedCapabilities
 from prowess.catalogue.uris import LONGEST_URI, NormalizedUri, Specificity, Template, address, template
 from prowess.errors import NotFound
 from prowess.types import EXAMPLES, Capability, HeldCapability, Json, Provider
@@ -116,9 +117,33 @@ class View:
     health: Health = NOTHING_DOWN
     """What that says to this process."""
 
+    @property
+    def is_stored(self) -> bool:
+        """Whether the capabilities are looked up rather than held, because they are so many."""
+        return isinstance(self.capabilities, PagedCapabilities)
+
+    def of_kind(self, kind: str) -> Mapping[str, Capability]:
+        """The capabilities of one kind, which should be few of them."""
+        if isinstance(self.capabilities, PagedCapabilities):
+            return self.capabilities.of_kind(kind)
+        return {id: c for id, c in self.capabilities.items() if c.kind == kind}
+
+    def of_kinds(self, *kinds: str) -> Iterable[Capability]:
+        """Those of some kinds, in order of id."""
+        if not self.is_stored:
+            return (c for c in self.capabilities.values() if c.kind in kinds)
+        found = {id: c for kind in kinds for id, c in self.of_kind(kind).items()}
+        return (found[id] for id in sorted(found))
+
+    def after(self, start: str) -> Iterator[tuple[str, Capability]]:
+        """What comes behind an id, in order of id."""
+        if isinstance(self.capabilities, PagedCapabilities):
+            return (one for page in self.capabilities.pages(start) for one in page.items())
+        return ((id, c) for id, c in self.capabilities.items() if id > start)
+
     @cached_property
     def resources(self) -> Resources:
-        found = [c for c in self.capabilities.values() if c.kind == "resource"]
+        found = list(self.of_kinds("resource"))
         return Resources(
             tuple(ListedResource(c, str(uri)) for c in found if (uri := c.metadata.get("uri"))),
             tuple(
@@ -130,7 +155,9 @@ class View:
 
     @cached_property
     def examples(self) -> Mapping[str, tuple[str, ...]]:
-        """Capability -> the requests that its author says it answers."""
+        """Capability -> the requests its author says it answers; an index in the store has them itself."""
+        if self.is_stored:
+            return {}
         stated = {id: _texts(c.metadata.get(EXAMPLES)) for id, c in self.capabilities.items() if c.metadata}
         return {id: given for id, given in stated.items() if given}
 
@@ -153,14 +180,17 @@ class View:
 
     def active(self, agent: str) -> Mapping[str, Capability]:
         """What exists for this agent: everything that is neither switched off nor held back."""
-        off = {name for name in self.providers if self.off(name, agent)}
+        off = {provider for provider, whose in self.switched_off if whose in ("", agent)}
         if not off and not self.quarantined:
             return self.capabilities
-        return {
-            id: c
-            for id, c in self.capabilities.items()
-            if c.provider not in off and id not in self.quarantined
-        }
+
+        def active(some: Mapping[str, Capability]) -> Mapping[str, Capability]:
+            kept = self.quarantined
+            return {id: c for id, c in some.items() if c.provider not in off and id not in kept}
+
+        if isinstance(self.capabilities, PagedCapabilities):
+            return ChangedCapabilities(self.capabilities, active)
+        return active(self.capabilities)
 
     def get(self, id: str) -> Capability:
         found = self.capabilities.get(id)
@@ -176,15 +206,22 @@ class View:
 
     @cached_property
     def has_cards(self) -> bool:
+        if self.is_stored:
+            return bool(self.of_kind("card"))
         return any(c.kind == "card" for c in self.capabilities.values())
 
     @cached_property
     def secret_names(self) -> frozenset[str]:
+        """What capabilities need; of those that are looked up, each asks for itself."""
+        if self.is_stored:
+            return frozenset()
         return frozenset(name for c in self.capabilities.values() for name in c.required_secrets)
 
     @cached_property
     def tool_names(self) -> Mapping[str, str]:
-        """Name of a tool -> its id, for what others require by name."""
+        """Name of a tool -> its id, for what others require by name; ids alone where there are very many."""
+        if self.is_stored:
+            return {}
         return {c.name: id for id, c in self.capabilities.items() if c.kind == "tool"}
 
 
@@ -194,21 +231,34 @@ Which = Callable[[str], str | None]
 def with_availability(view: View, environment: Mapping[str, str], which: Which) -> View:
     """The same view, each capability with the reasons why it cannot be used right now."""
     down = {p.name for p in view.providers.values() if p.down}
-    demanding = [
-        c
-        for c in view.capabilities.values()
-        if c.required_secrets
-        or c.required_tools
-        or c.unavailable
-        or c.provider in down
-        or "declared_available" in c.metadata
-    ]
-    own = {c.id: _own_reasons(c, view, environment, which) for c in demanding}
-    reasons = {c.id: (*own[c.id], *_reasons_of_tools(c, view, own)) for c in demanding}
-    changed = {
-        c.id: replace(c, unavailable=why) for c in demanding if (why := reasons[c.id]) != c.unavailable
-    }
-    return replace(view, capabilities={**view.capabilities, **changed}) if changed else view
+
+    def changed(some: Mapping[str, Capability]) -> Mapping[str, Capability]:
+        demanding = [c for c in some.values() if _demands(c, down)]
+        own = {c.id: _own_reasons(c, view, environment, which) for c in demanding}
+        needed = {view.tool_id(tool) for c in demanding for tool in c.required_tools} - own.keys() - {""}
+        for id in needed if view.is_stored else ():
+            own[id] = _own_reasons(view.capabilities[id], view, environment, which)
+        reasons = {c.id: (*own[c.id], *_reasons_of_tools(c, view, own)) for c in demanding}
+        other = {
+            c.id: replace(c, unavailable=why) for c in demanding if (why := reasons[c.id]) != c.unavailable
+        }
+        return {**some, **other} if other else some
+
+    if isinstance(view.capabilities, PagedCapabilities):
+        return replace(view, capabilities=ChangedCapabilities(view.capabilities, changed))
+    capabilities = changed(view.capabilities)
+    return view if capabilities is view.capabilities else replace(view, capabilities=capabilities)
+
+
+def _demands(capability: Capability, down: Collection[str]) -> bool:
+    """Whether it takes more to use it than to have it."""
+    return bool(
+        capability.required_secrets
+        or capability.required_tools
+        or capability.unavailable
+        or capability.provider in down
+        or "declared_available" in capability.metadata
+    )
 
 
 def with_health(view: View, health: Health, sources: Collection[str]) -> View:

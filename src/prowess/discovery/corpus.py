@@ -13,7 +13,7 @@ import numpy.typing as npt
 from prowess.areas import area_of
 from prowess.discovery.dense import Dense, Matrix
 from prowess.discovery.graph import Graph
-from prowess.discovery.lexical import IndexedTerms, Lexical, LexicalState, document
+from prowess.discovery.lexical import IndexedTerms, Lexical, LexicalState, LexicalStatistics, document
 from prowess.discovery.names import NameIndex
 from prowess.discovery.text import Words, embedding_text, joined_name
 from prowess.types import Capability
@@ -40,10 +40,15 @@ class Corpus:
     What others search is never changed: `copied` gives one to change, which takes its place when it is done.
     """
 
-    def __init__(self, presets: Mapping[str, Sequence[str]] | None = None) -> None:
-        self.words = Words()
-        self.graph = Graph(presets)
-        self.lexical = Lexical()
+    def __init__(
+        self, presets: Mapping[str, Sequence[str]] | None = None, of_all: LexicalStatistics | None = None,
+        words: Words | None = None,
+    ) -> None:  # fmt: skip
+        """of_all: the statistics of a whole catalogue, where these are only candidates of it; words: what
+        reads texts, where it has read others."""
+        self.words = words or Words()
+        self.graph = Graph(presets, relates_alike=of_all is None)
+        self.lexical = Lexical(of_all)
         self.dense = Dense()
         self.names = NameIndex()
         self._rows: dict[str, int] = {}
@@ -78,12 +83,17 @@ class Corpus:
         return len(self._held)
 
     def put(
-        self, capabilities: Iterable[Capability], examples: Mapping[str, Sequence[str]] | None = None
-    ) -> None:
-        """Add or replace; `examples` are requests that a capability was shown to answer, by its id."""
+        self, capabilities: Iterable[Capability], examples: Mapping[str, Sequence[str]] | None = None,
+        documents: Mapping[str, IndexedTerms] | None = None,
+    ) -> None:  # fmt: skip
+        """Add or replace; `examples` are requests that a capability was shown to answer, by its id.
+
+        documents: their terms, where they are known already.
+        """
         shown = examples or {}
         latest = {capability.id: capability for capability in capabilities}
-        documents = {id: document(each, self.words, shown.get(id, ())) for id, each in latest.items()}
+        if documents is None:
+            documents = {id: document(each, self.words, shown.get(id, ())) for id, each in latest.items()}
         moved = [id for id in latest if not self._replaced_in_place(latest[id], documents[id])]
         kept = {id: self._vector(id) for id in moved if self._reads_alike(latest[id])}
         self.drop(moved)

@@ -54,7 +54,11 @@ class Dependency:
 class Graph:
     """The relations of the capabilities it was given."""
 
-    def __init__(self, presets: Mapping[str, Sequence[str]] | None = None) -> None:
+    def __init__(
+        self, presets: Mapping[str, Sequence[str]] | None = None, relates_alike: bool = True
+    ) -> None:
+        """relates_alike: whether shared tags and small categories count; a part of a catalogue misleads."""
+        self._relates_alike = relates_alike
         self._nodes: dict[str, Capability] = {}
         self._sharing: dict[Key, set[str]] = {}
         self._presets: Mapping[str, Sequence[str]] = {}
@@ -213,6 +217,8 @@ class Graph:
 
     def _alike(self, known: Capability, members: Set[str]) -> list[Edge]:
         edges: list[Edge] = []
+        if not self._relates_alike:
+            return edges
         group = self._who("category", f"{known.kind}:{known.category}")
         if len(group) in CATEGORY_SIZES:
             others = (group & members) - {known.id}

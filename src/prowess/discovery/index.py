@@ -71,7 +71,7 @@ class Index:
         self._collection = collection
         self._presets = presets
         self._calibration = Calibration.read()
-        self._requests = RequestVectors(self.embedding)
+        self.requests = RequestVectors(self.embedding)
         self._changing = RLock()
         self._states: tuple[_State, ...] = ()
         """The newest first; the one before it serves turns that began with it."""
@@ -129,7 +129,7 @@ class Index:
     ) -> None:  # fmt: skip
         """Let this be what is searched from now on."""
         corpus.lexical.measured()
-        search = Search(corpus, capabilities, self._calibration, self._requests)
+        search = Search(corpus, capabilities, self._calibration, self.requests)
         state = _State(corpus, capabilities, shown, unencoded, search)
         before = [one for one in self._states[:2] if one.held is not capabilities]
         self._states = (state, *before[:1])
@@ -169,7 +169,7 @@ class Index:
         recalled = {text: known[key].astype(np.float32) for text, key in keys.items()}
         words = [key_of(embedding_text(each)) for each in self._current.held.values()]
         self._vectors.hold(words, known)
-        self._requests.keep(recalled, len(recalled))
+        self.requests.keep(recalled, len(recalled))
         return recalled
 
     def remembered(self, texts: Sequence[str]) -> dict[str, Matrix]:
@@ -327,7 +327,7 @@ class Index:
 
     def _unsearchable(self, corpus: Corpus, held: Mapping[str, Capability], examples: Examples) -> _State:
         """Where following begins: a corpus that nobody searches yet and that may be changed in place."""
-        search = Search(corpus, held, self._calibration, self._requests)
+        search = Search(corpus, held, self._calibration, self.requests)
         return _State(corpus, held, examples, frozenset(), search)
 
 

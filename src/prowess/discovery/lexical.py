@@ -62,6 +62,15 @@ class LexicalState:
     lengths: Floats
 
 
+@dataclass(frozen=True, slots=True)
+class LexicalStatistics:
+    """What BM25 knows of a whole catalogue: its size, how long its texts are, how many have each term."""
+
+    population: int
+    mean_length: float
+    frequencies: Mapping[str, int]
+
+
 @dataclass(slots=True)
 class _Postings:
     """Merged rows, ordered by term; `impacts` are current for the lengths they were made with."""
@@ -102,7 +111,9 @@ def _field_terms(
 class Lexical:
     """An inverted index over numbered rows."""
 
-    def __init__(self) -> None:
+    def __init__(self, of_all: LexicalStatistics | None = None) -> None:
+        """of_all: the statistics of a whole catalogue, of which only a part is here."""
+        self._of_all = of_all
         self._numbers: dict[str, int] = {}
         self._vocabulary: list[str] = []
         self._frequencies: list[int] = []
@@ -205,9 +216,10 @@ class Lexical:
 
     def rarity(self, number: int) -> float:
         """The weight of a term: the fewer capabilities have it, the more it tells them apart."""
-        frequency = self._frequencies[number]
-        population = max(self._living, SMALLEST_CATALOGUE)
-        return log1p((population - frequency + 0.5) / (frequency + 0.5))
+        if self._of_all is not None:
+            frequency = self._of_all.frequencies.get(self._vocabulary[number], self._frequencies[number])
+            return rarity_of(frequency, self._of_all.population)
+        return rarity_of(self._frequencies[number], self._living)
 
     def state(self) -> LexicalState:
         """The rows that were not dropped, numbered anew in their order."""
@@ -260,12 +272,20 @@ class Lexical:
         if divisors is None:
             living = self._lengths[self._alive]
             usual = max(float(living.mean()) if living.size else 0.0, 1e-9)
+            if self._of_all is not None:
+                usual = max(self._of_all.mean_length, 1e-9)
             divisors = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * self._lengths / np.float32(usual))
             divisors = divisors.astype(np.float32)
             posted = self._postings
             posted.impacts = posted.weights / (posted.weights + divisors[posted.rows])
             self._divisors = divisors
         return divisors
+
+
+def rarity_of(frequency: int, population: int) -> float:
+    """The weight of a term that so many of so many have."""
+    population = max(population, SMALLEST_CATALOGUE)
+    return log1p((population - frequency + 0.5) / (frequency + 0.5))
 
 
 def _own(weights: Floats) -> npt.NDArray[np.bool_]:

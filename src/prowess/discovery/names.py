@@ -48,10 +48,7 @@ class NameIndex:
 
     def called(self, request: str) -> set[int]:
         """Rows whose id or name is the request, else is quoted in it, else stands in it as an identifier."""
-        quotes = (next(filter(None, quote.groups())) for quote in _QUOTED.finditer(request))
-        words = (word.strip(".:") for word in _WORD.findall(request)[:_LONGEST_REQUEST])
-        # Most words of a sentence are plain; only the others may be identifiers.
-        special = (word for word in words if not (word.isalpha() and word[1:] == word[1:].lower()))
+        quotes, special = _quotes(request), _special(request)
         return (
             self._closest(request, self._alike(request))
             or {row for quote in quotes for row in self._looked_up(quote)}
@@ -69,7 +66,7 @@ class NameIndex:
         }
 
     def _alike(self, name: str) -> tuple[int, ...]:
-        return self._rows.get(_key(name), ())
+        return self._rows.get(name_key(name), ())
 
     def _looked_up(self, name: str) -> set[int]:
         """What is written like this, else what has this name without separators."""
@@ -104,12 +101,27 @@ class NameIndex:
         return next(filter(None, found), set())
 
 
+def keys_in(request: str) -> set[str]:
+    """Everything a request may call a capability by, as `name_key` writes it."""
+    return {*map(name_key, (request, *_quotes(request))), *map(_identifier, _special(request))} - {""}
+
+
+def _quotes(request: str) -> list[str]:
+    return [next(filter(None, quote.groups())) for quote in _QUOTED.finditer(request)]
+
+
+def _special(request: str) -> list[str]:
+    """Most words of a sentence are plain; only the others may be identifiers."""
+    words = (word.strip(".:") for word in _WORD.findall(request)[:_LONGEST_REQUEST])
+    return [word for word in words if not (word.isalpha() and word[1:] == word[1:].lower())]
+
+
 def _names(capability: Capability) -> tuple[str, str]:
     return capability.name, capability.display_name
 
 
 def _keys(capability: Capability) -> set[str]:
-    return {_key(capability.id), *map(_key, _names(capability))} - {""}
+    return {name_key(capability.id), *map(name_key, _names(capability))} - {""}
 
 
 def _is_loosely(name: str, *ways: str) -> bool:
@@ -117,7 +129,7 @@ def _is_loosely(name: str, *ways: str) -> bool:
     return any(folded(way).strip() == wanted for way in ways)
 
 
-def _key(name: str) -> str:
+def name_key(name: str) -> str:
     """The same for all ways of writing a name; one without letters and digits stands for itself."""
     return joined_name(name) or folded(name).strip()
 

@@ -65,7 +65,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
+class RankedText:
     """A need, or the whole request where it is empty, and how near each row is to it."""
 
     need: str
@@ -80,7 +80,7 @@ class _Text:
 class _Evidence:
     """What was read of a request, how strongly each text speaks for every row, and what follows from it."""
 
-    texts: Sequence[_Text]
+    texts: Sequence[RankedText]
     strengths: Sequence[Floats]
     merged: Floats
 
@@ -101,8 +101,8 @@ class ParsedRequest:
         self._likened: dict[str, Floats] = {}
         self._weighed: list[tuple[Mask, tuple[bool, bool], _Evidence]] = []
         # Not cached properties: until Python 3.12 those lock, and all requests would wait for one encoder.
-        self._whole: _Text | None = None
-        self._in_needs: list[_Text] | None = None
+        self._whole: RankedText | None = None
+        self._in_needs: list[RankedText] | None = None
 
     def remembered(
         self, searched: Mask, read_as: tuple[bool, bool], weigh: Callable[[], _Evidence]
@@ -124,19 +124,19 @@ class ParsedRequest:
         return self.corpus.words.terms(self.request)
 
     @property
-    def whole(self) -> _Text:
+    def whole(self) -> RankedText:
         if self._whole is None:
             self._whole = self._texts([self.request], self._vectors([self.request]))[0]
         return self._whole
 
     @property
-    def in_needs(self) -> list[_Text]:
+    def in_needs(self) -> list[RankedText]:
         """The request as its needs, behind what they say together; nothing where it has only one."""
         if self._in_needs is None:
             self._in_needs = self._by_needs()
         return self._in_needs
 
-    def _by_needs(self) -> list[_Text]:
+    def _by_needs(self) -> list[RankedText]:
         needs = Splitter(self.corpus.words.terms, MOST_NEEDS).split(self.request)
         if not needs:
             return []
@@ -145,7 +145,7 @@ class ParsedRequest:
             vectors = np.vstack([joined(vectors, [len(need) for need in needs]), vectors])
         return self._texts([self.request, *needs], vectors)
 
-    def likened(self, text: _Text) -> Floats | None:
+    def likened(self, text: RankedText) -> Floats | None:
         """How near each row is to what did the requests that are known and nearest to this text."""
         if self._known is None or text.vector is None:
             return None
@@ -153,6 +153,11 @@ class ParsedRequest:
             answer = self._known.answer(text.vector)
             self._likened[text.need] = self.corpus.dense.similarities(answer[np.newaxis])[0]
         return self._likened[text.need]
+
+    @property
+    def embeds(self) -> bool:
+        """Whether it is read by its meaning as well."""
+        return self._embed is not None
 
     def go_by_words(self) -> None:
         """The embedder failed: what was read with it is read again without."""
@@ -163,7 +168,7 @@ class ParsedRequest:
         dense = self.corpus.dense
         return self._embed(texts) if self._embed and (dense.complete or dense.known.any()) else None
 
-    def _texts(self, texts: Sequence[str], vectors: Matrix | None) -> list[_Text]:
+    def _texts(self, texts: Sequence[str], vectors: Matrix | None) -> list[RankedText]:
         """The whole request, which comes first, and its needs; each as it is, and in other words."""
         corpus = self.corpus
         similar = [None] * len(texts) if vectors is None else corpus.dense.similarities(vectors)
@@ -177,7 +182,7 @@ class ParsedRequest:
                 if near is not None and reading is not None:
                     near, vector = np.maximum(near, corpus.dense.similarities(reading)[0]), reading[0]
             words = corpus.lexical.scores(terms)
-            read.append(_Text(text if number else "", terms, words, near, vector))
+            read.append(RankedText(text if number else "", terms, words, near, vector))
         return read
 
 
@@ -189,6 +194,8 @@ class Ranker:
     calibration: Calibration
     embed: Embed | None = None
     known: KnownRequests | None = None
+    population: int = 0
+    """How many are searched, where only candidates of them are here."""
 
     def search(
         self, request: str | ParsedRequest, allowed: Mask | None = None, options: Options | None = None
@@ -199,10 +206,11 @@ class Ranker:
         if isinstance(read, str):
             read = ParsedRequest(self.corpus, read, self.embed, self.known)
         searched = self._searched(allowed, wanted)
-        population = int(np.count_nonzero(searched))
+        present = int(np.count_nonzero(searched))
+        population = self.population or present
         called = {row for row in read.called if searched[row]}
         says_something = read.terms if wanted.abstain else read.request.strip()
-        if not population or not (called or says_something):
+        if not present or not (called or says_something):
             return ()
         evidence = read.remembered(
             searched,
@@ -251,7 +259,12 @@ class Ranker:
         return _Evidence([*whole, *needs[1:]], [*strength, *strengths[1:]], merged)
 
     def _strengths(
-        self, read: ParsedRequest, texts: Sequence[_Text], searched: Mask, population: int, by_known: bool
+        self,
+        read: ParsedRequest,
+        texts: Sequence[RankedText],
+        searched: Mask,
+        population: int,
+        by_known: bool,
     ) -> list[Floats]:
         dense = self.corpus.dense
         known = None if dense.complete else dense.known
@@ -264,7 +277,9 @@ class Ranker:
             for each, strength in zip(texts, strengths, strict=True)
         ]
 
-    def _with_likeness(self, read: ParsedRequest, text: _Text, strength: Floats, searched: Mask) -> Floats:
+    def _with_likeness(
+        self, read: ParsedRequest, text: RankedText, strength: Floats, searched: Mask
+    ) -> Floats:
         """Where nothing fits for sure, what is like the tools that did requests like this one counts more."""
         if text.similar is None or strength.max(where=searched, initial=-np.inf) >= UNSURE:
             return strength
@@ -287,7 +302,7 @@ class Ranker:
             ]
         )
 
-    def _candidates(self, texts: Sequence[_Text], searched: Mask) -> Mask:
+    def _candidates(self, texts: Sequence[RankedText], searched: Mask) -> Mask:
         """What is searched, less rows without a vector and without a shared word."""
         dense = self.corpus.dense
         by_vector = texts[0].similar is not None
@@ -348,7 +363,7 @@ class Ranker:
         why = (*reasons, *found.reasons)
         return Hit(id=found.id, score=score, reasons=why, need=best.need, brought_by=found.brought_by)
 
-    def _reasons(self, row: int, text: _Text, surfaces: Mapping[str, str]) -> Iterable[str]:
+    def _reasons(self, row: int, text: RankedText, surfaces: Mapping[str, str]) -> Iterable[str]:
         matched = self.corpus.lexical.matched(row, text.terms)[:SHOWN_WORDS]
         if matched:
             yield "words: " + ", ".join(dict.fromkeys(surfaces.get(term, term) for term in matched))

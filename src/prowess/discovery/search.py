@@ -104,6 +104,10 @@ class Search:
             self._lowered._failing = failing
         return self._lowered
 
+    def count(self, allowed: Collection[str]) -> int:
+        """How many are allowed."""
+        return len(allowed)
+
     @property
     def graph(self) -> Graph:
         return self._corpus.graph

@@ -4,14 +4,17 @@ from prowess.cards.history import CardHistory
 from prowess.catalogue.catalogue import Catalogue
 from prowess.discovery.embedders import shipped
 from prowess.discovery.index import Index
+from prowess.discovery.stored.index import StoredIndex
 from prowess.engine.cards import CardDependencies, CardService
 from prowess.engine.options import EngineOptions
 from prowess.engine.prompt_details import PromptDetails
 from prowess.engine.search import Searching, filtered
+from prowess.engine.stored_reach import allowed_rows
 from prowess.engine.sync import OpenedGuard
 from prowess.engine.turn import TurnParts
 from prowess.jobs import Jobs
 from prowess.journal import Clock, Journal
+from prowess.policy.selection import columns_of
 from prowess.prompt.builder import OfferBuilder
 from prowess.prompt.small_sets import SmallSets
 from prowess.store.database import Database
@@ -31,7 +34,10 @@ def parts_of(
 ) -> TurnParts:
     name = options.discovery.collection_name
     index = Index(database, options.embedder or shipped, name, options.presets, jobs)
-    searching = Searching(index, worlds)
+    stored = StoredIndex(
+        database, index.embedding, index.requests, columns_of, allowed_rows, options.presets, jobs
+    )
+    searching = Searching(index, worlds, stored)
     counted = counter(options.exact_tokens)
     details = PromptDetails(catalogue, worlds)
     card_dependencies = CardDependencies(
@@ -58,4 +64,5 @@ def scratch_parts(
     index = Index(database, options.embedder or shipped, "", options.presets, None)
     details = PromptDetails(catalogue, worlds)
     builder = OfferBuilder(counter(options.exact_tokens), details.of_all, filtered)
-    return TurnParts(Searching(index, worlds), builder, parts.cards, SmallSets())
+    searching = Searching(index, worlds, parts.searching.stored)
+    return TurnParts(searching, builder, parts.cards, SmallSets())

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 from prowess.calling.caller import Caller
 from prowess.catalogue.view import View
 from prowess.discovery.ranking import Options
-from prowess.discovery.search import Search
 from prowess.discovery.sharing import in_turn, merged
 from prowess.engine.model_query import ModelQuery
-from prowess.engine.search import options
+from prowess.engine.search import CatalogueSearch, options
 from prowess.types import Capability, Hit, JsonObject
 
 if TYPE_CHECKING:
@@ -50,6 +49,14 @@ class NeedCandidates:
     def all(self) -> tuple[Hit, ...]:
         return (*self.fits, *self.weak)
 
+    def without(self, ids: Collection[str]) -> "NeedCandidates":
+        """The same less some of them."""
+        if not ids:
+            return self
+        fits = tuple(hit for hit in self.fits if hit.id not in ids)
+        weak = tuple(hit for hit in self.weak if hit.id not in ids)
+        return replace(self, fits=fits, weak=weak)
+
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
@@ -57,6 +64,8 @@ class Candidates:
 
     needs: tuple[NeedCandidates, ...]
     visible: View
+    total: int = 0
+    """How many the caller may use."""
     unencoded: int = 0
     """How many capabilities are found by their words alone, because their vectors are still being made."""
 
@@ -95,7 +104,7 @@ class Candidates:
     @property
     def note(self) -> str:
         """What is missing, in a sentence or two; nothing where nothing is."""
-        notes, total = [], len(self.visible.capabilities)
+        notes = []
         if self.unmet and len(self.needs) > 1:
             names = "; ".join(need[:LONGEST_NEED_TOLD] for need in self.unmet)
             notes.append(f"Nothing fits well for: {names}. What is weak is only the nearest.")
@@ -104,12 +113,10 @@ class Candidates:
                 "Nothing fits well; these are only the nearest. If none does it, search in other words."
             )
         elif self.unmet:
-            notes.append(
-                f"Nothing here fits that, of {len(self.visible.capabilities)}. Search in other words."
-            )
+            notes.append(f"Nothing here fits that, of {self.total}. Search in other words.")
         if self.unencoded:
             notes.append(
-                f"{self.unencoded} of {total} are still being read and found by their own words alone;"
+                f"{self.unencoded} of {self.total} are still being read and found by their own words alone;"
                 " ask again in a minute if something is missing."
             )
         return " ".join(notes)
@@ -126,13 +133,17 @@ def candidates(inner: "Internals", asked: ModelQuery, caller: Caller) -> Candida
     chosen = replace(
         chosen, by_known=True, top_k=max(asked.places, chosen.top_k if asked.limit is None else 0)
     )
-    shown = {id: each for id, each in visible.capabilities.items() if not _is_rejected(inner, each)}
-    allowed = visible.capabilities if len(shown) == len(visible.capabilities) else shown
-    found = [_of_need(search, need, allowed, chosen) for need in asked.each]
-    return Candidates(_shared(found, asked.places), visible, search.unencoded)
+    rejected = {id for id, each in visible.of_kind("card").items() if _is_rejected(inner, each)}
+    allowed: Collection[str] = visible.capabilities
+    if rejected and not visible.is_stored:
+        allowed = {id: each for id, each in visible.capabilities.items() if id not in rejected}
+    found = [_of_need(search, need, allowed, chosen).without(rejected) for need in asked.each]
+    return Candidates(
+        _shared(found, asked.places), visible, search.count(visible.capabilities), search.unencoded
+    )
 
 
-def _of_need(search: Search, need: str, allowed: Collection[str], chosen: Options) -> NeedCandidates:
+def _of_need(search: CatalogueSearch, need: str, allowed: Collection[str], chosen: Options) -> NeedCandidates:
     """What fits, and what is nearest of the rest."""
     read = search.read(need)
     sure = max(FITS_FROM, chosen.min_relevance)

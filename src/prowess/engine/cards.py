@@ -238,10 +238,13 @@ class CardService:
 
     def _deck(self, turn: Turn, world: World) -> _Deck:
         key = (turn.agent, turn.authenticated)
-        visible, weights = world.visible(*key).capabilities, world.cards.weights
+        seen, weights = world.visible(*key), world.cards.weights
+        visible = seen.capabilities
         held = self._decks.get(key)
         if held is None or held.made_from is not visible or held.weights != weights:
-            cards = tuple(self._card(one, world) for one in visible.values() if self._is_usable(one))
+            cards = tuple(
+                self._card(one, world) for one in seen.of_kind("card").values() if self._is_usable(one)
+            )
             relevance = Relevance(cards, self._opened_meanings(), weights)
             held = self._decks[key] = _Deck(visible, cards, weights, relevance)
         return held
@@ -262,7 +265,7 @@ class CardService:
     def prepare(self, vectors: bool) -> None:
         """Judge and read the cards there are, so that no turn waits for it; of very many, the first."""
         world = self.dependencies.worlds.now()
-        usable = [one for one in world.view.capabilities.values() if self._is_usable(one)]
+        usable = [one for one in world.view.of_kind("card").values() if self._is_usable(one)]
         cards = [self._card(one, world) for one in usable[:MOST_JUDGED]]
         if self._verdicts.has_news:
             with self.history.database.writing() as transaction:

@@ -16,8 +16,8 @@ from prowess.world import World
 
 if TYPE_CHECKING:
     from prowess.discovery.index import Index
-    from prowess.discovery.search import Search
     from prowess.engine.internals import Internals
+    from prowess.engine.search import CatalogueSearch
 
 Problems = tuple[Problem, ...]
 
@@ -58,7 +58,7 @@ def stored(inner: "Internals", world: World) -> Problems:
     return tuple(found)
 
 
-def searchable(search: "Search", index: "Index") -> Problems:
+def searchable(search: "CatalogueSearch", index: "Index") -> Problems:
     """What presets name in vain, and whether words alone serve."""
     found = search.graph.problems()
     failure = index.unavailable

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from prowess.calling.calls import CallParts
     from prowess.calling.mcp.upstreams import Upstreams
     from prowess.calling.service import CallService
-    from prowess.discovery.search import Search
     from prowess.engine.project_file import ProjectFile
+    from prowess.engine.search import CatalogueSearch
     from prowess.engine.turn import TurnParts
 
 
@@ -67,7 +67,7 @@ class Internals:
         self.journal = Journal(database, clock)
         self.jobs = Jobs(database, clock, options.node.id)
         """Work that one of all processes does."""
-        self.catalogue = Catalogue(database)
+        self.catalogue = Catalogue(database, options.in_memory)
         self.policy = Policy(database, clock, options.policy_files)
         self.guard = options.guard or OpenedGuard()
         self.worlds = Worlds(
@@ -138,7 +138,7 @@ class Internals:
         """What [discovery] says, with what a caller says instead."""
         return with_arguments(self.discovery, given) if given else self.discovery
 
-    def search(self, world: World) -> "Search":
+    def search(self, world: World) -> "CatalogueSearch":
         """What can be searched in a world; vectors that are missing are made beside."""
         return self.parts.searching.at(world)
 

@@ -44,6 +44,8 @@ def node_name() -> str:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineOptions:
     discovery: DiscoveryConfig = field(default_factory=DiscoveryConfig)
+    in_memory: int = 100_000
+    """Capabilities that a process holds; a larger catalogue is looked up in the store."""
     presets: Mapping[str, Sequence[str]] = field(default_factory=dict)
     trust: Mapping[str, Trust] = field(default_factory=dict)
     node: ReadingNode = field(default_factory=lambda: ReadingNode(id=node_name()))

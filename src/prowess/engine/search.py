@@ -9,14 +9,18 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import replace
 from threading import Lock, Thread, main_thread
+from typing import TypeAlias
 
 from prowess.areas import area_of
+from prowess.catalogue.stored import PagedCapabilities
 from prowess.config import DiscoveryConfig
 from prowess.discovery.corpus import same_name
 from prowess.discovery.embedding import Embedding
 from prowess.discovery.index import Index
 from prowess.discovery.ranking import Options, ParsedRequest
 from prowess.discovery.search import Search
+from prowess.discovery.stored.index import StoredIndex
+from prowess.discovery.stored.search import StoredSearch
 from prowess.discovery.text import folded
 from prowess.errors import StoreAway, StoreError
 from prowess.learning.procedures import Lessons
@@ -24,26 +28,35 @@ from prowess.sources.source import silent
 from prowess.types import Capability, Hit
 from prowess.world import World, Worlds
 
+CatalogueSearch: TypeAlias = Search | StoredSearch
+"""Of a catalogue that is held in memory, or of one that is not."""
 STALE = "from memory"
 """How the first reason of a hit begins that was found while the store did not answer."""
 
 
 class Searching:
-    def __init__(self, index: Index, worlds: Worlds) -> None:
+    def __init__(self, index: Index, worlds: Worlds, stored: StoredIndex) -> None:
+        """index: of a catalogue that is held in memory; stored: of one that is too large for that."""
         self.index = index
+        self.stored = stored
         self._worlds = worlds
         self._lock = Lock()
         self._encoding: Thread | None = None
 
-    def at(self, world: World) -> Search:
+    def at(self, world: World) -> CatalogueSearch:
         """What to search in this world."""
+        if isinstance(world.view.capabilities, PagedCapabilities):
+            found = self.stored.at(world.view.capabilities, world.lessons)
+            if found.held.version < world.view.version:
+                self._encode_beside()
+            return found.lowering(world.failing)
         followed = self.index.follow(world.view.capabilities, examples(world))
         with suppress(StoreAway):  # what is known is searched without it
             if followed.may_lack_vectors and not self.index.is_encoded(world.view.version):
                 self._encode_beside()
         return followed.search.lowering(world.failing)
 
-    def settled(self, world: World, seconds: float) -> Search:
+    def settled(self, world: World, seconds: float) -> CatalogueSearch:
         """The same, but where vectors are being made, it waits so long for them."""
         search, encoding = self.at(world), self._encoding
         if encoding is None or not search.unencoded:
@@ -69,7 +82,11 @@ class Searching:
 
     def make_vectors(self, progress: Callable[[int, int], None] = silent) -> None:
         """Make what the newest world lacks; nothing is opened where it lacks nothing."""
-        make_vectors(self.index, self._worlds.now(), progress)
+        world = self._worlds.now()
+        if world.view.is_stored:
+            self.stored.indexing.update(world.view.version, progress)
+        else:
+            make_vectors(self.index, world, progress)
 
     def _make_vectors_beside(self) -> None:
         with suppress(StoreError):  # closed meanwhile; whoever searches next goes on
@@ -95,14 +112,19 @@ def examples(world: World) -> Lessons:
 
 
 def fitting(
-    search: Search, read: ParsedRequest, allowed: Collection[str], settings: DiscoveryConfig
+    search: CatalogueSearch, read: ParsedRequest, allowed: Collection[str], settings: DiscoveryConfig
 ) -> tuple[Hit, ...]:
     """What fits a request for an offer: cards come by another way, and take nobody's place."""
     return search.hits(read, allowed, replace(options(settings), without_kind="card"))
 
 
 def ranking(
-    search: Search, request: str, allowed: Collection[str], depth: int, split: bool, settings: DiscoveryConfig
+    search: CatalogueSearch,
+    request: str,
+    allowed: Collection[str],
+    depth: int,
+    split: bool,
+    settings: DiscoveryConfig,
 ) -> list[str]:
     """The ids that fit best, without threshold and abstention."""
     # What is available changes from one machine and moment to the next; how well search ranks must not.
@@ -113,7 +135,7 @@ def ranking(
 
 
 def nearest(
-    search: Search,
+    search: CatalogueSearch,
     request: str | ParsedRequest,
     among: Collection[str],
     count: int,

@@ -8,25 +8,28 @@ its world, so that an offer, the policy revision it names and its journal entry 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
+from prowess.catalogue.stored import several
 from prowess.catalogue.view import View
 from prowess.config import DiscoveryConfig, with_arguments
 from prowess.discovery.ranking import ParsedRequest
-from prowess.discovery.search import Search
 from prowess.discovery.sharing import in_turn, merged
+from prowess.discovery.stored.search import StoredSearch
 from prowess.engine.cards import CardService, Selected
 from prowess.engine.options import OnFailure
-from prowess.engine.search import Searching, filtered, fitting, narrows, nearest
+from prowess.engine.search import CatalogueSearch, Searching, filtered, fitting, narrows, nearest
 from prowess.engine.turn_log import owned
 from prowess.errors import ConfigError
-from prowess.prompt.builder import OfferBuilder, RenderedOffer
-from prowess.prompt.exclusions import NEAREST, Absence
+from prowess.prompt.builder import Areas, OfferBuilder, RenderedOffer
+from prowess.prompt.exclusions import NEAREST, Absence, left_out_of_many, why_hidden
 from prowess.prompt.render import CALLABLE
 from prowess.prompt.small_sets import MOST_TOKENS, SmallSets
 from prowess.types import DEFAULT_AGENT, PINNED, Hit, LeftOut, Message, Offer, Turn
 from prowess.world import World
 
+Searched: TypeAlias = tuple[CatalogueSearch, ParsedRequest]
+"""What a request was searched in, and how it was read."""
 DISCOVERY = "discovery"
 WHOLE = "discovery; all tools are offered, because they are few"
 ROOM = 2
@@ -80,7 +83,7 @@ class SearchResult:
 
     hits: tuple[Hit, ...]
     mode: str
-    search: tuple[Search, ParsedRequest] | None = None
+    search: Searched | None = None
 
 
 def as_turn(turn: Turn | str) -> Turn:
@@ -95,8 +98,9 @@ def offer(turn: Turn, world: World, parts: TurnParts, options: TurnOptions) -> M
     scope = (turn.agent, turn.authenticated, world.policy.state, world.stopped.get(turn.agent))
     rest = few(turn, visible, found, hits, parts, options.settings)
     shown = parts.offering.show(
-        hits, visible, scope, turn.budget, options.settings, every_tool=found.search is None, rest=rest
-    )
+        hits, visible, scope, turn.budget, options.settings, every_tool=found.search is None, rest=rest,
+        areas=areas_of(visible, found.search),
+    )  # fmt: skip
     left = None if turn.budget is None else max(0, turn.budget - shown.tokens.total)
     cards = parts.cards.select(replace(turn, budget=left), world, id=options.id)
     made = Offer(
@@ -108,7 +112,7 @@ def offer(turn: Turn, world: World, parts: TurnParts, options: TurnOptions) -> M
         tools=shown.tools,
         tool_ids=shown.tool_ids,
         tokens=replace(shown.tokens, cards=cards.injection.file_tokens),
-        left_out=left_out(turn, world, visible, found, shown, options.settings),
+        left_out=left_out(turn, world, visible, found.search, shown, options.settings),
         catalogue_version=world.view.version,
         policy_revision=world.policy.revision,
         mode=WHOLE if rest else found.mode,
@@ -129,13 +133,22 @@ def needed(
     except Exception as failure:
         # Awareness fails open unless the caller wants it closed; permission was decided before.
         failed = f"discovery failed ({type(failure).__name__})"
-        if options.on_failure == "closed":
+        if options.on_failure == "closed" or visible.is_stored:
             return SearchResult((), f"{failed}; nothing but what is pinned is offered")
         reason = f"{failed}; everything allowed is offered"
         return SearchResult(_everything(visible, options.settings, reason), reason)
 
 
-def _by_needs(turn: Turn, search: Search, visible: View, settings: DiscoveryConfig) -> tuple[Hit, ...]:
+def areas_of(visible: View, searched: Searched | None) -> Areas | None:
+    """How many there are of each category, counted by the search where they are not held."""
+    if searched is None or not isinstance(searched[0], StoredSearch):
+        return None
+    return partial(searched[0].areas, visible.capabilities)
+
+
+def _by_needs(
+    turn: Turn, search: CatalogueSearch, visible: View, settings: DiscoveryConfig
+) -> tuple[Hit, ...]:
     """What fits each need, when all of them share the places of one offer."""
     found = [
         tuple(
@@ -154,6 +167,8 @@ def few(
     """Where an agent has few tools: those that were not found, the nearest first."""
     is_tight = turn.budget is not None and turn.budget < ROOM * MOST_TOKENS
     if not settings.few_tools_whole or found.search is None or narrows(settings) or is_tight:
+        return ()
+    if visible.is_stored:
         return ()
     tools = [each for each in visible.capabilities.values() if each.kind in CALLABLE and each.available]
     cost = partial(parts.offering.cost_of_everything, tools)
@@ -178,21 +193,27 @@ def with_pinned(
 
 
 def left_out(
-    turn: Turn,
-    world: World,
-    visible: View,
-    found: SearchResult,
-    shown: RenderedOffer,
+    turn: Turn, world: World, visible: View, searched: Searched | None, shown: RenderedOffer,
     settings: DiscoveryConfig,
-) -> LeftOut:
+) -> LeftOut:  # fmt: skip
     """What was not offered and why: for people, never for the model."""
-    if found.search is None:
+    if searched is None:
         return LeftOut()
-    search, read = found.search
-    key = ("absence", turn.agent, turn.authenticated, world.stopped.get(turn.agent))
-    absence = world.policy.remembered(key, lambda: Absence.of(world.view, visible, turn.agent))
+    search, read = searched
     count = NEAREST + len(shown.shown)
     close = nearest(search, read, world.view.capabilities, count, with_reasons=False)
+    if isinstance(search, StoredSearch):
+        existing = several(world.view.capabilities, [hit.id for hit in close])
+        usable = several(visible.capabilities, existing)
+        hidden = {
+            id: why_hidden(each, world.view, turn.agent) for id, each in existing.items() if id not in usable
+        }
+        total = search.held.population
+        reach = search.count(visible.capabilities)
+        least = settings.tier1_min_relevance
+        return left_out_of_many(total, reach, close, hidden, shown.shown, shown.no_room, least)
+    key = ("absence", turn.agent, turn.authenticated, world.stopped.get(turn.agent))
+    absence = world.policy.remembered(key, lambda: Absence.of(world.view, visible, turn.agent))
     passes = filtered(settings) if narrows(settings) else None
     unfit = absence.unfit(settings.only_available, passes)
     return absence.left_out(close, shown.shown, shown.no_room, settings.tier1_min_relevance, unfit)

@@ -71,7 +71,8 @@ class BesideCalls:
             found = prompt_named(visible, params.ref.name)
         else:
             uri = params.ref.uri
-            templates = (c for c in visible.capabilities.values() if c.metadata.get("uri_template") == uri)
+            resources = visible.of_kinds("resource")
+            templates = (c for c in resources if c.metadata.get("uri_template") == uri)
             found = next(templates, None)
         if found is None or found.source_ref.kind != "mcp":
             return None

@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from prowess.calling.caller import Caller
@@ -95,6 +96,8 @@ def use(capability: Capability) -> str:
 
 def _unavailable(visible: View) -> str:
     """Why what may be meant cannot be used now."""
+    if visible.is_stored:
+        return ""
     down = [c for c in visible.capabilities.values() if c.unavailable]
     reasons = Counter(reason for c in down for reason in c.unavailable).most_common(MOST_NAMED)
     return "".join(f" Unavailable now: {count} ({clean(reason)})." for reason, count in reasons)
@@ -103,6 +106,8 @@ def _unavailable(visible: View) -> str:
 def never_read(engine: Engine, caller: Caller) -> Sequence[JsonObject]:
     """Servers of which nothing is known because they could not be reached, to those who may use them."""
     view = engine.catalogue.view()
+    if view.is_stored:
+        return ()
     known = {capability.provider for capability in view.capabilities.values()}
     return [
         {"server": provider.name, "why": clean(provider.down[:LONGEST_CAUSE])}
@@ -154,16 +159,24 @@ def described(engine: Engine, capability: Capability) -> JsonObject:
 
 def listed(engine: Engine, caller: Caller, kind: str, provider: str, start: str) -> JsonObject:
     """The catalogue by provider; or the ids of one kind or provider, a page at a time."""
-    visible = engine.catalogue.visible(caller.agent, caller.authenticated, over_mcp=True).capabilities
+    seen = engine.catalogue.visible(caller.agent, caller.authenticated, over_mcp=True)
+    visible = seen.capabilities
+    if not kind and not provider and seen.is_stored:
+        return {"note": "There is too much to list: search, or name a kind or a provider."}
     if not kind and not provider:
         counts = Counter((c.provider or c.source, c.kind) for c in visible.values())
         rows = [{"provider": p, "kind": k, "count": n} for (p, k), n in sorted(counts.items())]
         return {"total": len(visible), "providers": rows}
-    matching = [
-        id
-        for id, c in visible.items()
-        if id > start and kind in ("", "any", c.kind) and provider in ("", c.provider or c.source)
-    ]
+    matching = list(
+        islice(
+            (
+                id
+                for id, c in seen.after(start)
+                if kind in ("", "any", c.kind) and provider in ("", c.provider or c.source)
+            ),
+            MOST_LISTED + 1,
+        )
+    )
     page = matching[:MOST_LISTED]
     more = {"next": page[-1]} if len(matching) > len(page) else {}
     return {"ids": page, **more}

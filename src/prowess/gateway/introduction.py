@@ -22,6 +22,8 @@ MAX_EXAMPLES = 4
 def introduction(engine: Engine, caller: Caller) -> str:
     """The instructions for this caller."""
     visible = engine.catalogue.visible(caller.agent, caller.authenticated, over_mcp=True)
+    if visible.is_stored:
+        return f"{INSTRUCTIONS} There is very much behind it: search, and do not list."
     found: dict[str, list[Capability]] = defaultdict(list)
     for capability in visible.capabilities.values():
         found[capability.provider or capability.source].append(capability)

@@ -61,8 +61,7 @@ def _files(visible: View) -> list[Resource]:
             mime_type=mime_type_of(path),
             size=file["bytes"],
         )
-        for skill in visible.capabilities.values()
-        if skill.kind == "skill"
+        for skill in visible.of_kinds("skill")
         for path, file in files_of(skill).items()
     ]
 
@@ -102,7 +101,7 @@ def resource_named(view: View, visible: View, uri: str) -> Capability | None:
 def _by_uri(view: View, visible: View) -> Mapping[str, Capability]:
     """A URI is the server's that offered it first; the others' resources are named after their providers."""
     found: dict[str, Capability] = {}
-    for capability in visible.capabilities.values():
+    for capability in visible.of_kinds(*TEXT_KINDS, "resource"):
         if capability.kind in TEXT_KINDS:
             found[own_uri(capability)] = capability
         elif capability.kind == "resource" and capability.metadata.get("uri"):
@@ -113,8 +112,8 @@ def _by_uri(view: View, visible: View) -> Mapping[str, Capability]:
 
 
 def _templated(visible: View) -> Iterator[Capability]:
-    for capability in visible.capabilities.values():
-        if capability.kind == "resource" and capability.metadata.get("uri_template"):
+    for capability in visible.of_kinds("resource"):
+        if capability.metadata.get("uri_template"):
             yield capability
 
 
@@ -137,10 +136,9 @@ def prompts(engine: Engine, visible: View) -> list[Prompt]:
 
 def prompt_names(visible: View) -> Mapping[str, Capability]:
     found: dict[str, Capability] = {}
-    for capability in visible.capabilities.values():
-        if capability.kind in ("prompt", *TEXT_KINDS):
-            name = _named(capability)
-            found[name if name not in found else capability.id] = capability
+    for capability in visible.of_kinds("prompt", *TEXT_KINDS):
+        name = _named(capability)
+        found[name if name not in found else capability.id] = capability
     return {name: found[name] for name in sorted(found)}
 
 

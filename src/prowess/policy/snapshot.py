@@ -8,18 +8,19 @@ from dataclasses import replace
 from functools import reduce
 from typing import Protocol, TypeVar, cast
 
+from prowess.catalogue.stored import PagedCapabilities
 from prowess.errors import ProwessError
 from prowess.policy.agents import lineage
 from prowess.policy.conditions import Arguments
 from prowess.policy.grants import DEPTH, Limits, smallest
 from prowess.policy.matches import RuleVerdict, Thing, mention
 from prowess.policy.mcp import kept_from_mcp
-from prowess.policy.patterns import EVENT, HOST, CatalogueNames, is_own_kind
+from prowess.policy.patterns import EVENT, HOST, CatalogueNames, Pattern, is_own_kind
 from prowess.policy.resolve import UNMENTIONED, AllowedIds, Resolved, conditional_ids, judge, reach, resolve
 from prowess.policy.ruleset import NOBODY, EffectiveGrants, RuleSet
 from prowess.policy.spelling import spelt
 from prowess.policy.state import PolicyState
-from prowess.types import Capability, Decision, Verdict
+from prowess.types import KINDS, Capability, Decision, Verdict
 
 REMEMBERED = 200_000
 REMEMBERED_VALUES = 1024
@@ -92,7 +93,12 @@ class PolicySnapshot:
 
     def thing(self, id: str) -> Thing:
         """What is decided about when something of this id is asked for."""
-        return Thing(id, self.capabilities.get(id), self.names.trust_of(id))
+        capability = self.capabilities.get(id)
+        return Thing(id, capability, self._trust_of(capability))
+
+    def _trust_of(self, capability: Capability | None) -> str:
+        """How far the source of something is trusted."""
+        return self.trust.get(capability.source, "") if capability else ""
 
     def profile_of(self, agent: str) -> str:
         """The profile that counts; none when the agent is bound to none, or to one that cannot be used."""
@@ -115,11 +121,16 @@ class PolicySnapshot:
         name = spelt(text)
         if name.isascii() and name in self.capabilities:
             return (name,)
-        found = self.names.called(name) or self.names.named(name)
+        found = self._called(name)
         id = as_id(name)
         if found and not (id.startswith(HOST) and id in self.rules.stated):
             return found
         return (*found, EVENT + id if is_own_kind(id) else id)
+
+    def _called(self, name: str) -> Sequence[str]:
+        if isinstance(self.capabilities, PagedCapabilities):
+            return tuple(self.capabilities.several([name, *(f"{kind}:{name}" for kind in KINDS)]))
+        return self.names.called(name) or self.names.named(name)
 
     def meant(
         self, agent: str, text: str, authenticated: bool = True, arguments: Arguments = "any"
@@ -207,9 +218,23 @@ class PolicySnapshot:
         """What is always in tier 1: existing, allowed, in order of id."""
         return self.remembered(("pinned", agent), lambda: self._pinned(agent))
 
+    def _pinned_of_many(self, patterns: Sequence[Pattern], existing: PagedCapabilities) -> tuple[str, ...]:
+        """What patterns pin, whether or not it is allowed, where it is looked up."""
+        found = set(existing.several([one.id for one in patterns if one.exact]))
+        globs = [one for one in patterns if not one.exact]
+        for page in existing.pages() if globs else ():
+            found |= {
+                id
+                for id, each in page.items()
+                if any(one.matches(id, each, self._trust_of(each)) for one in globs)
+            }
+        return tuple(sorted(found))
+
     def _pinned(self, agent: str) -> tuple[str, ...]:
-        found = self.reach(agent)
         rules = self.holding(agent).profile.pinned
+        if rules and isinstance(self.capabilities, PagedCapabilities):
+            return self._pinned_of_many([rule.pattern for rule in rules], self.capabilities)
+        found = self.reach(agent)
         ids = {id for rule in rules for id in self.names.matching(rule.pattern)}
         return tuple(sorted(id for id in ids if id in found.allow or id in found.ask))
 
@@ -290,7 +315,8 @@ class PolicySnapshot:
         return judged._replace(steps=(self._introduction(agent), *judged.steps))
 
     def _judged(self, holding: EffectiveGrants, id: str, arguments: Arguments) -> RuleVerdict:
-        capability, trust = self.capabilities.get(id), self.names.trust_of(id)
+        capability = self.capabilities.get(id)
+        trust = self._trust_of(capability)
         judged = judge(holding, id, capability, self.standing.reviewed, trust, arguments)
         reason = judged.reason
         if reason == UNMENTIONED:

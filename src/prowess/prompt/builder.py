@@ -14,9 +14,12 @@ from prowess.config import DiscoveryConfig
 from prowess.guard.clean import clean_capability, clean_detail
 from prowess.guard.sanitise import Prompt, admit
 from prowess.prompt.render import CALLABLE, DISCOVER_TOOL, tool_definition
-from prowess.prompt.tiers import Tier, tier0, tier1, tier2
+from prowess.prompt.tiers import Tier, tier0, tier0_of_many, tier1, tier2
 from prowess.token_counts import Counter
 from prowess.types import PINNED, Capability, Detail, Hit, JsonObject, TokenCounts
+
+Areas = Callable[[], Mapping[str, int]]
+"""Counts what there is by category."""
 
 REMEMBERED = 4096
 
@@ -53,16 +56,18 @@ class OfferBuilder:
     def show(
         self, hits: Sequence[Hit], visible: View, scope: Hashable, budget: int | None,
         settings: DiscoveryConfig, every_tool: bool = False, rest: Sequence[str] = (),
+        areas: Areas | None = None,
     ) -> RenderedOffer:  # fmt: skip
         """Fit the hits into the budgets: the map first, then lines, tools, and whole pages.
 
         every_tool: the tools of all hits, also of those without a line.
         rest: what is no hit, and whose tools come along behind.
+        areas: counts what there is by category, where it is not held in memory.
         """
         purse = _Purse(budget)
         purse.spend(self.cost_of_tool(DISCOVER_TOOL))  # always there, whatever else fits
         known = {hit.id: self.clean(visible.capabilities[hit.id]) for hit in hits}
-        map_of_all = self._map(visible, scope, purse.most(settings.tier0_token_budget), settings)
+        map_of_all = self._map(visible, scope, purse.most(settings.tier0_token_budget), settings, areas)
         purse.spend(map_of_all.tokens)
         lines = tier1(list(known.values()), purse.most(settings.tier1_token_budget), self._counter.count)
         purse.spend(lines.tokens)
@@ -73,7 +78,6 @@ class OfferBuilder:
         tools, tool_ids = self._tools(listed, details, purse)
         whole = [(each, details[each.id]) for each in best if each.id in details]
         pages = tier2(whole, purse.most(settings.tier2_token_budget), self._counter.count)
-        texts = [tier.text for tier in (map_of_all, lines, pages) if tier.text]
         tokens = TokenCounts(
             tier0=map_of_all.tokens,
             tier1=lines.tokens,
@@ -82,7 +86,7 @@ class OfferBuilder:
             counter=self._counter.name,
         )
         return RenderedOffer(
-            self.joined(*texts),
+            self.joined(*(tier.text for tier in (map_of_all, lines, pages) if tier.text)),
             tools,
             tool_ids,
             tokens,
@@ -94,18 +98,28 @@ class OfferBuilder:
         """What there is at all, as an offer begins with it."""
         return self._map(visible, scope, settings.tier0_token_budget, settings).text
 
-    def _map(self, visible: View, scope: Hashable, budget: int, settings: DiscoveryConfig) -> Tier:
+    def _map(
+        self, visible: View, scope: Hashable, budget: int, settings: DiscoveryConfig,
+        areas: Areas | None = None,
+    ) -> Tier:  # fmt: skip
         """Tier 0, kept while neither the catalogue nor what the agent may see changes."""
         filters = (settings.kind, settings.category, settings.provider, *settings.exclude)
         key = (visible.version, scope, budget, filters)
         if key not in self._maps:
             if len(self._maps) > 1000:
                 self._maps.clear()
-            # Availability comes and goes with a secret or a server; the map says what there is.
-            passes = self._filtered(msgspec.structs.replace(settings, only_available=False))
-            mapped = {id: each for id, each in visible.capabilities.items() if passes(each)}
-            self._maps[key] = self._admitted(tier0(mapped, budget, self._counter.count), budget)
+            self._maps[key] = self._admitted(self._drawn(visible, budget, settings, areas), budget)
         return self._maps[key]
+
+    def _drawn(self, visible: View, budget: int, settings: DiscoveryConfig, areas: Areas | None) -> Tier:
+        if areas is not None:
+            return tier0_of_many(areas(), budget, self._counter.count)
+        if visible.is_stored:
+            return Tier()
+        # Availability comes and goes with a secret or a server; the map says what there is.
+        passes = self._filtered(msgspec.structs.replace(settings, only_available=False))
+        mapped = {id: each for id, each in visible.capabilities.items() if passes(each)}
+        return tier0(mapped, budget, self._counter.count)
 
     def _admitted(self, tier: Tier, budget: int) -> Tier:
         """The map holds names that others gave; should the sanitiser make it too long, there is none."""

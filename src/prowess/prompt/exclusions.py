@@ -29,8 +29,8 @@ class Absence:
     @classmethod
     def of(cls, everything: View, visible: View, agent: str) -> "Absence":
         hidden = {
-            id: HELD if id in everything.quarantined else OFF if everything.off(c.provider, agent) else DENIED
-            for id, c in everything.capabilities.items()
+            id: why_hidden(each, everything, agent)
+            for id, each in everything.capabilities.items()
             if id not in visible.capabilities
         }
         seen = visible.capabilities
@@ -68,3 +68,33 @@ class Absence:
             filtered = (id for id, each in seen.items() if id not in self.cards and not passes(each))
             aside = dict.fromkeys(filtered, FILTERED)
         return {**aside, **dict.fromkeys(self.unavailable, UNAVAILABLE)} if only_available else aside
+
+
+def why_hidden(capability: Capability, everything: View, agent: str) -> str:
+    """Why an agent does not see something that exists."""
+    if capability.id in everything.quarantined:
+        return HELD
+    return OFF if everything.off(capability.provider, agent) else DENIED
+
+
+def left_out_of_many(
+    total: int, usable: int, nearest: Sequence[Hit], hidden: Mapping[str, str], shown: Collection[str],
+    no_room: Collection[str], least: float,
+) -> LeftOut:  # fmt: skip
+    """The same where not everything is looked at: what an agent does not see is counted as one.
+
+    total, usable: how many there are, and how many of them it may use.
+    """
+    close = [
+        (hit.id, hidden.get(hit.id) or (LATER if hit.score >= least else BELOW))
+        for hit in nearest
+        if hit.id not in shown and hit.id not in no_room
+    ]
+    later = sum(why == LATER for _, why in close)
+    counts = {
+        DENIED: total - usable,
+        NO_ROOM: len(no_room),
+        LATER: later,
+        BELOW: usable - len(shown) - len(no_room) - later,
+    }
+    return LeftOut({why: count for why, count in sorted(counts.items()) if count > 0}, tuple(close[:NEAREST]))

@@ -16,6 +16,7 @@ from prowess.types import DISCOVER, Capability, Detail
 Count = Callable[[str], int]
 
 NAMES_IN_A_CATEGORY = 4
+MOST_LINES = 100
 TIER0_HEAD = "Available capability categories:"
 TIER0_FOOT = f"Use {DISCOVER} tool to get details on any capability."
 TIER1_HEAD = "Relevant capabilities:"
@@ -57,6 +58,16 @@ def tier0(capabilities: Mapping[str, Capability], budget: int, count: Count) -> 
         text = "\n".join([TIER0_HEAD, *lines, TIER0_FOOT])
         if count(text) <= budget:
             return Tier(text, count(text))
+    return _category_names([category for category, _ in ordered], budget, count)
+
+
+def tier0_of_many(areas: Mapping[str, int], budget: int, count: Count) -> Tier:
+    """The same from the number of each category alone: for catalogues of which nobody holds the names."""
+    ordered = sorted(areas.items(), key=lambda area: (-area[1], area[0]))
+    lines = [f"- {category[:1].upper() + category[1:]} ({size})" for category, size in ordered[:MOST_LINES]]
+    text = "\n".join([TIER0_HEAD, *lines, TIER0_FOOT])
+    if lines and len(ordered) <= MOST_LINES and count(text) <= budget:
+        return Tier(text, count(text))
     return _category_names([category for category, _ in ordered], budget, count)
 
 

@@ -14,7 +14,7 @@ from prowess.world import World, Worlds
 if TYPE_CHECKING:
     from prowess.discovery.graph import Edge
     from prowess.discovery.lint import LintFinding
-    from prowess.discovery.search import Search
+    from prowess.engine.search import CatalogueSearch
     from prowess.prompt.builder import OfferBuilder
 
 
@@ -25,7 +25,7 @@ class CatalogueLookup:
     _catalogue: Catalogue
     _worlds: Worlds
     _teaching: Teaching
-    _search: "Callable[[World], Search]"
+    _search: "Callable[[World], CatalogueSearch]"
     _offering: "Callable[[], OfferBuilder]"
 
     def view(self) -> View:

@@ -1,0 +1,99 @@
+"""Which rows of an index in the store a search may look at: found out once, and held while it is true."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Hashable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from prowess.discovery.corpus import same_name
+from prowess.discovery.ranking import Options
+from prowess.discovery.stored import tables
+from prowess.discovery.stored.codes import Mask, Numbers
+from prowess.discovery.stored.held import HeldIndex
+from prowess.store.database import Database, Transaction
+
+MOST_HELD = 64
+MAX_SHARE_BY_NUMBER = 0.25
+"""Up to this share of all rows, they are compared one by one rather than all and then left out."""
+FILTERS = ("kind", "category", "provider")
+
+
+class Allowed(NamedTuple):
+    """Which rows an agent may use, worked out when nobody has asked for it yet."""
+
+    key: Hashable
+    mask: Callable[[Transaction, HeldIndex], Mask]
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Rows that may be looked at."""
+
+    mask: Mask
+    count: int
+    numbers: Numbers | None = None
+    """The same by number, where they are few."""
+
+    @classmethod
+    def of(cls, mask: Mask) -> "Reach":
+        count = int(np.count_nonzero(mask))
+        is_few = count <= MAX_SHARE_BY_NUMBER * len(mask)
+        return cls(mask, count, np.flatnonzero(mask).astype(np.int32) if is_few else None)
+
+    @property
+    def rows(self) -> Numbers | Mask:
+        return self.mask if self.numbers is None else self.numbers
+
+    def within(self, other: "Reach") -> "Reach":
+        return Reach.of(self.mask & other.mask)
+
+
+class Reaches:
+    """Those that were asked for lately."""
+
+    def __init__(self, database: Database, allowed: Callable[[Collection[str]], Allowed]) -> None:
+        """allowed: the rows of what somebody may use."""
+        self._database = database
+        self._allowed = allowed
+        self._held: OrderedDict[Hashable, Reach] = OrderedDict()
+
+    def of(self, held: HeldIndex, allowed: Collection[str], options: Options) -> Reach:
+        """The rows that may be looked at: what is allowed, less what the options leave out."""
+        rows = self._allowed(allowed)
+        found = self._known((held.change, rows.key), held, rows.mask)
+        for name in FILTERS:
+            if value := getattr(options, name):
+                found = found.within(self._having(held, name, value))
+        if options.without_kind:
+            without = self._having(held, "kind", options.without_kind)
+            if without.count:
+                found = Reach.of(found.mask & ~without.mask)
+        return found
+
+    def _having(self, held: HeldIndex, name: str, value: str) -> Reach:
+        """The rows with a value in a column, however its words are written."""
+
+        def mask(transaction: Transaction, held: HeldIndex) -> Mask:
+            return masked(tables.having(transaction, name, lambda one: same_name(one, value)), held)
+
+        return self._known((held.change, name, value), held, mask)
+
+    def _known(self, key: Hashable, held: HeldIndex, mask: Callable[[Transaction, HeldIndex], Mask]) -> Reach:
+        found = self._held.get(key)
+        if found is None:
+            with self._database.reading() as transaction:
+                found = Reach.of(mask(transaction, held) & held.in_use)
+            self._held[key] = found
+            while len(self._held) > MOST_HELD:
+                self._held.popitem(last=False)
+        return found
+
+
+def masked(numbers: Collection[int], held: HeldIndex) -> Mask:
+    """Numbers as a mask over the rows; what came since is left out."""
+    mask = np.zeros(len(held.in_use), np.bool_)
+    given = np.fromiter(numbers, np.int64, len(numbers))
+    mask[given[given < len(mask)]] = True
+    return mask

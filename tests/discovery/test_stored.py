@@ -1,0 +1,209 @@
+"""A catalogue that is too large to be held answers as one that is: offers, searches, policy and changes."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from prowess import Turn
+from prowess.discovery.ranking import Embed
+from prowess.discovery.stored import tables
+from prowess.engine import Engine
+from prowess.engine.options import EngineOptions
+from prowess.opening import now
+from prowess.store.opening import open_database
+from prowess.testing import StaticSource, capability, word_embedder
+from prowess.types import Capability, Message
+from tests.support.clock import SteppingClock
+
+VERBS = ("create", "search", "delete", "export", "approve", "archive")
+THINGS = ("invoice", "ticket", "calendar event", "mail", "contract", "flight", "report", "room")
+REQUESTS = (
+    "find the contract of last year",
+    "delete a ticket",
+    "export the report as a file",
+    "book a flight",
+)
+POLICY = """
+profiles:
+  clerk: {agents: [ada], additional_tools: ["tool:office/*"], disallowed_tools: ["tool:office/delete_*"]}
+  owner: {agents: [default], additional_tools: ["*"]}
+"""
+
+
+def tools() -> list[Capability]:
+    return [
+        replace(
+            capability(f"tool:{server}/{verb}_{thing}".replace(" ", "_"), f"{verb.title()} one {thing}."),
+            provider=server,
+        )
+        for server in ("office", "home")
+        for verb in VERBS
+        for thing in THINGS
+    ]
+
+
+def office() -> StaticSource:
+    return StaticSource("tools", capabilities=tools())
+
+
+@contextmanager
+def opened(url: str, folder: Path, source: StaticSource, in_memory: int = 10) -> Iterator[Engine]:
+    if not (folder / "policy.yaml").exists():
+        (folder / "policy.yaml").write_text(POLICY)
+    options = EngineOptions(
+        embedder=word_embedder,
+        policy_files=(folder / "policy.yaml",),
+        in_memory=in_memory,
+    )
+    with Engine(open_database(url, folder), (source,), SteppingClock(), {}, options) as engine:
+        engine.sync()
+        yield engine
+
+
+@pytest.fixture
+def held(tmp_path: Path) -> Iterator[Engine]:
+    (tmp_path / "held").mkdir()
+    with opened("held.db", tmp_path / "held", office(), 1000) as engine:
+        yield engine
+
+
+@pytest.fixture
+def stored(store_url: str, tmp_path: Path) -> Iterator[Engine]:
+    with opened(store_url, tmp_path, office()) as engine:
+        yield engine
+
+
+@pytest.mark.parametrize("agent", ["default", "ada", "stranger"])
+def test_it_ranks_as_a_catalogue_in_memory_does(held: Engine, stored: Engine, agent: str) -> None:
+    for request in REQUESTS:
+        assert stored.rank(request, agent) == held.rank(request, agent)
+
+
+def test_an_offer_shows_the_same_tools_and_lines(held: Engine, stored: Engine) -> None:
+    for agent in ("default", "ada"):
+        for request in REQUESTS:
+            turn = Turn(messages=(Message("user", request),), agent=agent)
+            one, other = held.offer(turn), stored.offer(turn)
+            assert [hit.id for hit in other.hits] == [hit.id for hit in one.hits]
+            assert other.tools == one.tools
+            assert other.left_out.counts == one.left_out.counts
+
+
+def test_what_is_added_changed_or_removed_is_found_so_after_the_sync(store_url: str, tmp_path: Path) -> None:
+    source = office()
+    with opened(store_url, tmp_path, source) as engine:
+        source.capabilities.append(capability("tool:home/water_plants", "Waters the plants on the balcony."))
+        engine.sync()
+        assert engine.rank("water the plants")[0] == "tool:home/water_plants"
+        source.capabilities[-1] = capability("tool:home/water_plants", "Plays a tune on the trumpet.")
+        engine.sync()
+        assert engine.rank("play the trumpet")[0] == "tool:home/water_plants"
+        assert "trumpet" in engine.catalogue.get("tool:home/water_plants").description
+        source.capabilities.pop()
+        engine.sync()
+        assert "tool:home/water_plants" not in engine.rank("play the trumpet")
+
+
+def test_many_small_changes_leave_few_segments_and_the_same_ranking(
+    held: Engine, store_url: str, tmp_path: Path
+) -> None:
+    source = office()
+    held.sources = (source,)
+    with opened(store_url, tmp_path, source) as engine:
+        for number in range(20):
+            name = f"tool:home/gadget_{number}"
+            source.capabilities.append(capability(name, f"Gadget of the number word{number}x."))
+            engine.sync()
+        held.sync()
+        for number in range(20):
+            assert engine.rank(f"word{number}x") == held.rank(f"word{number}x")
+        with engine.internals.database.reading() as transaction:
+            assert len(tables.sizes(transaction)) <= 13
+
+
+def test_a_change_of_policy_holds_in_the_next_search(stored: Engine, tmp_path: Path) -> None:
+    assert "tool:office/create_invoice" in stored.rank("create an invoice", "ada")
+    (tmp_path / "policy.yaml").write_text(POLICY.replace("office/delete_*", "office/create_*"))
+    assert "tool:office/create_invoice" not in stored.rank("create an invoice", "ada")
+    assert "tool:office/delete_invoice" in stored.rank("delete an invoice", "ada")
+
+
+def test_what_is_switched_off_or_not_allowed_is_neither_found_nor_looked_up(stored: Engine) -> None:
+    stored.providers.deactivate("office", reason="not now")
+    assert stored.rank("delete a ticket") and all(
+        id.startswith("tool:home/") for id in stored.rank("delete a ticket")
+    )
+    assert stored.rank("delete a ticket", "ada") == []
+    stored.providers.activate("office")
+    visible = stored.catalogue.visible("ada").capabilities
+    assert "tool:office/search_mail" in visible
+    assert "tool:home/search_mail" not in visible
+    assert "tool:office/delete_mail" not in visible
+    assert [c.id for c in stored.catalogue.list("ada")] == sorted(
+        each.id for each in tools() if each.provider == "office" and "delete" not in each.id
+    )
+
+
+def test_another_process_searches_what_one_has_indexed(store_url: str, tmp_path: Path) -> None:
+    source = office()
+    with opened(store_url, tmp_path, source) as first, opened(store_url, tmp_path, source) as second:
+        assert second.rank("archive a report") == first.rank("archive a report")
+        source.capabilities.append(capability("tool:home/feed_cat", "Feeds the cat."))
+        first.sync()
+        assert second.rank("feed the cat")[0] == "tool:home/feed_cat"
+
+
+def test_another_embedder_means_another_index(store_url: str, tmp_path: Path) -> None:
+    source = office()
+    with opened(store_url, tmp_path, source) as engine:
+        before = engine.rank("export a report")
+    options = EngineOptions(
+        embedder=lambda: ("other words", word_embedder()[1]), policy_files=(tmp_path / "policy.yaml",),
+        in_memory=10,
+    )  # fmt: skip
+    database = open_database(store_url, tmp_path)
+    with Engine(database, (source,), now, {}, options) as engine:
+        engine.sync()
+        assert engine.rank("export a report") == before
+        with database.reading() as transaction:
+            state = tables.state(transaction)
+        assert state is not None and state.model == "other words"
+
+
+def test_where_the_embedder_fails_words_serve(store_url: str, tmp_path: Path) -> None:
+    def broken() -> tuple[str, Embed]:
+        raise OSError("no model here")
+
+    (tmp_path / "policy.yaml").write_text(POLICY)
+    options = EngineOptions(embedder=broken, policy_files=(tmp_path / "policy.yaml",), in_memory=10)
+    with Engine(open_database(store_url, tmp_path), (office(),), SteppingClock(), {}, options) as engine:
+        engine.sync()
+        assert engine.rank("archive a contract")[0].endswith("archive_contract")
+
+
+def test_a_catalogue_that_grows_beyond_the_limit_and_shrinks_again_is_served_throughout(
+    store_url: str, tmp_path: Path
+) -> None:
+    source = StaticSource("tools", capabilities=tools()[:8])
+    with opened(store_url, tmp_path, source) as engine:
+        assert not engine.catalogue.view().is_stored
+        source.capabilities = tools()
+        engine.sync()
+        assert engine.catalogue.view().is_stored
+        assert engine.rank("approve a flight")[0].endswith("approve_flight")
+        source.capabilities = tools()[:8]
+        engine.sync()
+        assert not engine.catalogue.view().is_stored
+        assert "tool:office/create_invoice" in engine.rank("create an invoice")
+
+
+def test_what_a_model_searches_and_calls_is_answered_alike(stored: Engine, held: Engine) -> None:
+    for query in REQUESTS:
+        one, other = held.discover(query), stored.discover(query)
+        assert other["capabilities"] == one["capabilities"]
+    result = stored.call("tool:office/delete_invoice", {}, agent="ada")
+    assert result.is_error
+    assert "delete_invoice" not in str(stored.journal.latest(1)[0].data.get("shown", ""))

@@ -232,7 +232,9 @@ class PolicySnapshot:
 
     def _pinned(self, agent: str) -> tuple[str, ...]:
         rules = self.holding(agent).profile.pinned
-        if rules and isinstance(self.capabilities, PagedCapabilities):
+        if not rules:
+            return ()
+        if isinstance(self.capabilities, PagedCapabilities):
             return self._pinned_of_many([rule.pattern for rule in rules], self.capabilities)
         found = self.reach(agent)
         ids = {id for rule in rules for id in self.names.matching(rule.pattern)}

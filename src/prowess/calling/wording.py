@@ -1,6 +1,6 @@
 """What a model is told when a call cannot be made, and texts of others past the sanitiser."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sized
 from typing import Any, Literal
 
 from prowess.errors import Denied, nearest
@@ -44,9 +44,10 @@ def unfit_for_policy(refusal: Denied) -> str:
 
 def near(name: str, visible: Iterable[str]) -> str:
     """The id or the tool's name that is nearest to a name, in the form it was asked in."""
-    ids = list(visible)
-    if len(name) > MAX_NAME_SHOWN or len(ids) > MAX_NAMES_COMPARED:
+    # A very large catalogue must not even be listed for that.
+    if len(name) > MAX_NAME_SHOWN or (isinstance(visible, Sized) and len(visible) > MAX_NAMES_COMPARED):
         return ""
+    ids = list(visible)
     if ":" in name:
         return nearest(name, ids)
     names = [tool_name(id) for id in ids]

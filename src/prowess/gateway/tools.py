@@ -111,9 +111,9 @@ def tool_list(engine: Engine, caller: Caller, tools: Tools = "auto") -> list[Too
 
 def _named(engine: Engine, caller: Caller, tools: Tools) -> list[tuple[str, Tool]]:
     """The ids of what is a tool of its own, with the tools: what is pinned, or all that a small set has."""
-    visible = engine.catalogue.visible(caller.agent, caller.authenticated, over_mcp=True).capabilities
-    pinned = engine.policy.pinned(caller.agent)
-    if tools == "pinned":
+    seen = engine.catalogue.visible(caller.agent, caller.authenticated, over_mcp=True)
+    visible, pinned = seen.capabilities, engine.policy.pinned(caller.agent)
+    if tools == "pinned" or seen.is_stored:
         return _defined(engine, visible, pinned)
     every = {id for id, capability in visible.items() if capability.kind in CALLABLE}
     if len(every) > MAX_TOOLS:

@@ -1,6 +1,6 @@
 """A catalogue that is too large to be held answers as one that is: offers, searches, policy and changes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from prowess import Turn
+from prowess.discovery.dense import Matrix
 from prowess.discovery.ranking import Embed
 from prowess.discovery.stored import tables
 from prowess.engine import Engine
@@ -182,6 +183,42 @@ def test_where_the_embedder_fails_words_serve(store_url: str, tmp_path: Path) ->
     with Engine(open_database(store_url, tmp_path), (office(),), SteppingClock(), {}, options) as engine:
         engine.sync()
         assert engine.rank("archive a contract")[0].endswith("archive_contract")
+
+
+def test_while_the_embedder_fails_what_is_new_is_found_by_words_and_gets_its_vector_later(
+    store_url: str, tmp_path: Path
+) -> None:
+    _, embed = word_embedder()
+    fails: list[bool] = []
+
+    def sometimes(texts: Sequence[str]) -> Matrix:
+        if fails:
+            raise OSError("the service is away")
+        return embed(texts)
+
+    (tmp_path / "policy.yaml").write_text(POLICY)
+    options = EngineOptions(
+        embedder=lambda: ("words", sometimes), policy_files=(tmp_path / "policy.yaml",), in_memory=10
+    )
+    source = office()
+    with Engine(open_database(store_url, tmp_path), (source,), SteppingClock(), {}, options) as engine:
+        engine.sync()
+        fails.append(True)
+        source.capabilities.append(capability("tool:home/feed_cat", "Feeds the cat."))
+        engine.sync()
+        assert engine.rank("feed the cat")[0] == "tool:home/feed_cat"
+        assert vectors_and_rows(engine) == (len(tools()), len(tools()) + 1)
+        fails.clear()
+        engine.sync()
+        assert vectors_and_rows(engine) == (len(tools()) + 1, len(tools()) + 1)
+        assert engine.rank("feed the cat")[0] == "tool:home/feed_cat"
+
+
+def vectors_and_rows(engine: Engine) -> tuple[int, int]:
+    """How many capabilities in use have a vector in the index, and how many there are."""
+    with engine.internals.database.reading() as transaction:
+        rows = [number for number, _ in tables.pages(transaction, -1, 10_000)]
+        return len(tables.vectors_of(transaction, rows)), len(rows)
 
 
 def test_a_catalogue_that_grows_beyond_the_limit_and_shrinks_again_is_served_throughout(

@@ -47,7 +47,8 @@ class Searching:
         """What to search in this world."""
         if isinstance(world.view.capabilities, PagedCapabilities):
             found = self.stored.at(world.view.capabilities, world.lessons)
-            if found.held.version < world.view.version:
+            embedding = self.index.embedding
+            if found.held.version < world.view.version and (embedding.failure is None or embedding.is_due()):
                 self._encode_beside()
             return found.lowering(world.failing)
         followed = self.index.follow(world.view.capabilities, examples(world))

@@ -48,12 +48,6 @@ class StoredIndexing:
         self._portion = portion
         self._words = Words()
 
-    def is_current(self, version: int) -> bool:
-        """Whether everything in this version of the catalogue is indexed, with the embedder in use."""
-        with self._database.reading() as transaction:
-            now = tables.state(transaction)
-        return now is not None and now.version >= version and now.model == self._model()
-
     def update(self, version: int, progress: Progress) -> int:
         """Index what is not indexed of this version; returns how many were. Another process may be at it."""
         if self._jobs is None:
@@ -66,35 +60,40 @@ class StoredIndexing:
             return count
 
     def _model(self) -> str:
-        return self._embedding.name if self._embedding.failure is None else ""
+        """What vectors are made by now; nothing while the embedder fails, and words serve."""
+        return self._embedding.name if self._embedding.works() else ""
 
     def _update(self, version: int, progress: Progress, is_ours: Callable[[], bool]) -> int:
-        before = self._begin()
-        count, after = 0, ""
+        model = self._model()
+        before = self._begin(model)
+        count, after, is_whole = 0, "", True
         while is_ours():
             with self._database.reading() as transaction:
                 page = tables.changed(transaction, before.version, after, self._portion)
-                known = tables.indexed(transaction, after, next(reversed(page))) if page else {}
+                last = next(reversed(page), "")
+                known = tables.indexed(transaction, after, last, with_vector=bool(model))
                 missing = [id for id, digest in page.items() if known.get(id) != digest]
                 texts = tables.texts(transaction, missing)
             if not page:
-                self._finish(version)
+                # What has no vector is looked for again from the same version on.
+                self._finish(version if is_whole else before.version)
                 return count
-            after = next(reversed(page))
+            after = last
             if texts:
                 found = [replace(Decode.decode(text), digest=digest) for digest, text in texts.values()]
-                self._add(found, partial(_onward, progress, count, len(found)))
+                made = self._add(found, partial(_onward, progress, count, len(found)))
+                is_whole = is_whole and (made or not before.model)
                 count += len(found)
         return count
 
-    def _begin(self) -> IndexState:
-        """Where to go on; anew where the vectors are of another model."""
+    def _begin(self, model: str) -> IndexState:
+        """Where to go on; anew where the vectors are of another model than the one that works."""
         with self._database.writing() as transaction:
             now = tables.state(transaction)
-            if now is None or now.model != self._model():
+            if now is None or (model and now.model != model):
                 tables.clear(transaction)
                 change = now.change + 1 if now else 1
-                now = IndexState(change=change, next=now.next if now else 0, model=self._model())
+                now = IndexState(change=change, next=now.next if now else 0, model=model)
                 tables.write_state(transaction, now)
         return now
 
@@ -106,7 +105,8 @@ class StoredIndexing:
             tables.write_state(transaction, replace(now, version=max(version, now.version), change=change))
         self._merge_small()
 
-    def _add(self, capabilities: Sequence[Capability], made: Callable[[int], None]) -> None:
+    def _add(self, capabilities: Sequence[Capability], made: Callable[[int], None]) -> bool:
+        """Index these; returns whether all of them have vectors."""
         documents = [document(each, self._words, _examples(each)) for each in capabilities]
         vectors = self._encoded(capabilities, made)
         with self._database.writing() as transaction:
@@ -125,10 +125,11 @@ class StoredIndexing:
             tables.write_state(transaction, after)
             if len(capabilities) >= self._portion:
                 transaction.analyze("indexed_capability", "indexed_vector", "posting_list")
+        return len(vectors) == len(capabilities)
 
     def _encoded(self, capabilities: Sequence[Capability], made: Callable[[int], None]) -> Mapping[str, Half]:
         """Their vectors by id; none where the embedder cannot be used, and words serve."""
-        if not self._model():
+        if self._embedding.failure is not None:
             return {}
         texts = {each.id: embedding_text(each) for each in capabilities}
         known = dict(self._vectors.stored([key_of(text) for text in texts.values()]))

@@ -89,12 +89,14 @@ def changed(transaction: Transaction, since: int, after: str, most: int) -> dict
     return dict(rows)
 
 
-def indexed(transaction: Transaction, after: str, last: str) -> dict[str, str]:
-    """Id -> digest of what is indexed, behind an id and up to another."""
+def indexed(transaction: Transaction, after: str, last: str, with_vector: bool) -> dict[str, str]:
+    """Id -> digest of what is indexed, behind an id and up to another; of all, or of what has a vector."""
     rows = transaction.all(
-        "SELECT id, digest FROM indexed_capability"
-        " WHERE workspace = :workspace AND id > :after AND id <= :last AND gone = 0",
-        after=after, last=last,
+        "SELECT i.id, i.digest FROM indexed_capability i LEFT JOIN indexed_vector v"
+        " ON v.workspace = i.workspace AND v.number = i.number"
+        " WHERE i.workspace = :workspace AND i.id > :after AND i.id <= :last AND i.gone = 0"
+        " AND (v.number IS NOT NULL OR :any = 1)",
+        after=after, last=last, any=int(not with_vector),
     )  # fmt: skip
     return dict(rows)
 

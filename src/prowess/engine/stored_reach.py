@@ -50,7 +50,7 @@ class _RowsOfAgent:
             return self._by_pages(transaction, held)
         view, asked = self.visible.view, self.visible.asked
         chosen = selection(self.visible.policy, asked.agent, asked.authenticated, asked.over_mcp)
-        off = [name for name in view.providers if view.off(name, asked.agent)]
+        off = sorted({name for name, whose in view.switched_off if whose in ("", asked.agent)})
         text = f"({chosen.text}) AND c.provider <> ALL(:off)" if off else chosen.text
         values = {**chosen.values, **({"off": off} if off else {})}
         mask = self._selected(transaction, held, text, values)

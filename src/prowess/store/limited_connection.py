@@ -9,6 +9,10 @@ from collections.abc import Generator
 from typing import Any, TypeVar
 
 import psycopg
+from psycopg.adapt import Dumper
+from psycopg.pq import Format
+
+from prowess.store.integers import Integers
 
 Result = TypeVar("Result")
 LOOKS_EVERY = 0.1
@@ -28,6 +32,23 @@ class LimitedConnection(psycopg.Connection[Any]):
         except NoAnswer:
             self.close()
             raise
+
+
+class BinaryCursor(psycopg.Cursor[Any]):
+    """Answers come as the server keeps them: as text, bytes would be twice as long and have to be read."""
+
+    def __init__(self, connection: psycopg.Connection[Any], **options: Any) -> None:
+        super().__init__(connection, **options)
+        self.format = Format.BINARY
+
+
+class IntegersDumper(Dumper):
+    """Many integers as an array of PostgreSQL: psycopg looks at each of a list several times."""
+
+    oid = psycopg.postgres.types["int8"].array_oid
+
+    def dump(self, obj: Integers) -> bytes:
+        return obj.text().encode()
 
 
 class NoAnswer(psycopg.OperationalError):

@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from prowess.errors import MissingExtra, StoreAway, StoreBusy, StoreError, StoreFull
 from prowess.store.driver import EVERYWHERE, LISTED
+from prowess.store.integers import Integers
 from prowess.types import Problem
 
 BUSY_SECONDS = 30.0
@@ -151,7 +152,9 @@ class Postgres:
         waits = f"; SET LOCAL lock_timeout = {int(self.patience * 1000)}" if writing else ""
         connection = cursor.connection
         connection.answers_within = BEGINS_WITHIN
-        cursor.execute(f"BEGIN{kind}{waits}; SET LOCAL {SETTING} = '{workspace}'", prepare=False)
+        # Several statements at once are answered as text alone.
+        several = f"BEGIN{kind}{waits}; SET LOCAL {SETTING} = '{workspace}'"
+        cursor.execute(several, prepare=False, binary=False)
         # What concerns a whole store, such as a backup, may take any time.
         usual = ANSWERS_WITHIN + (self.patience if writing else 0)
         connection.answers_within = None if workspace == EVERYWHERE else usual
@@ -160,7 +163,8 @@ class Postgres:
         return ISOLATION.replace("TABLES", ", ".join(f"'{table}'" for table in tables))
 
     def listed(self, values: Collection[int] | Collection[str]) -> object:
-        return list(values)
+        numbers = [value for value in values if isinstance(value, int)]
+        return Integers(numbers) if len(numbers) == len(values) else list(values)
 
     def usable(self, connection: Any) -> bool:
         return not connection.closed and connection.info.transaction_status == 0

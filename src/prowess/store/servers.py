@@ -10,7 +10,8 @@ from typing import Any
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from prowess.store.limited_connection import LimitedConnection
+from prowess.store.integers import Integers
+from prowess.store.limited_connection import BinaryCursor, IntegersDumper, LimitedConnection
 
 CONNECTS_WITHIN = 4
 CONNECTS_WITHIN_OF_SEVERAL = 2
@@ -34,6 +35,7 @@ class Servers:
         self._named = tuple(_named(url))
         within = CONNECTS_WITHIN if len(self._named) == 1 else CONNECTS_WITHIN_OF_SEVERAL
         self._options.setdefault("connect_timeout", within)
+        self._options.setdefault("cursor_factory", BinaryCursor)
         self.timeline = 0
 
     def connect(self) -> LimitedConnection:
@@ -42,6 +44,7 @@ class Servers:
         for server in self._named:
             try:
                 connection = LimitedConnection.connect(self._url, **{**self._options, **server})
+                connection.adapters.register_dumper(Integers, IntegersDumper)
                 self.admit(connection)
             except psycopg.Error as failure:
                 failures.append(failure)

@@ -10,13 +10,13 @@ from prowess.catalogue.stored import PagedCapabilities
 from prowess.discovery.embedding import Embedding
 from prowess.discovery.fusion import Calibration
 from prowess.discovery.search import RequestVectors
-from prowess.discovery.stored.documents import Documents
 from prowess.discovery.stored.held import HeldIndex
 from prowess.discovery.stored.indexing import StoredIndexing
 from prowess.discovery.stored.postings import PostingLists
 from prowess.discovery.stored.reach import Allowed, Reaches
 from prowess.discovery.stored.search import StoredParts, StoredSearch
 from prowess.discovery.stored.tables import Columns
+from prowess.discovery.text import Words
 from prowess.discovery.vectors import VectorStore
 from prowess.jobs import Jobs
 from prowess.store.database import Database
@@ -35,7 +35,7 @@ class StoredIndex:
         vectors = VectorStore(database, embedding, jobs)
         self.indexing = StoredIndexing(database, embedding, vectors, columns, jobs)
         self._parts = StoredParts(
-            database, PostingLists(), Documents(), Calibration.read(), requests, presets,
+            database, PostingLists(), Words(), Calibration.read(), requests, presets,
             Reaches(database, allowed),
         )  # fmt: skip
 

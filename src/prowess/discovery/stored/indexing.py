@@ -4,20 +4,22 @@ Each portion is a segment of its own, committed when it is made and searched fro
 goes on where it stopped, in this process or in another one.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
+from operator import itemgetter
 
 import msgspec
 import numpy as np
 
 from prowess.discovery.dense import Matrix
 from prowess.discovery.embedding import Embedding
-from prowess.discovery.lexical import document
+from prowess.discovery.lexical import IndexedTerms, document
 from prowess.discovery.stored import tables
-from prowess.discovery.stored.codes import codes_of
-from prowess.discovery.stored.postings import PostingList, lists_of
+from prowess.discovery.stored.codes import Numbers, codes_of
+from prowess.discovery.stored.held import FULL
+from prowess.discovery.stored.postings import Weights, lists_of
 from prowess.discovery.stored.tables import Columns, IndexState, Segment
 from prowess.discovery.text import Words, embedding_text
 from prowess.discovery.vectors import Half, Progress, VectorStore, key_of
@@ -26,7 +28,7 @@ from prowess.jobs import Jobs
 from prowess.store.database import Database
 from prowess.types import EXAMPLES, Capability
 
-PORTION = 20_000
+PORTION = FULL
 """Rows of a segment, at most: what one transaction writes."""
 SMALL_SEGMENTS = 12
 """So many segments that are not full are searched side by side; more are made into one."""
@@ -116,11 +118,10 @@ class StoredIndexing:
             numbered = dict(enumerate(capabilities, first))
             by_number = {n: vectors[each.id] for n, each in numbered.items() if each.id in vectors}
             tables.add_rows(transaction, numbered, self._columns, by_number)
-            length = sum(one.length for one in documents)
             mean = np.frombuffer(now.mean, np.float32) if now.mean else _mean(by_number)
-            lists = lists_of(dict(enumerate(documents, first)), length / len(documents))
-            segment = _segment(first, list(numbered), by_number, mean, length)
-            tables.add_segment(transaction, segment, change, lists)
+            by_terms = dict(enumerate(documents, first))
+            segment = _segment(first, by_terms, by_number, mean)
+            tables.add_segment(transaction, segment, change, lists_of(by_terms))
             after = replace(now, change=change, next=first + len(capabilities), mean=mean.tobytes())
             tables.write_state(transaction, after)
             if len(capabilities) >= self._portion:
@@ -144,7 +145,7 @@ class StoredIndexing:
     def _merge_small(self) -> None:
         """Several segments that are not full become one, so that a search reads few."""
         with self._database.reading() as transaction:
-            small = [n for n, (size, _) in tables.sizes(transaction).items() if size < self._portion]
+            small = [n for n, size in tables.sizes(transaction).items() if size < self._portion]
             if len(small) <= SMALL_SEGMENTS:
                 return
             parts = tables.segments(transaction, small)
@@ -176,32 +177,27 @@ def _mean(vectors: Mapping[int, Half]) -> Matrix:
 
 
 def _segment(
-    first: int, numbers: Sequence[int], vectors: Mapping[int, Half], mean: Matrix, length: float
+    first: int, documents: Mapping[int, IndexedTerms], vectors: Mapping[int, Half], mean: Matrix
 ) -> Segment:
-    width = len(mean)
-    rows = np.zeros((len(numbers), width), np.float32)
-    for place, number in enumerate(numbers):
+    rows = np.zeros((len(documents), len(mean)), np.float32)
+    for place, number in enumerate(documents):
         if number in vectors:
             rows[place] = vectors[number]
-    return Segment(first, len(numbers), length, np.array(numbers, np.int32), codes_of(rows, mean))
+    lengths = np.array([one.length for one in documents.values()], np.float32)
+    return Segment(first, np.array(list(documents), np.int32), lengths, codes_of(rows, mean))
 
 
 def _merged(segment: int, parts: Sequence[Segment]) -> Segment:
     return Segment(
         segment=segment,
-        size=sum(part.size for part in parts),
-        length=sum(part.length for part in parts),
         numbers=np.concatenate([part.numbers for part in parts]),
+        lengths=np.concatenate([part.lengths for part in parts]),
         codes=np.concatenate([part.codes for part in parts]),
     )
 
 
-def _joined(lists: Sequence[tuple[str, PostingList]]) -> Sequence[tuple[str, PostingList]]:
-    return [
-        (term, _one([part for _, part in parts])) for term, parts in groupby(lists, key=lambda pair: pair[0])
-    ]
-
-
-def _one(parts: Sequence[PostingList]) -> PostingList:
-    numbers = np.concatenate([part.numbers for part in parts])
-    return PostingList(numbers, np.concatenate([part.impacts for part in parts]))
+def _joined(lists: Sequence[tuple[str, Numbers, Weights]]) -> Iterable[tuple[str, Numbers, Weights]]:
+    for term, group in groupby(lists, key=itemgetter(0)):
+        parts = list(group)
+        numbers = np.concatenate([part for _, part, _ in parts])
+        yield term, numbers, np.concatenate([part for _, _, part in parts])

@@ -42,10 +42,6 @@ class Reach:
         is_few = count <= MAX_SHARE_BY_NUMBER * len(mask)
         return cls(mask, count, np.flatnonzero(mask).astype(np.int32) if is_few else None)
 
-    @property
-    def rows(self) -> Numbers | Mask:
-        return self.mask if self.numbers is None else self.numbers
-
     def within(self, other: "Reach") -> "Reach":
         return Reach.of(self.mask & other.mask)
 

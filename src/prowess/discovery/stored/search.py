@@ -1,8 +1,6 @@
 """A search over an index in the store: candidates first, then the usual ranking on them alone.
 
-Above: the engine, which asks it as it asks any search. Below: what this process holds of the index, the
-tables of the rest, and the ranker. Candidates are those nearest by their codes, by their words, and those
-called by name; what they score is worked out exactly, with the statistics of the whole catalogue.
+Above: the engine, which asks it as it asks any search. Below: the candidates, and the ranker.
 """
 
 from collections import Counter
@@ -12,7 +10,6 @@ from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from prowess.catalogue.stored import PagedCapabilities
 from prowess.discovery.corpus import Corpus
@@ -20,29 +17,20 @@ from prowess.discovery.dense import Matrix
 from prowess.discovery.fusion import Calibration
 from prowess.discovery.graph import Graph
 from prowess.discovery.known_requests import known_to
-from prowess.discovery.lexical import LexicalStatistics
+from prowess.discovery.lexical import document
 from prowess.discovery.lint import LintFinding
-from prowess.discovery.names import keys_in
-from prowess.discovery.ranking import Options, ParsedRequest, RankedText, Ranker
+from prowess.discovery.ranking import Options, ParsedRequest, Ranker
 from prowess.discovery.search import RequestVectors, lowered
-from prowess.discovery.stored import postings, tables
-from prowess.discovery.stored.documents import Documents
+from prowess.discovery.stored import tables
+from prowess.discovery.stored.candidates import CandidateFinder, Candidates
 from prowess.discovery.stored.held import HeldIndex
-from prowess.discovery.stored.reach import Reach, Reaches
-from prowess.discovery.vectors import Half
+from prowess.discovery.stored.postings import PostingLists
+from prowess.discovery.stored.reach import Reaches
+from prowess.discovery.text import Words
 from prowess.errors import EncoderUnavailable
-from prowess.store.database import Database, Transaction
+from prowess.store.database import Database
 from prowess.types import Capability, Hit
 
-BY_CODE = 600
-"""How many are taken by their codes, to be compared by their vectors."""
-BY_WORDS = 300
-"""How many are taken by their words."""
-RANKED = 40
-"""How many candidates of a request are ranked beside twice those asked for: the best by words and meaning."""
-FOR_A_NEED = 30
-"""How many of each need, where a request has several."""
-MOST_CALLED = 50
 DEEPEST = 4
 """How far what a candidate needs is followed."""
 
@@ -52,22 +40,13 @@ class StoredParts:
     """What every search over one index works with."""
 
     database: Database
-    lists: postings.PostingLists
-    documents: Documents
+    lists: PostingLists
+    words: Words
     calibration: Calibration
     requests: RequestVectors
     presets: Mapping[str, Sequence[str]]
     reaches: Reaches
     """Which rows may be looked at."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Candidates:
-    """Rows to rank, their vectors, and what the words of the request are worth."""
-
-    ids: Mapping[int, str]
-    vectors: Mapping[int, Half]
-    statistics: LexicalStatistics
 
 
 class StoredSearch:
@@ -104,7 +83,7 @@ class StoredSearch:
 
     def read(self, request: str) -> ParsedRequest:
         """A request to be searched for once or several times."""
-        return self._parsed(Corpus(self._parts.presets, words=self._parts.documents.words), request)
+        return self._parsed(Corpus(self._parts.presets, words=self._parts.words), request)
 
     def hits(
         self, request: str | ParsedRequest, allowed: Collection[str], options: Options | None = None
@@ -119,11 +98,10 @@ class StoredSearch:
         return self._hits(read, allowed, wanted)
 
     def _hits(self, read: ParsedRequest, allowed: Collection[str], wanted: Options) -> tuple[Hit, ...]:
-        reach = self._parts.reaches.of(self.held, allowed, wanted)
-        found = self._candidates(read, reach, wanted)
+        found = self.candidates(read, allowed, wanted)
         existing, usable = self._loaded(found.ids.values(), allowed)
         corpus = self._corpus(found, existing)
-        ranker = Ranker(corpus, self._parts.calibration, population=reach.count)
+        ranker = Ranker(corpus, self._parts.calibration, population=self.count(allowed, wanted))
         again = self._parsed(corpus, read.request, by_words=not read.embeds)
         return lowered(ranker.search(again, corpus.mask(usable), wanted), self._failing)
 
@@ -136,9 +114,16 @@ class StoredSearch:
     def _embed(self, texts: Sequence[str]) -> Matrix:
         return self._parts.requests.of(texts, self.held.codes.width)
 
-    def count(self, allowed: Collection[str]) -> int:
-        """How many of what is indexed are allowed."""
-        return self._parts.reaches.of(self.held, allowed, Options()).count
+    def candidates(self, read: ParsedRequest, allowed: Collection[str], wanted: Options) -> Candidates:
+        """The rows that are ranked for a request."""
+        reach = self._parts.reaches.of(self.held, allowed, wanted)
+        finder = CandidateFinder(self.held, self._parts.lists, self._parts.calibration)
+        with self._parts.database.reading() as transaction:
+            return finder.find(transaction, read, reach, wanted)
+
+    def count(self, allowed: Collection[str], wanted: Options | None = None) -> int:
+        """How many of what is indexed are allowed, and not left out by options."""
+        return self._parts.reaches.of(self.held, allowed, wanted or Options()).count
 
     def areas(self, allowed: Collection[str]) -> Mapping[str, int]:
         """How many of each category, or server where there is none, are allowed."""
@@ -149,57 +134,6 @@ class StoredSearch:
             every = Counter(tables.areas(transaction))
             every.subtract(tables.areas(transaction, np.flatnonzero(self.held.in_use & ~reach.mask).tolist()))
         return {area: size for area, size in every.items() if size > 0}
-
-    # --- candidates ----------------------------------------------------------------------------
-
-    def _candidates(self, read: ParsedRequest, reach: Reach, wanted: Options) -> _Candidates:
-        texts = [read.whole, *(read.in_needs[1:] if wanted.split else ())]
-        terms = {term for text in texts for term in text.terms}
-        with self._parts.database.reading() as transaction:
-            lists = self._parts.lists.read(transaction, terms, self.held.segments)
-            ids, vectors = dict[int, str](), dict[int, Half]()
-            named = tables.called(transaction, keys_in(read.request), MOST_CALLED)
-            chosen = {number for number in named if reach.mask[number : number + 1].any()}
-            for text in texts:
-                count = 2 * wanted.top_k + (FOR_A_NEED if text.need else RANKED)
-                chosen |= set(self._nearest(transaction, text, lists, reach, count, vectors))
-            ids = tables.ids_of(transaction, chosen)
-            missing = [number for number in ids if number not in vectors]
-            vectors |= tables.vectors_of(transaction, missing)
-        frequencies = {term: sum(len(part.numbers) for part in parts) for term, parts in lists.items()}
-        statistics = LexicalStatistics(self.held.population, self.held.mean_length, frequencies)
-        return _Candidates(ids, {number: vectors[number] for number in ids if number in vectors}, statistics)
-
-    def _nearest(
-        self, transaction: Transaction, text: RankedText, lists: Mapping[str, Sequence[postings.PostingList]],
-        reach: Reach, count: int, vectors: dict[int, Half],
-    ) -> list[int]:  # fmt: skip
-        """The best rows by words and meaning together, of those that are best by either."""
-        own = {term: lists[term] for term in text.terms}
-        having, words = postings.scores(own, self.held.population, len(self.held.in_use))
-        chosen = postings.best(having, words, reach.mask, BY_WORDS)
-        if text.vector is not None and self.held.codes.width:
-            centred = np.asarray(text.vector, np.float32) - self.held.mean
-            near = self.held.codes.near(centred, reach.rows, BY_CODE)
-            chosen = np.union1d(chosen, near).astype(np.int32)
-        vectors |= tables.vectors_of(transaction, [n for n in chosen.tolist() if n not in vectors])
-        strengths = self._strengths(chosen.tolist(), words, text.vector, vectors, reach.count)
-        order = np.argsort(-strengths, kind="stable")[:count]
-        return [int(number) for number in chosen[order]]
-
-    def _strengths(
-        self, numbers: Sequence[int], words: npt.NDArray[np.float64], vector: Matrix | None,
-        vectors: Mapping[int, Half], population: int,
-    ) -> Matrix:  # fmt: skip
-        score = words[list(numbers)].astype(np.float32)
-        if vector is None or not numbers:
-            return self._parts.calibration.strengths(score, None, None, population)
-        known = np.array([number in vectors for number in numbers])
-        none = np.zeros(len(vector), np.float16)
-        matrix = np.stack([vectors.get(number, none) for number in numbers]).astype(np.float32)
-        return self._parts.calibration.strengths(score, np.vecdot(matrix, vector), known, population)
-
-    # --- what is ranked ------------------------------------------------------------------------
 
     def _loaded(
         self, ids: Collection[str], allowed: Collection[str]
@@ -217,17 +151,21 @@ class StoredSearch:
             return found, allowed.among(found).keys()
         return found, [id for id in found if id in allowed]
 
-    def _corpus(self, found: _Candidates, existing: Mapping[str, Capability]) -> Corpus:
-        corpus = Corpus(self._parts.presets, found.statistics, self._parts.documents.words)
+    def _corpus(self, found: Candidates, existing: Mapping[str, Capability]) -> Corpus:
+        words = self._parts.words
+        corpus = Corpus(self._parts.presets, found.statistics, words)
         examples = {id: self._examples[id] for id in existing if id in self._examples}
-        corpus.put(existing.values(), examples, self._parts.documents.of(existing.values(), examples))
-        numbers = {id: number for number, id in found.ids.items()}
-        vectors = {
-            id: found.vectors[numbers[id]].astype(np.float32)
-            for id in existing
-            if id in numbers and numbers[id] in found.vectors
+        # What was learnt from is read anew, and so is what others need that is no candidate itself.
+        documents = {
+            id: document(each, words, examples.get(id, ()))
+            if id in examples or id not in found.documents
+            else found.documents[id]
+            for id, each in existing.items()
         }
-        corpus.give_vectors(vectors)
+        corpus.put(existing.values(), examples, documents)
+        corpus.give_vectors(
+            {id: vector.astype(np.float32) for id, vector in found.vectors.items() if id in existing}
+        )
         return corpus
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from prowess.areas import area_of
 from prowess.discovery.names import name_key
 from prowess.discovery.stored.codes import Bytes, Numbers
-from prowess.discovery.stored.postings import PostingList
+from prowess.discovery.stored.postings import Floats, Weights
 from prowess.discovery.vectors import Half
 from prowess.store.database import Row, Transaction
 from prowess.types import Capability
@@ -41,10 +41,9 @@ class Segment:
     """Rows that were indexed together."""
 
     segment: int
-    size: int
-    length: float
-    """Of all their texts together."""
     numbers: Numbers
+    lengths: Floats
+    """How long the text of each is."""
     codes: Bytes
 
 
@@ -160,25 +159,25 @@ def _row(number: int, capability: Capability, columns: Columns) -> Mapping[str, 
 
 
 def add_segment(
-    transaction: Transaction, segment: Segment, change: int, lists: Iterable[tuple[str, PostingList]]
+    transaction: Transaction, segment: Segment, change: int, lists: Iterable[tuple[str, Numbers, Weights]]
 ) -> None:
     transaction.run(
-        "INSERT INTO index_segment (workspace, segment, change, size, length, numbers, codes)"
-        " VALUES (:workspace, :segment, :change, :size, :length, :numbers, :codes)",
-        segment=segment.segment, change=change, size=segment.size, length=segment.length,
-        numbers=segment.numbers.tobytes(), codes=segment.codes.tobytes(),
+        "INSERT INTO index_segment (workspace, segment, change, size, numbers, lengths, codes)"
+        " VALUES (:workspace, :segment, :change, :size, :numbers, :lengths, :codes)",
+        segment=segment.segment, change=change, size=len(segment.numbers),
+        numbers=segment.numbers.tobytes(), lengths=segment.lengths.tobytes(), codes=segment.codes.tobytes(),
     )  # fmt: skip
     transaction.many(
-        "INSERT INTO posting_list (workspace, term, segment, numbers, impacts)"
-        " VALUES (:workspace, :term, :segment, :numbers, :impacts)",
+        "INSERT INTO posting_list (workspace, term, segment, numbers, weights)"
+        " VALUES (:workspace, :term, :segment, :numbers, :weights)",
         (
             {
                 "term": term,
                 "segment": segment.segment,
-                "numbers": one.numbers.tobytes(),
-                "impacts": one.impacts.tobytes(),
+                "numbers": numbers.tobytes(),
+                "weights": weights.tobytes(),
             }
-            for term, one in lists
+            for term, numbers, weights in lists
         ),
     )
 
@@ -191,17 +190,17 @@ def drop_segments(transaction: Transaction, segments: Collection[int]) -> None:
         transaction.among(statement, segments)
 
 
-def sizes(transaction: Transaction) -> dict[int, tuple[int, float]]:
-    """Segment -> how many rows it was made of, and how long their texts are together."""
+def sizes(transaction: Transaction) -> dict[int, int]:
+    """Segment -> how many rows it was made of."""
     rows = transaction.all(
-        "SELECT segment, size, length FROM index_segment WHERE workspace = :workspace ORDER BY segment"
+        "SELECT segment, size FROM index_segment WHERE workspace = :workspace ORDER BY segment"
     )
-    return {segment: (size, length) for segment, size, length in rows}
+    return dict(rows)
 
 
 def segments_since(transaction: Transaction, change: int) -> list[Segment]:
     rows = transaction.all(
-        "SELECT segment, size, length, numbers, codes FROM index_segment"
+        "SELECT segment, numbers, lengths, codes FROM index_segment"
         " WHERE workspace = :workspace AND change > :change ORDER BY segment",
         change=change,
     )
@@ -210,7 +209,7 @@ def segments_since(transaction: Transaction, change: int) -> list[Segment]:
 
 def segments(transaction: Transaction, which: Collection[int]) -> list[Segment]:
     rows = transaction.among(
-        "SELECT segment, size, length, numbers, codes FROM index_segment"
+        "SELECT segment, numbers, lengths, codes FROM index_segment"
         " WHERE workspace = :workspace AND segment IN (:listed) ORDER BY segment",
         which,
     )
@@ -218,21 +217,22 @@ def segments(transaction: Transaction, which: Collection[int]) -> list[Segment]:
 
 
 def _segment(row: Row) -> Segment:
-    number, size, length, numbers, codes = row
+    number, numbers, lengths, codes = row
     ids = np.frombuffer(numbers, np.int32)
-    return Segment(number, size, length, ids, np.frombuffer(codes, np.uint8).reshape(len(ids), -1))
+    rows = np.frombuffer(codes, np.uint8).reshape(len(ids), -1)
+    return Segment(number, ids, np.frombuffer(lengths, np.float32), rows)
 
 
-def lists_in(transaction: Transaction, which: Collection[int]) -> list[tuple[str, PostingList]]:
+def lists_in(transaction: Transaction, which: Collection[int]) -> list[tuple[str, Numbers, Weights]]:
     """Every posting list of some segments, those of a term one after the other."""
     rows = transaction.among(
-        "SELECT term, numbers, impacts FROM posting_list"
+        "SELECT term, numbers, weights FROM posting_list"
         " WHERE workspace = :workspace AND segment IN (:listed) ORDER BY term, segment",
         which,
     )
     return [
-        (term, PostingList(np.frombuffer(numbers, np.int32), np.frombuffer(impacts, np.uint8)))
-        for term, numbers, impacts in rows
+        (term, np.frombuffer(numbers, np.int32), np.frombuffer(weights, np.uint8))
+        for term, numbers, weights in rows
     ]
 
 
@@ -262,15 +262,12 @@ def numbers_of(transaction: Transaction, ids: Collection[str]) -> list[int]:
 
 def called(transaction: Transaction, keys: Collection[str], most: int) -> list[int]:
     """The numbers of what is called by one of these keys; not those of a name that many share."""
-    found: set[int] = set()
-    for statement in (
-        "SELECT number FROM indexed_capability"
-        " WHERE workspace = :workspace AND name_key IN (:listed) AND gone = 0 LIMIT :most",
-        "SELECT number FROM indexed_capability"
-        " WHERE workspace = :workspace AND shown_key IN (:listed) AND gone = 0 LIMIT :most",
-    ):
-        found.update(row[0] for row in transaction.among(statement, keys, most=most))
-    return sorted(found)
+    rows = transaction.among(
+        "SELECT number FROM indexed_capability WHERE workspace = :workspace AND gone = 0"
+        " AND (name_key IN (:listed) OR shown_key IN (:listed)) LIMIT :most",
+        keys, most=most,
+    )  # fmt: skip
+    return sorted(row[0] for row in rows)
 
 
 def vectors_of(transaction: Transaction, numbers: Collection[int]) -> dict[int, Half]:

@@ -58,7 +58,7 @@ def main() -> None:
                 one, other = (measured(url, Path(place), labelled, asked, held) for held in (HELD, LOOKED_UP))
             scores = 100 * one.scores.ndcg_10, 100 * other.scores.ndcg_10
             means.append(scores)
-            same = sum(one.ranked[id] == other.ranked[id] for id in one.ranked) / len(asked)
+            same = sum(one.ranked[id][:10] == other.ranked[id][:10] for id in one.ranked) / len(asked)
             print(
                 f"| {name} | {len(labelled.capabilities):,} | {len(asked):,} | {scores[0]:.2f} |"
                 f" {scores[1]:.2f} | {100 * same:.1f}% |", flush=True,

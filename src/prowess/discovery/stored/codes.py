@@ -64,15 +64,19 @@ class Codes:
         among: those that may be looked at; few: the same by their numbers, where they are few.
         """
         code = np.ascontiguousarray(codes_of(vector[np.newaxis], np.float32(0))[0]).view(np.uint64)
+        if few is not None:
+            apart = _distances([words[few] for words in self._words], code)
+            return few[_least(apart, BY_BITS)]
         half = (len(code) + 1) // 2
-        if few is None:
-            apart = _distances([words[: len(among)] for words in self._words[:half]], code)
-            few = np.flatnonzero(apart <= _limit(apart, among, BY_HALF)).astype(np.int32)
-            few = few[among[few]]
-            if len(few) < BY_BITS:  # the sample said too little
-                few = np.flatnonzero(among).astype(np.int32)
-        apart = _distances([words[few] for words in self._words], code)
-        return few[_least(apart, BY_BITS)]
+        by_half = _distances([words[: len(among)] for words in self._words[:half]], code)
+        some = np.flatnonzero(by_half <= _limit(by_half, among, BY_HALF)).astype(np.int32)
+        some = some[among[some]]
+        if len(some) < BY_BITS:  # the sample said too little
+            some = np.flatnonzero(among).astype(np.int32)
+        apart = by_half[some]
+        for words, asked in zip(self._words[half:], code[half:], strict=True):
+            apart += np.bitwise_count(words[some] ^ asked)
+        return some[_least(apart, BY_BITS)]
 
     def similarities(self, numbers: Numbers, vector: Matrix, mean: Matrix) -> Matrix:
         """About how similar rows are to a vector of length 1, as far as their codes tell.

@@ -97,7 +97,7 @@ def test_most_honest_texts_of_4000_characters_are_passed_over(check: ResultCheck
     records = json.dumps([{"id": number, "due": None} for number in range(900)])
     manual = "\n".join(file.read_text() for file in sorted((ROOT / "docs").glob("*.md")))
     # By words alone, or by one network taught without documentation, it was two in three of the manual.
-    for text, most in ((code, 0.3), (plain, 0.4), (records, 0), (manual, 0.45)):
+    for text, most in ((code, 0.4), (plain, 0.45), (records, 0), (manual, 0.5)):
         starts = [chance.randrange(len(text) - LENGTH) for _ in range(60)]
         judged = [start for start in starts if check.pointed_at(text[start : start + LENGTH])]
         assert len(judged) <= most * len(starts)

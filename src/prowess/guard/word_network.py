@@ -7,7 +7,9 @@ numpy does it alone: a program that starts for a single call has not loaded the 
 `train/guard_words.py` makes both.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log
 from pathlib import Path
 from typing import Self
 
@@ -28,8 +30,13 @@ AT_ONCE = 64
 MOST_AT_ONCE = 256 * STEP
 """How many words are read at once, so that a text of a million characters needs little memory."""
 
-POINTED, SURE = -0.5, 0.4
-"""From which log-odds of the first on the second reads a window; from which mean of both it is telling."""
+POINTED = -1.0
+"""From which log-odds of the first on the second reads a window."""
+SURE, SURER = -0.3, 0.12
+"""From which mean of both a window is telling, and how much more it takes by the logarithm of their number.
+
+Of many windows, one reads like an order by chance.
+"""
 MOST_POINTED = 8
 """How many windows of a text the second reads."""
 
@@ -79,6 +86,14 @@ class WordNetwork:
         sums = [self._sum(together[at : at + AT_ONCE]) for at in range(0, windows, AT_ONCE)]
         return np.concatenate(sums)
 
+    def of_windows(self, said: Numbers, starts: Sequence[int]) -> Weights:
+        """What it makes of the windows that begin with these words."""
+        at = np.array(starts)[:, None] + np.arange(WINDOW)
+        rows = np.where(at < len(said), self._rows(said[np.minimum(at, len(said) - 1)]), 0)
+        known = np.zeros((len(starts), WINDOW + NEIGHBOURS - 1, self.meanings.shape[1]), np.float32)
+        known[:, 1 : WINDOW + 1] = self.meanings[rows]
+        return self._sum(np.stack([self._strongest(window).max(0) for window in known]))
+
     def _rows(self, said: Numbers) -> Rows:
         """The row of each word among the meanings."""
         at = np.minimum(np.searchsorted(self.words, said), len(self.words) - 1)
@@ -116,12 +131,14 @@ class WordNetworks:
     def telling(self, said: Numbers) -> list[int]:
         """With which words the windows begin that may speak to a model, the plainest first; none overlaps."""
         log_odds = self.first.log_odds(said)
-        found: list[tuple[float, int]] = []
+        starts: list[int] = []
         for at in np.argsort(-log_odds).tolist() if float(log_odds.max()) >= POINTED else ():
-            if log_odds[at] < POINTED or len(found) == MOST_POINTED:
+            if log_odds[at] < POINTED or len(starts) == MOST_POINTED:
                 break
-            start = at * STEP
-            if start < len(said) and all(abs(start - other) >= WINDOW for _, other in found):
-                again = float(self.second.log_odds(said[start : start + WINDOW])[0])
-                found.append(((float(log_odds[at]) + again) / 2, start))
-        return [start for score, start in sorted(found, reverse=True) if score >= SURE]
+            if at * STEP < len(said) and all(abs(at * STEP - other) >= WINDOW for other in starts):
+                starts.append(at * STEP)
+        if not starts:
+            return []
+        both = (log_odds[np.array(starts) // STEP] + self.second.of_windows(said, starts)) / 2
+        enough = SURE + SURER * log(len(log_odds))
+        return [starts[at] for at in np.argsort(-both).tolist() if both[at] >= enough]

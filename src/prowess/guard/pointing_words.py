@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from prowess.guard.word_numbers import BEGINNING, Words, words_of
+from prowess.guard.word_numbers import BEGINNING, ReadWords, words_of
 from prowess.word_lists import lists_in
 
 FILE = Path(__file__).with_name("prefilter.toml")
@@ -19,7 +19,7 @@ WEIGHTS = {"strong": ENOUGH, "pointing": 2, "weak": 1}
 Weighed = tuple[str, int]
 
 
-def known_words(small: str, said: Words) -> list[Weighed]:
+def known_words(small: str, said: ReadWords) -> list[Weighed]:
     """The words of the lists that stand in a text of small letters, each with its weight.
 
     said: the words of that text.
@@ -57,7 +57,7 @@ def _lists() -> tuple[dict[int, list[Weighed]], list[Weighed]]:
     return by_first, others
 
 
-def _begins_whole(entry: str, read: Words) -> bool:
+def _begins_whole(entry: str, read: ReadWords) -> bool:
     """Whether its first word is read the same wherever the entry stands."""
     if not len(read.starts) or read.starts[0] != 0:
         return False

@@ -29,7 +29,7 @@ Places = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class ReadWords:
     """What is written in a text, word for word."""
 
     numbers: Numbers
@@ -38,7 +38,7 @@ class Words:
     ends: Places
 
 
-def words_of(small: str) -> Words:
+def words_of(small: str) -> ReadWords:
     """The words of a text in small letters."""
     if small.isascii():
         codes = np.frombuffer(small.encode("latin-1"), np.uint8)
@@ -53,7 +53,7 @@ def words_of(small: str) -> Words:
     said = kinds != NO_WORD
     starts = np.flatnonzero(said & ~inner[:-1])
     ends = np.flatnonzero(said & ~inner[1:]) + 1
-    return Words(_numbers(codes, starts, ends), starts, ends)
+    return ReadWords(_numbers(codes, starts, ends), starts, ends)
 
 
 def _numbers(codes: npt.NDArray[np.integer], starts: Places, ends: Places) -> Numbers:

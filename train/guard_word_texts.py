@@ -1,8 +1,9 @@
 """What the network of the quick look learns from: attacks that the judge rejects, and long honest texts.
 
 Beside the guard's own texts (`guard_texts`), without `guard_fresh`, which measures what the look costs: files
-of installed packages, of which those count most in which words point at an order, and honest texts of one
-author one behind the other, because a result is long and the look must pass over all of it.
+of installed packages, of which those count most in which words point at an order, documentation in many
+languages (`guard_manuals`), and honest texts of one author one behind the other, because a result is long and
+the look must pass over all of it.
 """
 
 import hashlib
@@ -18,6 +19,7 @@ from prowess.guard.classifier import Classifier
 from prowess.guard.pointing_words import turned
 from prowess.guard.prefilter import ResultCheck, as_it_looks, encoded
 from prowess.guard.sanitise import judge
+from train.guard_manuals import fold, pieces
 from train.guard_texts import FOLDS, FRESH, ROOT, Example, author_fold, examples
 
 JUDGED = ROOT / ".train" / "guard_judged.json"
@@ -56,8 +58,8 @@ class Taught:
     kind: str
 
 
-def taught() -> list[Taught]:
-    """Everything it learns from."""
+def taught(manuals: Path | None = None) -> list[Taught]:
+    """Everything it learns from; manuals is a folder of packages with documentation (`guard_manuals`)."""
     chance = random.Random(4)
     known = [one for one in examples() if one.source != FRESH.name]
     rejected = judged([one.text for one in known if one.attack])
@@ -66,7 +68,11 @@ def taught() -> list[Taught]:
         for one in known
         if not one.attack or (rejected[one.text] and not _is_written_otherwise(one.text))
     ]
-    return [*found, *_long(known, chance), *_pieces(chance), *_records(chance)]
+    found += [*_long(known, chance), *_pieces(chance), *_records(chance)]
+    if manuals is not None:
+        said = pieces(manuals, chance)
+        found += [Taught(as_it_looks(text), False, fold(name, FOLDS), "manuals") for name, text in said]
+    return found
 
 
 def _is_written_otherwise(text: str) -> bool:
@@ -120,8 +126,7 @@ def _pieces(chance: random.Random) -> Iterator[Taught]:
         if kind == "pointed at" and (counts[kind] >= MOST_POINTED_AT or not by_words.pointed_at(piece)):
             continue
         counts[kind] += 1
-        fold = hashlib.md5(file.parts[-3].encode()).digest()[0] % FOLDS
-        yield Taught(piece, False, fold, kind)
+        yield Taught(piece, False, fold(file.parts[-3], FOLDS), kind)
 
 
 def _folders() -> tuple[Path, ...]:

@@ -1,30 +1,38 @@
-"""Teach the small network of the quick look: `python -m train.guard_words [FOLD]`. Needs numpy and minutes.
+"""Teach the small networks of the quick look: `python -m train.guard_words --manuals FOLDER [--second]`.
 
-What it learns from is in `guard_word_texts`. Each window of an honest text is honest; of an attack, the one
-that reads most like an attack teaches, and half of the short ones stand in an honest text. Honest windows
-that it doubts come more often. With FOLD (0 to 4) the authors and packages of that fold are left out, and
-what it makes of them is printed. The network is written to `src/prowess/guard/model/words.npz`.
+Needs numpy and minutes. What it learns from is in `guard_word_texts`. Each window of an honest text is
+honest; of an attack, the one that reads most like an attack teaches, and half of the short ones stand in an
+honest text. Honest windows that it doubts come more often. The network is written to `model/words.npz` of the
+guard; with --second, another draw to `words_again.npz`. With --out FOLD (0 to 4) it is not: the authors and
+packages of that fold are left out, and what it makes of them is printed.
 """
 
+import argparse
 import codecs
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from prowess.guard.integrity import write_digests
-from prowess.guard.word_network import NEIGHBOURS, SHIPPED, STEP, WINDOW, WordNetwork, words_of
+from prowess.guard.word_network import NEIGHBOURS, SECOND, SHIPPED, STEP, WINDOW, WordNetwork
+from prowess.guard.word_numbers import Numbers as Words
+from prowess.guard.word_numbers import words_of
 from train.guard_word_texts import Taught, taught
 
-MOST_WORDS, FEWEST, OFTEN = 20_000, 3, 20
+MOST_WORDS, FEWEST, OFTEN = 30_000, 3, 50
+OF_ATTACKS = 5
+"""For so many texts an attack counts when frequent words are chosen: there is more documentation."""
 MEANING, SIGNS, WEIGHED = 32, 96, 32
 PASSES, BATCH, RATE = 8, 256, 2e-3
-HONEST_FOR_ONE = 2.5
+HONEST_FOR_ONE = 4
 FORGOTTEN = 0.25
 """The share of words it does not get to see, so that it relies on no single one."""
+UNKNOWN, UNREAD = 0.05, 0.9
+"""Of so many honest windows most words are not known: then it has nothing to go by, and passes over them."""
 SOFT, SOFT_HONEST = 0.985, 0.005
 DECAY = 1e-4
 NO_WORD = -1
@@ -65,6 +73,12 @@ class Student:
         }
         parts["meanings"][[0, -1]] = 0
         return cls(parts)
+
+    def network(self, known: Words) -> WordNetwork:
+        """As it is used, with the words that were given rows."""
+        parts = {name: part for name, part in self.parts.items() if name not in ("meanings", "usual_sum")}
+        usual = float(self.parts["usual_sum"][0])
+        return WordNetwork(known, self.parts["meanings"][:-1], usual_sum=usual, **parts)
 
     def log_odds(self, windows: Ids) -> Numbers:
         return np.concatenate([self._seen(windows[at : at + 512])[0] for at in range(0, len(windows), 512)])
@@ -132,55 +146,77 @@ def _by_word(windows: Ids, where: Ids, to_words: Numbers) -> tuple[Ids, Numbers]
 
 
 def windows_of(words: Ids) -> list[Ids]:
-    if len(words) <= WINDOW:
-        return [np.pad(words, (0, WINDOW - len(words)), constant_values=NO_WORD)]
-    return [words[at : at + WINDOW] for at in (*range(0, len(words) - WINDOW, STEP), len(words) - WINDOW)]
+    """As the network reads them: the last one may reach beyond the end."""
+    count = max(1, -(-len(words) // STEP) - WINDOW // STEP + 1)
+    padded = np.pad(words, (0, max(0, (count - 1) * STEP + WINDOW - len(words))), constant_values=NO_WORD)
+    return [padded[at * STEP : at * STEP + WINDOW] for at in range(count)]
 
 
-def numbered(texts: Sequence[Taught]) -> dict[str, int]:
-    """The words that occur in a few texts, the most frequent first."""
-    counts: Counter[str] = Counter()
-    honest: Counter[str] = Counter()
+def known_words(texts: Sequence[Taught]) -> Words:
+    """The words that occur in a few texts, the most frequent ones, as numbers in their order."""
+    counts: Counter[int] = Counter()
+    honest: Counter[int] = Counter()
+    written: dict[int, str] = {}
     for one in texts:
-        words = set(words_of(one.text.lower()))
-        counts.update(words)
-        honest.update(() if one.attack else words)
-    known = [word for word, count in counts.items() if count >= FEWEST and not _is_shifted(word, honest)]
-    common = sorted(known, key=lambda word: -counts[word])[:MOST_WORDS]
-    return {word: at for at, word in enumerate(common, 1)}
+        small = one.text.lower()
+        read = words_of(small)
+        places = zip(read.starts.tolist(), read.ends.tolist(), strict=True)
+        said = dict(zip(read.numbers.tolist(), places, strict=True))
+        counts.update(dict.fromkeys(said, OF_ATTACKS if one.attack else 1))
+        honest.update(() if one.attack else said.keys())
+        if one.attack:
+            written.update({number: small[at:end] for number, (at, end) in said.items()})
+    known = [
+        number for number, count in counts.items() if count >= FEWEST * (1 if honest[number] else OF_ATTACKS)
+    ]
+    shifted = {number for number in known if number in written and _is_shifted(number, written, honest)}
+    common = sorted((one for one in known if one not in shifted), key=lambda number: -counts[number])
+    return np.sort(np.array(common[:MOST_WORDS], np.uint64))
 
 
-def _is_shifted(word: str, honest: Counter[str]) -> bool:
+def _is_shifted(number: int, written: dict[int, str], honest: Counter[int]) -> bool:
     """Whether it is an ordinary word with shifted letters, which says nothing by itself."""
-    return honest[word] == 0 and honest[codecs.encode(word, "rot13")] >= OFTEN
+    turned = words_of(codecs.encode(written[number], "rot13")).numbers.tolist()
+    return bool(turned) and honest[turned[0]] >= OFTEN * max(1, honest[number])
 
 
-def taught_student(texts: Sequence[Taught], numbers: dict[str, int]) -> Student:
-    chance = np.random.default_rng(1)
-    student = Student.new(len(numbers), chance)
-    read = [(ids, one.attack) for one in texts if len(ids := ids_of(one.text, numbers))]
-    attacks = [ids for ids, attack in read if attack]
-    frames = [ids for ids, attack in read if not attack and len(ids) > WINDOW]
-    honest = np.array([window for ids, attack in read if not attack for window in windows_of(ids)])
-    honest[honest == NO_WORD] = len(numbers) + 1
+def taught_student(texts: Sequence[Taught], known: Words, seed: int) -> Student:
+    chance = np.random.default_rng(seed)
+    student = Student.new(len(known), chance)
+    read = [(said, one.attack) for one in texts if len(said := words_of(one.text.lower()).numbers)]
+    attacks = [ids_of(said, known) for said, attack in read if attack]
+    plain = [said for said, attack in read if not attack]
+    frames = [ids_of(said, known) for said in plain if len(said) > WINDOW]
+    honest = np.array([window for said in plain for window in windows_of(ids_of(said, known))], np.int32)
+    honest[honest == NO_WORD] = len(known) + 1
     for number in range(PASSES):
-        positive = _telling(student, attacks, frames, len(numbers) + 1, chance, first=number == 0)
+        positive = _telling(student, attacks, frames, len(known) + 1, chance, first=number == 0)
         doubt = np.ones(len(honest))
         if number:
-            doubt = 0.05 + 1 / (1 + np.exp(-np.clip(student.log_odds(honest) + 2.5, -20, 20)))
-        chosen = chance.choice(
-            len(honest), min(len(honest), int(HONEST_FOR_ONE * len(positive))), False, doubt / doubt.sum()
-        )
+            network = student.network(known)
+            # The same windows, read quicker: those of one text share their words.
+            score = np.concatenate([network.log_odds(said) for said in plain])
+            doubt = 0.05 + 1 / (1 + np.exp(-np.clip(score + 2.5, -20, 20)))
+        count = min(len(honest), int(HONEST_FOR_ONE * len(positive)))
+        chosen = chance.choice(len(honest), count, False, doubt / doubt.sum())
         windows = np.concatenate([positive, honest[chosen]])
-        wanted = np.repeat([SOFT, SOFT_HONEST], [len(positive), len(chosen)]).astype(np.float32)
-        order = chance.permutation(len(windows))
-        rate = RATE * (1 - number / PASSES) + 1e-4
-        for at in range(0, len(order), BATCH):
-            batch = windows[order[at : at + BATCH]].copy()
-            batch[(chance.random(batch.shape) < FORGOTTEN) & (batch <= len(numbers))] = 0
-            student.learn(batch, wanted[order[at : at + BATCH]], rate)
+        wanted = np.repeat([SOFT, SOFT_HONEST], [len(positive), count]).astype(np.float32)
+        _learn(student, windows, wanted, RATE * (1 - number / PASSES) + 1e-4, chance)
         print(f"pass {number + 1} of {PASSES}", flush=True)
     return student
+
+
+def _learn(student: Student, windows: Ids, wanted: Numbers, rate: float, chance: np.random.Generator) -> None:
+    """Show it all windows once, in any order, without some of their words."""
+    known = len(student.parts["meanings"]) - 2
+    order = chance.permutation(len(windows))
+    for at in range(0, len(order), BATCH):
+        chosen = order[at : at + BATCH]
+        batch = windows[chosen].copy()
+        unread = (wanted[chosen] < SOFT) & (chance.random(len(chosen)) < UNKNOWN)
+        lost = chance.random(batch.shape) < np.where(unread, UNREAD, FORGOTTEN)[:, None]
+        batch[lost & (batch <= known)] = 0
+        student.learn(batch, wanted[chosen], rate)
 
 
 def _telling(
@@ -218,36 +254,45 @@ def _framed(ids: Ids, frames: list[Ids], chance: np.random.Generator) -> Ids:
     return window
 
 
-def ids_of(text: str, numbers: dict[str, int]) -> Ids:
-    said = words_of(text.lower())
-    return np.array([numbers.get(word, 0) for word in said], np.int64)
+def ids_of(said: Words, known: Words) -> Ids:
+    """The row of each word; words that are not known share the first."""
+    at = np.minimum(np.searchsorted(known, said), len(known) - 1)
+    return np.where(known[at] == said, at + 1, 0)
 
 
-def write(student: Student, numbers: dict[str, int]) -> None:
+def write(student: Student, known: Words, file: Path) -> None:
     parts = {name: part.astype(np.float16) for name, part in student.parts.items()}
     parts["meanings"] = parts["meanings"][:-1]
-    words = np.frombuffer("\n".join(numbers).encode(), np.uint8)
-    np.savez_compressed(SHIPPED, words=words, **parts)
+    np.savez_compressed(file, words=known, **parts)
     write_digests()
 
 
 def main() -> None:
-    texts = taught()
-    out = int(sys.argv[1]) if len(sys.argv) > 1 else -1
-    kept = [one for one in texts if one.fold != out]
-    numbers = numbered(kept)
-    print(f"{len(kept)} texts, {len(numbers)} words", flush=True)
-    student = taught_student(kept, numbers)
-    write(student, numbers)
-    network = WordNetwork.open()
-    assert network is not None
+    options = argparse.ArgumentParser()
+    options.add_argument("--out", type=int, default=-1)
+    options.add_argument("--manuals", type=Path)
+    options.add_argument("--second", action="store_true")
+    given = options.parse_args()
+    texts = taught(given.manuals)
+    kept = [one for one in texts if one.fold != given.out]
+    known = known_words(kept)
+    print(f"{len(kept)} texts, {len(known)} words", flush=True)
+    student = taught_student(kept, known, 2 if given.second else 1)
+    if given.out < 0:
+        write(student, known, SECOND if given.second else SHIPPED)
+        return
+    network = student.network(known)
     scores: dict[str, list[float]] = {}
     for one in texts:
-        if one.fold == out:
+        if one.fold == given.out:
             kind = "attacks" if one.attack else one.kind
-            scores.setdefault(kind, []).append(float(network.log_odds(words_of(one.text.lower())).max()))
+            scores.setdefault(kind, []).append(
+                float(network.log_odds(words_of(one.text.lower()).numbers).max())
+            )
     for kind, said in sorted(scores.items()):
-        print(kind, len(said), *(f"{at}: {np.mean(np.array(said) >= at):.3f}" for at in (-1, -0.5, 0, 1, 2)))
+        print(
+            kind, len(said), *(f"{at}: {np.mean(np.array(said) >= at):.3f}" for at in (-1, -0.5, 0, 0.5, 1))
+        )
 
 
 if __name__ == "__main__":

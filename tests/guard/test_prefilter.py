@@ -70,6 +70,7 @@ def test_an_order_is_looked_at_wherever_it_stands_and_however_it_is_written(
         "Заказ отправлен и будет у вас во вторник. Спасибо за покупку!",
         "注文を受け付けました。火曜日にお届けします。",
         "Die Lieferung kommt am Dienstag. Vielen Dank für Ihre Bestellung.",
+        "तमिलनाडु में आज अधिकतम तापमान 24 डिग्री रहा।",
         codecs.encode(WEATHER, "rot13"),
         base64.b64encode(WEATHER.encode()).decode(),
         '{"id": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", "open": true}',
@@ -94,7 +95,9 @@ def test_most_honest_texts_of_4000_characters_are_passed_over(check: ResultCheck
     rows = [row for row in map(json.loads, lines) if (row["channel"], row["family"]) == ("result", "plain")]
     plain = "\n".join(row["text"] for row in rows)
     records = json.dumps([{"id": number, "due": None} for number in range(900)])
-    for text, most in ((code, 0.45), (plain, 0.4), (records, 0)):
+    manual = "\n".join(file.read_text() for file in sorted((ROOT / "docs").glob("*.md")))
+    # By words alone, or by one network taught without documentation, it was two in three of the manual.
+    for text, most in ((code, 0.4), (plain, 0.45), (records, 0), (manual, 0.5)):
         starts = [chance.randrange(len(text) - LENGTH) for _ in range(60)]
         judged = [start for start in starts if check.pointed_at(text[start : start + LENGTH])]
         assert len(judged) <= most * len(starts)

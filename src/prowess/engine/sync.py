@@ -57,9 +57,9 @@ class OpenedGuard:
     @cached_property
     def _results(self) -> "ResultCheck":
         from prowess.guard.prefilter import ResultCheck
-        from prowess.guard.word_network import WordNetwork
+        from prowess.guard.word_network import WordNetworks
 
-        return ResultCheck(WordNetwork.open(), self.classifier)
+        return ResultCheck(WordNetworks.open(), self.classifier)
 
     def points_at(self, texts: Sequence[str]) -> Sequence[str]:
         """The passages of a result that may be instructions to a model."""

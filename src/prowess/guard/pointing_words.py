@@ -4,11 +4,11 @@ Above stands the quick look at results (`prefilter`). The lists are in `prefilte
 looked for only in a text that has the word they begin with; the others are searched as they are.
 """
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from prowess.guard.word_network import BEGINNING, words_of
+from prowess.guard.word_numbers import BEGINNING, ReadWords, words_of
 from prowess.word_lists import lists_in
 
 FILE = Path(__file__).with_name("prefilter.toml")
@@ -19,13 +19,13 @@ WEIGHTS = {"strong": ENOUGH, "pointing": 2, "weak": 1}
 Weighed = tuple[str, int]
 
 
-def known_words(small: str, said: Iterable[str] | None = None) -> list[Weighed]:
+def known_words(small: str, said: ReadWords) -> list[Weighed]:
     """The words of the lists that stand in a text of small letters, each with its weight.
 
-    said: the words of the text, where these have been read.
+    said: the words of that text.
     """
     by_first, others = _lists()
-    present: Set[str] = set(words_of(small) if said is None else said)
+    present = set(said.numbers.tolist())
     found = [one for first in by_first.keys() & present for one in by_first[first] if one[0] in small]
     # Words in other letters than ours cannot stand in a text that has none of them.
     plain = small.isascii()
@@ -43,21 +43,23 @@ def turned(small: str) -> int:
 
 
 @cache
-def _lists() -> tuple[dict[str, list[Weighed]], list[Weighed]]:
+def _lists() -> tuple[dict[int, list[Weighed]], list[Weighed]]:
     """The entries by the word they begin with, and those that are not sure to begin with a whole word."""
-    by_first: dict[str, list[Weighed]] = {}
+    by_first: dict[int, list[Weighed]] = {}
     others: list[Weighed] = []
     for name, weight in WEIGHTS.items():
         for entry in dict.fromkeys(lists_in(FILE)[name]):
-            first, *more = words_of(entry) or [""]
-            is_whole = first and entry.startswith(first) and (len(first) == BEGINNING or more or _ends(entry))
-            if is_whole:
-                by_first.setdefault(first, []).append((entry, weight))
+            read = words_of(entry)
+            if _begins_whole(entry, read):
+                by_first.setdefault(int(read.numbers[0]), []).append((entry, weight))
             else:
                 others.append((entry, weight))
     return by_first, others
 
 
-def _ends(entry: str) -> bool:
-    """Whether a sign behind the word shows that it is no beginning of a longer one."""
-    return not entry[-1].isalnum()
+def _begins_whole(entry: str, read: ReadWords) -> bool:
+    """Whether its first word is read the same wherever the entry stands."""
+    if not len(read.starts) or read.starts[0] != 0:
+        return False
+    end = int(read.ends[0])
+    return end >= BEGINNING or len(read.starts) > 1 or not entry[-1].isalnum()

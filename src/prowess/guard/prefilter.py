@@ -1,10 +1,9 @@
 """A quick look at the result of a call: does something in it speak to the model rather than to its user?
 
-Above stands the gateway, which looks at every result of a server that is not fully trusted. A small network
-(`word_network.py`) passes over nearly all that results say. What it finds speaks to a model is judged, and so
-is what it doubts where words stand by that point at an order, in some 25 languages; also in letters that only
-look plain and in what is written in base64, hexadecimal, escapes or percent signs. Only the passages around
-are judged, and of a result with many the few that say most.
+Above stands the gateway, which looks at every result of a server that is not fully trusted. Two small
+networks (`word_network.py`) pass over nearly all that results say. What they find speaks to a model is
+judged, also in letters that only look plain and in what is written in base64, hexadecimal, escapes or percent
+signs. Only the passages around are judged, and of a result with many the few that say most.
 """
 
 import re
@@ -15,29 +14,20 @@ from html import unescape
 from itertools import chain, islice
 from urllib.parse import unquote
 
-import numpy as np
-
 from prowess.guard.alphabets import from_escapes
 from prowess.guard.classifier import Classifier
 from prowess.guard.pointing_words import ENOUGH, Weighed, known_words, turned, weight
 from prowess.guard.sanitise import judge
-from prowess.guard.word_network import WordNetwork, places, words_of
+from prowess.guard.word_network import WINDOW, WordNetworks
+from prowess.guard.word_numbers import words_of
 from prowess.text.characters import fold
 from prowess.text.invisible import uncover
 
-SURE = 2.0
-"""From which log-odds on a passage is judged: the network's, and some for words that point at an order."""
-EACH_ADDS, MOST_ADDED = 0.5, 4.0
-"""What the weight of such words adds to the log-odds, at most so much."""
 AROUND = 300
-"""How far from a passage such words may stand."""
-DOUBTFUL = -0.5
-"""The log-odds that are enough for what was written so that nobody reads it."""
-STRETCH, STEP = 900, 600
+"""How far before something written otherwise what it belongs to may begin."""
+STRETCH, FURTHER = 900, 600
 MOST_STRETCHES = 4
 """How many passages of one result are judged; the time is bounded, the promise is not complete."""
-MOST_LOOKED_AT = 24
-"""How many overlapping passages are weighed."""
 MARGIN = 120
 """How far a passage goes on, at most, to where its first and its last sentence begin and end."""
 BREAK = re.compile(r"[.!?][ \n]|\n|[\u3002\uff01\uff1f]")
@@ -75,14 +65,14 @@ LONGEST_ENCODED = 2000
 
 @dataclass(frozen=True, slots=True)
 class ResultCheck:
-    """What results are looked at with; without the small network, words alone point at passages."""
+    """What results are looked at with; without the small networks, words alone point at passages."""
 
-    words: WordNetwork | None
+    words: WordNetworks | None
     classifier: Classifier | None
 
     @classmethod
     def open(cls) -> "ResultCheck":
-        return cls(WordNetwork.open(), Classifier.open())
+        return cls(WordNetworks.open(), Classifier.open())
 
     def speaks_to_the_model(self, text: str) -> bool:
         """Whether a result holds text that looks like instructions."""
@@ -111,39 +101,23 @@ class ResultCheck:
         said = words_of(small)
         if weight(small, known_words(small, said)) >= ENOUGH:
             return True
-        return self.words is not None and float(self.words.log_odds(said).max()) >= DOUBTFUL
+        return self.words is not None and bool(self.words.telling(said.numbers))
 
     def _said(self, small: str) -> list[tuple[int, int]]:
         """The passages that say most, those first that say it most plainly."""
-        if self.words is None:
-            return [(start, start + STRETCH) for start in _heaviest(small, known_words(small))]
         said = words_of(small)
-        log_odds = self.words.log_odds(said)
-        if float(log_odds.max()) < SURE - MOST_ADDED:
-            return []
-        pointing = known_words(small, said)
-        added = _added(small, pointing)
-        telling = [int(at) for at in np.argsort(-log_odds) if log_odds[at] + added >= SURE][:MOST_LOOKED_AT]
-        spans = places(small, telling) if telling else []
-        sums = [
-            float(log_odds[at]) + _added(small[max(0, start - AROUND) : end + AROUND], pointing)
-            for at, (start, end) in zip(telling, spans, strict=True)
+        if self.words is None:
+            return [(start, start + STRETCH) for start in _heaviest(small, known_words(small, said))]
+        return [
+            _whole(small, int(said.starts[first]), int(said.ends[first : first + WINDOW][-1]))
+            for first in self.words.telling(said.numbers)[:MOST_STRETCHES]
         ]
-        chosen: list[tuple[int, int]] = []
-        for found, (start, end) in sorted(zip(sums, spans, strict=True), reverse=True)[:MOST_LOOKED_AT]:
-            if found >= SURE and not any(start < after and before < end for before, after in chosen):
-                chosen.append(_whole(small, start, end))
-        return chosen[:MOST_STRETCHES]
 
 
 def as_it_looks(text: str) -> str:
     """A text without letters that only look plain, where it has any."""
     is_odd = not text.isascii() and ODD_LETTER.search(text) and ODD.search(text)
     return uncover(fold(text).text) if is_odd else text
-
-
-def _added(small: str, pointing: list[Weighed]) -> float:
-    return min(MOST_ADDED, EACH_ADDS * weight(small, pointing))
 
 
 def _whole(small: str, start: int, end: int) -> tuple[int, int]:
@@ -160,7 +134,7 @@ def _turned(small: str) -> list[tuple[int, int]]:
 
 def _heaviest(small: str, words: list[Weighed]) -> list[int]:
     """Where the stretches begin that hold enough of the words, those first that hold most."""
-    starts = range(0, max(1, len(small) - (STRETCH - STEP)), STEP)
+    starts = range(0, max(1, len(small) - (STRETCH - FURTHER)), FURTHER)
     weights = [(weight(small[start : start + STRETCH], words), start) for start in starts]
     chosen = sorted((one for one in weights if one[0] >= ENOUGH), key=lambda one: -one[0])
     return [start for _, start in chosen[:MOST_STRETCHES]]

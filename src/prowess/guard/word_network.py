@@ -1,15 +1,15 @@
-"""A small network that says which few words of a text may speak to a model, in under half a millisecond.
+"""Two small networks that say which few words of a text may speak to a model, in half a millisecond.
 
-Above stands the quick look at results of calls (`prefilter`). A word is its first six letters, a letter of a
-script without spaces is a word. Each is read with the word before and the word behind, and of 48 words in a
-row the strongest signs are weighed together. numpy does it alone: a program that starts for a single call has
-not loaded the large network. `train/guard_words.py` makes `model/words.npz`.
+Above stands the quick look at results of calls (`prefilter`). The first reads all of a text, the second only
+what the first points at: both are of one kind and make different mistakes. Each word (`word_numbers`) is read
+with the word before and the word behind, and of 48 words in a row the strongest signs are weighed together.
+numpy does it alone: a program that starts for a single call has not loaded the network of the judge.
+`train/guard_words.py` makes both.
 """
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice, repeat
+from math import log
 from pathlib import Path
 from typing import Self
 
@@ -17,16 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from prowess.guard.integrity import fault
+from prowess.guard.word_numbers import Numbers
 
 SHIPPED = Path(__file__).parent / "model" / "words.npz"
+SECOND = SHIPPED.with_name("words_again.npz")
 
-PLAIN_WORD = re.compile(r"[a-z]+|[<|@!]")
-WORD = re.compile(
-    "[a-z]+|[<|@!]|[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\\W\\d_a-z]+(?:[^\\W\\d_]+)*"
-)
-"""Thai, Japanese, Chinese and Korean words are not told apart by spaces: there a letter counts as one."""
-BEGINNING = 6
-"""How many letters of a word count, so that its forms are one word."""
 WINDOW, STEP = 48, 16
 """How many words are weighed together, and how many further on the next ones begin."""
 NEIGHBOURS = 3
@@ -35,14 +30,26 @@ AT_ONCE = 64
 MOST_AT_ONCE = 256 * STEP
 """How many words are read at once, so that a text of a million characters needs little memory."""
 
+POINTED = -1.0
+"""From which log-odds of the first on the second reads a window."""
+SURE, SURER = -0.3, 0.12
+"""From which mean of both a window is telling, and how much more it takes by the logarithm of their number.
+
+Of many windows, one reads like an order by chance.
+"""
+MOST_POINTED = 8
+"""How many windows of a text the second reads."""
+
 Weights = npt.NDArray[np.float32]
+Rows = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class WordNetwork:
-    numbers: Mapping[str, int]
-    """Each known word, and its row among the meanings; words that are not known share the first row."""
+    words: Numbers
+    """The known words, as numbers in their order; each has its row among the meanings."""
     meanings: Weights
+    """The first row is of all words that are not known."""
     signs: Weights
     """What three words in a row are a sign of, by their meanings."""
     usual_signs: Weights
@@ -54,21 +61,19 @@ class WordNetwork:
     @classmethod
     def open(cls, file: Path = SHIPPED) -> Self | None:
         """The shipped network, or none when it is not there or damaged."""
-        if not file.exists() or (file == SHIPPED and fault()):
+        if not file.exists() or (file in (SHIPPED, SECOND) and fault()):
             return None
         with np.load(file, allow_pickle=False) as kept:
-            words = kept["words"].tobytes().decode().split("\n")
             parts = {name: kept[name].astype(np.float32) for name in kept.files if name != "words"}
-        usual_sum = float(parts.pop("usual_sum")[0])
-        return cls({word: at for at, word in enumerate(words, 1)}, usual_sum=usual_sum, **parts)
+            words = kept["words"]
+        return cls(words, usual_sum=float(parts.pop("usual_sum")[0]), **parts)
 
-    def log_odds(self, said: Sequence[str]) -> Weights:
+    def log_odds(self, said: Numbers) -> Weights:
         """What it makes of each window of the words of a text."""
-        read = np.fromiter(map(self.numbers.get, said, repeat(0)), np.int64, len(said))
         # Windows begin every few words, and the last may reach beyond the end.
-        size = max(WINDOW // STEP, -(-len(read) // STEP)) * STEP
+        size = max(WINDOW // STEP, -(-len(said) // STEP)) * STEP
         known = np.zeros((size + NEIGHBOURS - 1, self.meanings.shape[1]), np.float32)
-        known[1 : len(read) + 1] = self.meanings[read]
+        known[1 : len(said) + 1] = self.meanings[self._rows(said)]
         parts = [
             self._strongest(known[at : at + MOST_AT_ONCE + NEIGHBOURS - 1])
             for at in range(0, size, MOST_AT_ONCE)
@@ -78,11 +83,25 @@ class WordNetwork:
         together = strongest[:windows]
         for further in range(1, WINDOW // STEP):
             together = np.maximum(together, strongest[further : further + windows])
-        seen = np.maximum(together + self.usual_signs, 0)
-        sums = [self._sum(seen[at : at + AT_ONCE]) for at in range(0, windows, AT_ONCE)]
+        sums = [self._sum(together[at : at + AT_ONCE]) for at in range(0, windows, AT_ONCE)]
         return np.concatenate(sums)
 
-    def _sum(self, seen: Weights) -> Weights:
+    def of_windows(self, said: Numbers, starts: Sequence[int]) -> Weights:
+        """What it makes of the windows that begin with these words."""
+        at = np.array(starts)[:, None] + np.arange(WINDOW)
+        rows = np.where(at < len(said), self._rows(said[np.minimum(at, len(said) - 1)]), 0)
+        known = np.zeros((len(starts), WINDOW + NEIGHBOURS - 1, self.meanings.shape[1]), np.float32)
+        known[:, 1 : WINDOW + 1] = self.meanings[rows]
+        return self._sum(np.stack([self._strongest(window).max(0) for window in known]))
+
+    def _rows(self, said: Numbers) -> Rows:
+        """The row of each word among the meanings."""
+        at = np.minimum(np.searchsorted(self.words, said), len(self.words) - 1)
+        rows: Rows = np.where(self.words[at] == said, at + 1, 0)
+        return rows
+
+    def _sum(self, strongest: Weights) -> Weights:
+        seen = np.maximum(strongest + self.usual_signs, 0)
         weighed = np.maximum(seen @ self.weighing + self.usual_weighing, 0)
         found: Weights = weighed @ self.sums + self.usual_sum
         return found
@@ -98,21 +117,28 @@ class WordNetwork:
         return strongest
 
 
-def words_of(small: str) -> list[str]:
-    """The words of a text in small letters, as far as they count."""
-    return [word[:BEGINNING] for word in _pattern(small).findall(small)]
+@dataclass(frozen=True, slots=True)
+class WordNetworks:
+    first: WordNetwork
+    second: WordNetwork
 
+    @classmethod
+    def open(cls) -> Self | None:
+        """Those that are shipped, or none when one is not there or damaged."""
+        first, second = WordNetwork.open(), WordNetwork.open(SECOND)
+        return cls(first, second) if first and second else None
 
-def places(small: str, windows: Sequence[int]) -> list[tuple[int, int]]:
-    """Where in a text in small letters these windows begin and end."""
-    words, read = _pattern(small).finditer(small), 0
-    spans: dict[int, tuple[int, int]] = {}
-    for at in sorted({one * STEP + more for one in windows for more in (0, WINDOW - 1)}):
-        word = next(islice(words, at - read, None), None)
-        # The last window may reach beyond the end.
-        spans[at], read = word.span() if word else (len(small), len(small)), at + 1
-    return [(spans[one * STEP][0], spans[one * STEP + WINDOW - 1][1]) for one in windows]
-
-
-def _pattern(small: str) -> re.Pattern[str]:
-    return PLAIN_WORD if small.isascii() else WORD
+    def telling(self, said: Numbers) -> list[int]:
+        """With which words the windows begin that may speak to a model, the plainest first; none overlaps."""
+        log_odds = self.first.log_odds(said)
+        starts: list[int] = []
+        for at in np.argsort(-log_odds).tolist() if float(log_odds.max()) >= POINTED else ():
+            if log_odds[at] < POINTED or len(starts) == MOST_POINTED:
+                break
+            if at * STEP < len(said) and all(abs(at * STEP - other) >= WINDOW for other in starts):
+                starts.append(at * STEP)
+        if not starts:
+            return []
+        both = (log_odds[np.array(starts) // STEP] + self.second.of_windows(said, starts)) / 2
+        enough = SURE + SURER * log(len(log_odds))
+        return [starts[at] for at in np.argsort(-both).tolist() if both[at] >= enough]

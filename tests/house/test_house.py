@@ -110,7 +110,7 @@ EXTRAS = {
     "otel": ("otel/",),
     "secrets": ("secrets/os_keyring.py", "secrets/env_file.py"),
     "web": ("web/", "tenants/", "cli/serve.py"),
-    "postgres": ("store/postgres.py", "store/limited_connection.py", "store/servers.py"),
+    "postgres": ("store/postgres.py", "store/limited_connection.py", "store/servers.py", "store/replica.py"),
     "tokens": ("token_counts.py",),
 }
 """Extra -> the files that work only with it."""

@@ -309,11 +309,12 @@ class Index:
 
     def _opened(self, capabilities: Mapping[str, Capability], shown: Examples) -> _State:
         """The corpus as it was written down, less what changed since; a new one if that is of no use."""
-        with self._database.reading() as transaction:
-            row = transaction.one(
+        row = self._database.from_replica(
+            lambda transaction: transaction.one(
                 "SELECT state FROM search_index WHERE workspace = :workspace AND collection = :collection",
                 collection=self._collection,
             )
+        )
         known = written.read(row[0]) if row else None
         if known is None or known.model != self.embedding.name:
             return self._unsearchable(Corpus(self._presets), {}, {})

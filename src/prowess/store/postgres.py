@@ -6,12 +6,15 @@ from collections.abc import Callable, Collection, Iterable
 from contextlib import closing
 from functools import lru_cache
 from threading import Event
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from prowess.errors import MissingExtra, StoreAway, StoreBusy, StoreError, StoreFull
 from prowess.store.driver import EVERYWHERE, LISTED
 from prowess.types import Problem
+
+if TYPE_CHECKING:
+    from prowess.store.replica import Replica
 
 BUSY_SECONDS = 30.0
 PAUSE = 0.1
@@ -23,13 +26,18 @@ FULL = "53300"
 """Too many connections: that passes."""
 STARTING = "57P03"
 AWAY_WITHOUT_STATE = ("OperationalError", "ConnectionTimeout", "InterfaceError", "NoAnswer", "NotThePrimary")
-AWAY = ("08", "57P", "25006")
-"""Connections that were lost, a server that ends or starts, and one that became a copy of another."""
+AWAY = ("08", "57P", "25006", "25P03")
+"""Connections that were lost, or ended since nothing came over them, a server that ends or starts, and one
+that became a copy of another."""
 NO_ROOM = "53100"
 UNNAMED, NOT_WRITTEN = "XX000", ("could not extend file", "could not write")
 """How a quota of the system is told, for which PostgreSQL has no state of its own."""
 BUSY = ("55P03", "40P01", "40001")
 """A lock was not given in time, or two waited for each other."""
+
+SILENT_FOR = 15_000
+"""Milliseconds after which the server ends a transaction that says nothing more: what it locks would be
+locked for hours where the network lost the connection, or the machine at its other end is gone."""
 
 SETTING = "prowess.workspace"
 OF_ONE_WORKSPACE = (
@@ -101,7 +109,7 @@ class Postgres:
             import psycopg  # an extra: only those who use PostgreSQL install it
         except ImportError as missing:
             raise MissingExtra("a PostgreSQL store", "postgres") from missing
-        self._url, is_pooled = _without_pooler(url)
+        self._url, is_pooled = without_pooler(url)
         self.patience = patience
         # A pooler lends a connection for one transaction; the next one may not know what was prepared.
         threshold = None if is_pooled else PREPARED_AFTER
@@ -114,9 +122,7 @@ class Postgres:
 
     @property
     def place(self) -> str:
-        """The address without its password."""
-        parts = urlsplit(self._url)
-        return f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}"
+        return place_of(self._url)
 
     @property
     def era(self) -> int:
@@ -149,12 +155,27 @@ class Postgres:
         """What holds for a transaction is said with its begin, in one message, and ends with it."""
         kind = "" if writing else " ISOLATION LEVEL REPEATABLE READ READ ONLY"
         waits = f"; SET LOCAL lock_timeout = {int(self.patience * 1000)}" if writing else ""
+        if writing and workspace != EVERYWHERE:
+            waits += f"; SET LOCAL idle_in_transaction_session_timeout = {SILENT_FOR}"
         connection = cursor.connection
         connection.answers_within = BEGINS_WITHIN
         cursor.execute(f"BEGIN{kind}{waits}; SET LOCAL {SETTING} = '{workspace}'", prepare=False)
         # What concerns a whole store, such as a backup, may take any time.
         usual = ANSWERS_WITHIN + (self.patience if writing else 0)
         connection.answers_within = None if workspace == EVERYWHERE else usual
+
+    def ask(self, cursor: Any, question: str) -> None:
+        cursor.connection.answers_within = BEGINS_WITHIN
+        cursor.execute(question, prepare=False)
+
+    def replica(self, url: str, ask: Callable[[str], Any]) -> "Replica":
+        from prowess.store.replica import Replica
+
+        if not url.startswith(("postgresql://", "postgres://")):
+            raise StoreError(
+                f"the replica {place_of(url)!r} is no PostgreSQL", "write replica = postgresql://..."
+            )
+        return Replica(url, ask)
 
     def isolation(self, tables: Iterable[str]) -> str:
         return ISOLATION.replace("TABLES", ", ".join(f"'{table}'" for table in tables))
@@ -215,7 +236,13 @@ class Postgres:
         )
 
 
-def _without_pooler(url: str) -> tuple[str, bool]:
+def place_of(url: str) -> str:
+    """The address without its password."""
+    parts = urlsplit(url)
+    return f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def without_pooler(url: str) -> tuple[str, bool]:
     """The URL without `pooler=transaction`, which is no word of libpq, and whether it said so."""
     parts = urlsplit(url)
     query = parse_qsl(parts.query, keep_blank_values=True)

@@ -16,6 +16,11 @@ CONNECTS_WITHIN = 4
 CONNECTS_WITHIN_OF_SEVERAL = 2
 """Where the first is a machine that is off, the next one is asked soon enough."""
 ANSWERS_WITHIN = 4.0
+UNCONFIRMED_FOR = 10_000
+"""Milliseconds after which a connection is given up whose packets nobody confirms. While a network loses
+them, the pauses between two tries double: who waited for d seconds when it came back may wait for d more. So
+nobody waits for more than five."""
+NOTICES_LOSS = {"keepalives_idle": 5, "keepalives_interval": 2, "tcp_user_timeout": UNCONFIRMED_FOR}
 STATE = (
     "SELECT pg_is_in_recovery(), CASE WHEN NOT pg_is_in_recovery()"
     " THEN substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END"
@@ -30,10 +35,9 @@ class NotThePrimary(psycopg.OperationalError):
 class Servers:
     def __init__(self, url: str, **options: Any) -> None:
         self._url = url
-        self._options = options
         self._named = tuple(_named(url))
         within = CONNECTS_WITHIN if len(self._named) == 1 else CONNECTS_WITHIN_OF_SEVERAL
-        self._options.setdefault("connect_timeout", within)
+        self._options = {**options, "connect_timeout": within, **noticing_loss(url)}
         self.timeline = 0
 
     def connect(self) -> LimitedConnection:
@@ -65,6 +69,12 @@ class Servers:
         except BaseException:
             connection.close()
             raise
+
+
+def noticing_loss(url: str) -> dict[str, int]:
+    """What makes a connection end whose network loses everything, where the URL does not say it otherwise."""
+    said = conninfo_to_dict(url)
+    return {name: value for name, value in NOTICES_LOSS.items() if name not in said}
 
 
 def _state(connection: LimitedConnection) -> tuple[bool, int]:

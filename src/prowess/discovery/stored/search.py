@@ -143,32 +143,41 @@ class StoredSearch:
     def areas(self, allowed: Collection[str]) -> Mapping[str, int]:
         """How many of each category, or server where there is none, are allowed."""
         reach = self._parts.reaches.of(self.held, allowed, Options())
-        with self._parts.database.reading() as transaction:
-            if reach.count <= self.held.population // 2:
-                return tables.areas(transaction, np.flatnonzero(reach.mask).tolist())
+        is_most = reach.count > self.held.population // 2
+        left = np.flatnonzero(self.held.in_use & ~reach.mask if is_most else reach.mask).tolist()
+
+        def counted(transaction: Transaction) -> Mapping[str, int]:
+            if not is_most:
+                return tables.areas(transaction, left)
             every = Counter(tables.areas(transaction))
-            every.subtract(tables.areas(transaction, np.flatnonzero(self.held.in_use & ~reach.mask).tolist()))
-        return {area: size for area, size in every.items() if size > 0}
+            every.subtract(tables.areas(transaction, left))
+            return {area: size for area, size in every.items() if size > 0}
+
+        return self._parts.database.from_replica(counted)
 
     # --- candidates ----------------------------------------------------------------------------
 
     def _candidates(self, read: ParsedRequest, reach: Reach, wanted: Options) -> _Candidates:
         texts = [read.whole, *(read.in_needs[1:] if wanted.split else ())]
         terms = {term for text in texts for term in text.terms}
-        with self._parts.database.reading() as transaction:
+
+        def found(transaction: Transaction) -> _Candidates:
             lists = self._parts.lists.read(transaction, terms, self.held.segments)
-            ids, vectors = dict[int, str](), dict[int, Half]()
+            vectors = dict[int, Half]()
             named = tables.called(transaction, keys_in(read.request), MOST_CALLED)
             chosen = {number for number in named if reach.mask[number : number + 1].any()}
             for text in texts:
                 count = 2 * wanted.top_k + (FOR_A_NEED if text.need else RANKED)
                 chosen |= set(self._nearest(transaction, text, lists, reach, count, vectors))
             ids = tables.ids_of(transaction, chosen)
-            missing = [number for number in ids if number not in vectors]
-            vectors |= tables.vectors_of(transaction, missing)
-        frequencies = {term: sum(len(part.numbers) for part in parts) for term, parts in lists.items()}
-        statistics = LexicalStatistics(self.held.population, self.held.mean_length, frequencies)
-        return _Candidates(ids, {number: vectors[number] for number in ids if number in vectors}, statistics)
+            vectors |= tables.vectors_of(transaction, [number for number in ids if number not in vectors])
+            frequencies = {term: sum(len(part.numbers) for part in parts) for term, parts in lists.items()}
+            statistics = LexicalStatistics(self.held.population, self.held.mean_length, frequencies)
+            return _Candidates(
+                ids, {number: vectors[number] for number in ids if number in vectors}, statistics
+            )
+
+        return self._parts.database.from_replica(found)
 
     def _nearest(
         self, transaction: Transaction, text: RankedText, lists: Mapping[str, Sequence[postings.PostingList]],

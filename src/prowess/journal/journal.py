@@ -9,7 +9,7 @@ kept apart and can be exported, so that an edit, a gap and a cut tail are all fo
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import NamedTuple
 
@@ -71,7 +71,7 @@ class Journal:
         number, previous, last = _next(transaction, agent)
         type, data, text = recorded.type, plain(recorded), encoded(recorded)
         at = stamp(self._clock())
-        moment = max(at, last)  # a clock that is set back does not turn the order round
+        moment = at if at > last else _just_after(last)  # a clock that is set back turns no order round
         entry = JournalEntry(chain=agent, number=number, at=at, type=type, data=data, hash="")
         entry = replace(entry, hash=entry_hash(previous, entry, text))
         transaction.run(
@@ -180,7 +180,11 @@ class Journal:
         return tuple(entry for _, entry in sorted(found, key=lambda each: each[0]))
 
     def portion(self, seen: Iterable[Head], until: Iterable[Head], most: int) -> tuple[JournalEntry, ...]:
-        """The next entries between these heads in the order of all, at most so many; empty at the end."""
+        """The next entries between these heads in the order of all, at most so many; empty at the end.
+
+        Each has the time at which it stands in that order: of two entries of a chain, the later one has the
+        later time, also where a clock was set back.
+        """
         known = {head.chain: head.count for head in seen}
         ahead = [head for head in until if head.count > known.get(head.chain, 0)]
         each = max(FEWEST_OF_A_CHAIN, most // max(1, len(ahead)))
@@ -193,7 +197,8 @@ class Journal:
                 found += placed
                 if start + len(placed) < head.count:
                     bound = min(bound, placed[-1][0])  # what comes after this is not known here
-        return tuple(entry for place, entry in sorted(found, key=lambda one: one[0]) if place <= bound)[:most]
+        found.sort(key=lambda one: one[0])
+        return tuple(replace(entry, at=place.at) for place, entry in found if place <= bound)[:most]
 
     def verify(self, exported: Iterable[Head] = ()) -> tuple[Head, ...]:
         """Walk every chain to its head; raise `JournalBroken` at the first thing that is wrong."""
@@ -224,6 +229,10 @@ def _moment(transaction: Transaction, place: JournalPosition) -> JournalPosition
         chain=place.chain, number=place.number,
     )  # fmt: skip
     return place._replace(at=row[0]) if row else place
+
+
+def _just_after(moment: str) -> str:
+    return stamp(datetime.fromisoformat(moment) + timedelta(microseconds=1))
 
 
 def _placed(rows: Iterable[Row]) -> list[tuple[JournalPosition, JournalEntry]]:
@@ -261,6 +270,14 @@ def heads_of(transaction: Transaction) -> tuple[Head, ...]:
             "SELECT chain, count, hash FROM journal_head WHERE workspace = :workspace ORDER BY chain"
         )
     )
+
+
+def count_of(transaction: Transaction, chain: str) -> int:
+    """The number of the last entry of a chain."""
+    row = transaction.one(
+        "SELECT count FROM journal_head WHERE workspace = :workspace AND chain = :chain", chain=chain
+    )
+    return int(row[0]) if row else 0
 
 
 def _rows(transaction: Transaction, chain: str, after: int) -> Iterator[Row]:

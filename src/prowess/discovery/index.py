@@ -31,8 +31,9 @@ from prowess.store.database import Database
 from prowess.text.counts import counted
 from prowess.types import Capability
 
-# Below this, reading the changed ones again at the next opening is cheaper than writing everything.
-WORTH_WRITING = 256
+# Below these, reading the changed ones again at the next opening is cheaper than writing everything.
+FEWEST_WORTH_WRITING, WORTH_WRITING = 32, 256
+SHARE_WORTH_WRITING = 0.25
 Examples = Mapping[str, Sequence[str]]
 
 
@@ -264,7 +265,8 @@ class Index:
         if not self._collection:
             return
         self._unwritten += made
-        if self._unwritten >= WORTH_WRITING:
+        share = SHARE_WORTH_WRITING * len(self._current.held)
+        if self._unwritten >= min(WORTH_WRITING, max(FEWEST_WORTH_WRITING, share)):
             self._write(self.embedding.name)
         with self._database.writing() as transaction:
             transaction.run(

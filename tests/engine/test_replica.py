@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from prowess.cli.main import prowess
 from prowess.engine import Engine
+from prowess.monitoring.counts import RequestCounts, text_of
 from prowess.store.replica import Replica
 from prowess.testing import StaticSource, capability
 from tests.engine.conftest import OpenNode
@@ -203,7 +204,9 @@ def test_a_replica_that_hangs_or_dies_costs_a_moment_once_and_is_used_again_when
         begun = time.monotonic()
         assert [found_by(engine) for _ in range(10)] == [found] * 10
         assert time.monotonic() - begun < 5
-        assert not replica_of(engine).is_in_use
+        shown = text_of(RequestCounts(), engine.internals.database.gauges()).splitlines()
+        assert "prowess_replica_in_use 0" in shown
+        assert "# TYPE prowess_replica_reads_total counter" in shown
         proxy.flow()
         comes_into_use(engine)
         with copy.away():

@@ -35,9 +35,10 @@ UNNAMED, NOT_WRITTEN = "XX000", ("could not extend file", "could not write")
 BUSY = ("55P03", "40P01", "40001")
 """A lock was not given in time, or two waited for each other."""
 
-SILENT_FOR = 15_000
-"""Milliseconds after which the server ends a transaction that says nothing more: what it locks would be
-locked for hours where the network lost the connection, or the machine at its other end is gone."""
+SILENT_FOR = "1min"
+"""After this the server ends a transaction that says nothing more: what it locks would be locked for hours
+where the network lost the connection, or the machine at its other end is gone. Work with many rows may say
+nothing for seconds."""
 
 SETTING = "prowess.workspace"
 OF_ONE_WORKSPACE = (
@@ -115,10 +116,13 @@ class Postgres:
         threshold = None if is_pooled else PREPARED_AFTER
         from prowess.store.servers import Servers
 
-        self._servers = Servers(self._url, autocommit=True, prepare_threshold=threshold)
+        self.failures: tuple[type[Exception], ...] = (psycopg.Error,)
+        try:
+            self._servers = Servers(self._url, autocommit=True, prepare_threshold=threshold)
+        except psycopg.Error as failure:
+            raise _mistyped("store", self._url, failure) from failure
         self.can_listen = not is_pooled  # what it lends for one transaction hears nothing between two
         self._has_answered = False
-        self.failures: tuple[type[Exception], ...] = (psycopg.Error,)
 
     @property
     def place(self) -> str:
@@ -156,7 +160,7 @@ class Postgres:
         kind = "" if writing else " ISOLATION LEVEL REPEATABLE READ READ ONLY"
         waits = f"; SET LOCAL lock_timeout = {int(self.patience * 1000)}" if writing else ""
         if writing and workspace != EVERYWHERE:
-            waits += f"; SET LOCAL idle_in_transaction_session_timeout = {SILENT_FOR}"
+            waits += f"; SET LOCAL idle_in_transaction_session_timeout = '{SILENT_FOR}'"
         connection = cursor.connection
         connection.answers_within = BEGINS_WITHIN
         cursor.execute(f"BEGIN{kind}{waits}; SET LOCAL {SETTING} = '{workspace}'", prepare=False)
@@ -172,10 +176,12 @@ class Postgres:
         from prowess.store.replica import Replica
 
         if not url.startswith(("postgresql://", "postgres://")):
-            raise StoreError(
-                f"the replica {place_of(url)!r} is no PostgreSQL", "write replica = postgresql://..."
-            )
-        return Replica(url, ask)
+            what = f"the replica {url.rpartition('@')[2]!r} is no PostgreSQL"
+            raise StoreError(what, 'write replica = "postgresql://..."')
+        try:
+            return Replica(url, ask)
+        except self.failures as failure:
+            raise _mistyped("replica", url, failure) from failure
 
     def isolation(self, tables: Iterable[str]) -> str:
         return ISOLATION.replace("TABLES", ", ".join(f"'{table}'" for table in tables))
@@ -223,10 +229,7 @@ class Postgres:
     def explain(self, failure: Exception) -> StoreError:
         if self.is_busy(failure):
             return StoreBusy(self.patience)
-        text = " ".join(str(failure).split()).replace(self._url, self.place)
-        password = urlsplit(self._url).password
-        if password:
-            text = text.replace(password, "***")
+        text = without_password(failure, self._url)
         if self._has_answered and self.is_away(failure):
             return StoreAway(self.place, text)
         if self._is_full(failure):
@@ -236,10 +239,22 @@ class Postgres:
         )
 
 
+def _mistyped(what: str, url: str, failure: Exception) -> StoreError:
+    text = f"the URL of the {what} {place_of(url)}: {without_password(failure, url)}"
+    return StoreError(text, "write postgresql://USER@HOST/DB, and behind a ? what libpq knows")
+
+
 def place_of(url: str) -> str:
     """The address without its password."""
     parts = urlsplit(url)
     return f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def without_password(failure: Exception, url: str) -> str:
+    """What was wrong with the server at an address, in one line."""
+    text = " ".join(str(failure).split()).replace(url, place_of(url))
+    password = urlsplit(url).password
+    return text.replace(password, "***") if password else text
 
 
 def without_pooler(url: str) -> tuple[str, bool]:

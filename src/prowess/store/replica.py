@@ -16,9 +16,10 @@ from typing import Any, NamedTuple, TypeVar
 import psycopg
 
 from prowess.errors import StoreAway, StoreError
+from prowess.store.addresses import Addresses
 from prowess.store.limited_connection import LimitedConnection
-from prowess.store.postgres import PREPARED_AFTER, SETTING, place_of, without_pooler
-from prowess.store.servers import noticing_loss
+from prowess.store.postgres import PREPARED_AFTER, SETTING, place_of, without_password, without_pooler
+from prowess.store.servers import named, noticing_loss, places
 from prowess.types import Problem
 
 logger = logging.getLogger("prowess")
@@ -68,6 +69,7 @@ class Replica:
     def __init__(self, url: str, ask: Ask) -> None:
         """ask: puts a question to the primary."""
         self._url, is_pooled = without_pooler(url)
+        self._named, self._addresses = tuple(named(self._url)), Addresses()
         threshold = None if is_pooled else PREPARED_AFTER
         self._options: dict[str, Any] = {
             "autocommit": True,
@@ -80,7 +82,7 @@ class Replica:
         self._lent = BoundedSemaphore(CONNECTIONS)
         self._over = Event()
         self._changing = Lock()
-        self._why_away = ""
+        self._why_away = self._told = ""
         self._asked_again_at = 0.0
         self.answered = 0
         """Reads that it answered."""
@@ -164,13 +166,16 @@ class Replica:
         except BaseException:
             connection.close()
             raise
-        self._idle.append(connection)
+        if self._over.is_set():
+            connection.close()
+        else:
+            self._idle.append(connection)
         return found
 
     def _borrow(self) -> LimitedConnection:
         with suppress(IndexError):
             return self._idle.pop()
-        connection = LimitedConnection.connect(self._url, **self._options)
+        connection = self._connected()
         connection.answers_within = BEGINS_WITHIN
         try:
             *copied, is_copy = connection.execute(IDENTITY, prepare=False).fetchall()[0]
@@ -185,15 +190,27 @@ class Replica:
             raise
         return connection
 
+    def _connected(self) -> LimitedConnection:
+        """To the first of several that answers."""
+        failures: list[psycopg.Error] = []
+        for place in (each for server in self._named for each in places(server, self._addresses)):
+            try:
+                return LimitedConnection.connect(self._url, **{**self._options, **place})
+            except psycopg.Error as failure:
+                failures.append(failure)
+        raise failures[-1]
+
     def _is_away(self, failure: Exception) -> None:
         """Somebody looks for it beside all requests, so that none waits for it."""
         with self._changing:
             if self._why_away or self._over.is_set():
                 return
-            self._why_away = self._said(failure)
+            why = self._why_away = self._said(failure)
             while self._idle:
                 self._idle.pop().close()
-        logger.warning("the replica %s is away, and the primary answers: %s", self.place, self._why_away)
+        # One that is there and cannot answer would say so every second.
+        level, self._told = logging.DEBUG if why == self._told else logging.WARNING, why
+        logger.log(level, "the replica %s is away, and the primary answers: %s", self.place, why)
         Thread(target=self._look_for_it, name="prowess-replica", daemon=True).start()
 
     def _look_for_it(self) -> None:
@@ -205,11 +222,10 @@ class Replica:
         if self._over.is_set():
             self.close()
         else:
-            logger.warning("the replica %s is there again", self.place)
+            logger.info("the replica %s is there again", self.place)
 
     def _said(self, failure: Exception) -> str:
-        text = failure.message if isinstance(failure, StoreError) else " ".join(str(failure).split())
-        return text.replace(self._url, self.place)
+        return failure.message if isinstance(failure, StoreError) else without_password(failure, self._url)
 
 
 def _begun(cursor: Any, workspace: str, position: Position, wait: float) -> bool:

@@ -5,7 +5,8 @@
 Nodes are processes that serve four agents through proxies over a PostgreSQL and its copy, while a program
 beside them leads an agent called probe from one profile to the next. Faults: kill -9 of a node, PostgreSQL
 stopped or killed and started again, its copy promoted (sometimes the old one comes back), its disk full
-(where this user may mount one), a network that hangs for up to 8 s, a clock that jumps by up to an hour.
+(where this user may mount one), a network that hangs for up to 8 s or loses everything for up to 14 s, a
+clock that jumps by up to an hour.
 """
 
 import json

@@ -17,6 +17,7 @@ FAULTS = (
     "PostgreSQL stopped",
     "PostgreSQL killed",
     "network hangs",
+    "network loses all",
     "failover to the copy",
     "failover, and the old primary comes back",
     "disk full",
@@ -48,12 +49,8 @@ class ChaosStore:
     def suffer(self, fault: str, chance: random.Random) -> float:
         """Returns when the fault was over; what is mended afterwards, nobody has to wait for."""
         match fault:
-            case "network hangs":
-                for proxy in self.proxies:
-                    proxy.hang()
-                time.sleep(chance.uniform(0.5, 8))
-                for proxy in self.proxies:
-                    proxy.flow()
+            case "network hangs" | "network loses all":
+                self._cut(fault == "network loses all", chance)
             case "disk full":
                 disk = self.disks[self.primary.port]
                 disk.fill()
@@ -67,6 +64,13 @@ class ChaosStore:
             case _:
                 return self._fail_over(chance, "comes back" in fault)
         return time.monotonic()
+
+    def _cut(self, loses: bool, chance: random.Random) -> None:
+        for proxy in self.proxies:
+            (proxy.lose if loses else proxy.hang)()
+        time.sleep(chance.uniform(0.5, 14 if loses else 8))
+        for proxy in self.proxies:
+            (proxy.keep if loses else proxy.flow)()
 
     def _fail_over(self, chance: random.Random, returns: bool) -> float:
         old = self.primary

@@ -285,6 +285,8 @@ class PresetConfig(_Section, frozen=True):
 
 class Config(_Section, frozen=True):
     store: str = DEFAULT_STORE
+    replica: str = ""
+    """A copy of a PostgreSQL store, which may answer what only reads."""
     workspace: str = "default"
     owner: str = ""
     stale_for: Annotated[float, msgspec.Meta(ge=0, le=3600)] = 30.0

@@ -20,8 +20,9 @@ from prowess.secrets.environment import SecretEnvironment, with_secrets
 from prowess.sources.configured import configured_sources, definitions, overrides, owner
 from prowess.sources.lock.lock_file import NAME as LOCK
 from prowess.sources.source import Source
-from prowess.store.opening import open_database
-from prowess.tracing import Tracer
+from prowess.store.database import Database
+from prowess.store.opening import StoreAddress, open_database
+from prowess.tracing import NoTracer, Tracer
 from prowess.types import Message, Trust
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def open(
     *,
     config: str | None = None,
     workspace: str | None = None,
+    replica: str | None = None,
     sources: Sequence[Source] | None = None,
     environment: Mapping[str, str] | None = None,
     clock: Clock = now,
@@ -53,6 +55,7 @@ def open(
     store: a path or `postgresql://...`; without it PROWESS_STORE, then prowess.toml, decide.
     config: the path of prowess.toml; without it PROWESS_CONFIG, then the nearest one here or above.
     workspace: the tenant whose catalogue, policy and journal it is; without it PROWESS_WORKSPACE or the file.
+    replica: a copy of a PostgreSQL store that may answer what only reads; without it PROWESS_REPLICA decides.
     sources: what is read at a sync, instead of what prowess.toml configures.
     environment: where secrets and PROWESS_... are looked up; without it, os.environ and what is kept.
     clock: gives the time, with its zone.
@@ -63,21 +66,26 @@ def open(
     messages_of: the last messages of a session by its name and how many, where a turn brings none.
     discovery: keys of [discovery], such as tier1_top_k=3; they win over prowess.toml.
     """
-    settings = _settings(config, os.environ if environment is None else environment)
-    environment = with_secrets(settings, os.environ) if environment is None else environment
-    url = store or environment.get("PROWESS_STORE") or settings.config.store
+    settings, environment = _settings(config, environment)
+    address = address_of(settings, environment, store, replica)
     name = workspace_of(workspace, environment, settings)
-    options = options_of(settings, environment, discovery, embedder)
     own = {"scorers": scorers or {}, "session_type_of": session_type_of, "messages_of": messages_of}
-    options = replace(options, card_dependencies=own, tracer=tracer or options.tracer)
+    options = replace(options_of(settings, environment, discovery, embedder, tracer), card_dependencies=own)
     if sources is None:
-        sources, options = _configured(settings, options, environment, url, name)
-    return Engine(open_database(url, settings.root, workspace=name), sources, clock, environment, options)
+        sources, options = _configured(settings, options, environment, address.url, name)
+    return Engine(_opened(address, settings, name), sources, clock, environment, options)
 
 
-def _settings(config: str | None, environment: Mapping[str, str]) -> Settings:
+def _settings(config: str | None, given: Mapping[str, str] | None) -> tuple[Settings, Mapping[str, str]]:
+    """The configuration, and the environment with what is kept as a secret, unless one is given."""
+    environment = os.environ if given is None else given
     file = Path(config) if config else configuration.find(environment, Path.cwd())
-    return configuration.load(file, Path.cwd(), environment)
+    settings = configuration.load(file, Path.cwd(), environment)
+    return settings, with_secrets(settings, os.environ) if given is None else given
+
+
+def _opened(address: StoreAddress, settings: Settings, workspace: str) -> Database:
+    return open_database(address.url, settings.root, workspace=workspace, replica=address.replica)
 
 
 def _configured(
@@ -86,6 +94,17 @@ def _configured(
     """The sources of the configuration, and the options under which what they bring belongs to it."""
     sources = configured_sources(settings, of_workspace(workspace, environment, PROWESS_STORE=url))
     return sources, owned(options, settings, sources)
+
+
+def address_of(
+    settings: Settings, environment: Mapping[str, str], store: str | None = None, replica: str | None = None
+) -> StoreAddress:
+    """Where the store is: an argument wins over the environment, that over the file; "" is no replica."""
+    given = environment.get("PROWESS_REPLICA") if replica is None else replica
+    return StoreAddress(
+        store or environment.get("PROWESS_STORE") or settings.config.store,
+        settings.config.replica if given is None else given,
+    )
 
 
 def workspace_of(given: str | None, environment: Mapping[str, str], settings: Settings) -> str:
@@ -111,7 +130,7 @@ def owned(options: EngineOptions, settings: Settings, sources: Sequence[Source])
 
 def options_of(
     settings: Settings, environment: Mapping[str, str], discovery: Mapping[str, Any],
-    embedder: "Given | None" = None,
+    embedder: "Given | None" = None, tracer: Tracer | None = None,
 ) -> EngineOptions:  # fmt: skip
     """What configuration and arguments say about how the engine works."""
     chosen = with_arguments(settings.config.discovery, discovery, opening=True)
@@ -131,6 +150,7 @@ def options_of(
         alerts=settings.config.alerts,
         root=settings.root,
         stale_for=settings.config.stale_for,
+        tracer=tracer or NoTracer(),
     )
 
 

@@ -166,6 +166,8 @@ class Worlds:
         of_all_nodes: what any process that runs can reach counts, whatever this one could read itself.
         """
         self._policy.read_files()
+        if self._read is None and self._database.replica:  # all of it is much; what is newer is read below
+            self._read = self._database.from_replica(self._catalogue.read)
         with self._database.reading() as transaction:
             read = self._read = self._catalogue.read(transaction, self._read)
             standing = self._policy.read_standing(transaction)

@@ -185,6 +185,25 @@ def test_what_does_not_arrive_is_kept_and_tried_again_after_longer_and_longer_ti
     assert len(heard.bodies) == 5
 
 
+def test_a_clock_that_was_ahead_and_is_set_right_puts_nothing_off(
+    open_with: Open, crm: StaticSource, heard: Hook, now: Clock
+) -> None:
+    engine = open_with(**hooked(heard))
+    heard.status = 503
+    now.later(minutes=50)
+    go_down(engine, crm)
+    tell(engine)
+    now.later(minutes=-50)
+    heard.status = 200
+    assert tell(engine) == 1
+    now.later(minutes=50)
+    go_down(engine, crm, "")
+    tell(engine)
+    now.later(minutes=-50)
+    go_down(engine, crm)
+    assert tell(engine) == 1, "what is wrong again after it was over is told"
+
+
 def test_of_several_processes_that_look_at_once_one_tells(
     open_with: Open, crm: StaticSource, heard: Hook
 ) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,11 +27,12 @@ def open_node(tmp_path: Path) -> Iterator[OpenNode]:
     policy = tmp_path / "policy.yaml"
     policy.write_text(POLICY)
 
-    def open_one(url: str, stale_for: float = 30.0) -> Engine:
+    def open_one(url: str, stale_for: float = 30.0, replica: str = "", **more: Any) -> Engine:
         tools = [capability("tool:mail", "Send a mail"), capability("tool:room", "Book a room")]
         sources = (StaticSource("office", capabilities=tools),)
-        options = EngineOptions(embedder=word_embedder, policy_files=(policy,), stale_for=stale_for)
-        engines.append(Engine(open_database(url, tmp_path), sources, lambda: datetime.now(UTC), {}, options))
+        options = EngineOptions(embedder=word_embedder, policy_files=(policy,), stale_for=stale_for, **more)
+        database = open_database(url, tmp_path, replica=replica)
+        engines.append(Engine(database, sources, lambda: datetime.now(UTC), {}, options))
         engines[-1].sync()
         return engines[-1]
 

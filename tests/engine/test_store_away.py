@@ -1,10 +1,15 @@
 """While PostgreSQL is stopped, killed or behind a network that hangs: what is answered, what is refused, and
 how soon everything goes on by itself."""
 
+import os
+import socket
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from prowess.engine.search import STALE
@@ -85,6 +90,66 @@ def test_a_network_that_hangs_is_noticed_and_what_waited_goes_on_when_it_flows(
             engine.offer("send a mail")
         proxy.flow()
         assert served_again(engine) < SECONDS_TO_SERVE
+
+
+def test_a_network_that_loses_everything_holds_nobody_up_for_long_after_it_is_back(
+    server: StoppablePostgres, open_node: OpenNode
+) -> None:
+    with hanging_proxy(server.port) as proxy:
+        url = server.url.replace(str(server.port), str(proxy.port))
+        usual = open_node(url)
+        usual.offer("send a mail")
+        assert set(unconfirmed_for(proxy.port)) == {10_000}, "milliseconds until a connection is given up"
+        engine = open_node(f"{url}?tcp_user_timeout=1500")
+        begun = time.monotonic()
+        with pytest.raises(StoreAway), engine.internals.database.writing() as transaction:
+            proxy.lose()
+            transaction.one("SELECT 1")
+        assert time.monotonic() - begun < 10, "who waits for a lock has 40 s"
+        proxy.keep()
+        assert served_again(engine) < SECONDS_TO_SERVE
+
+
+def unconfirmed_for(port: int) -> list[int]:
+    """What the system was told of the connections of this process to a port."""
+    found = []
+    for number in Path("/proc/self/fd").iterdir():
+        with suppress(OSError), socket.socket(fileno=os.dup(int(number.name))) as one:
+            if one.type == socket.SOCK_STREAM and one.getpeername()[1:2] == (port,):
+                found.append(one.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT))
+    return found
+
+
+def test_a_transaction_that_says_nothing_more_does_not_hold_others_up(
+    server: StoppablePostgres, open_node: OpenNode
+) -> None:
+    engine = open_node(server.url)
+    with pytest.raises(StoreAway), engine.internals.database.writing() as transaction:
+        shown = transaction.one("SHOW idle_in_transaction_session_timeout")
+        assert shown == ("1min",)
+        (pid,) = transaction.one("SELECT pg_backend_pid()") or (0,)
+        transaction.run("SET LOCAL idle_in_transaction_session_timeout = 100")
+        with psycopg.connect(server.url, autocommit=True) as other:
+            running = "SELECT COUNT(*) FROM pg_stat_activity WHERE pid = %s"
+            while other.execute(running, [pid]).fetchone() != (0,):
+                pass
+        transaction.one("SELECT 1")
+    assert served_again(engine) < SECONDS_TO_SERVE
+
+
+def test_names_that_nobody_resolves_any_more_lead_where_they_led_before(
+    server: StoppablePostgres, open_node: OpenNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = open_node(server.url.replace("127.0.0.1", "localhost"))
+    engine.offer("send a mail")
+    answers = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: answers.wait() and [])
+    try:
+        with server.away(), pytest.raises(StoreAway):
+            engine.offer("send a mail")
+        assert served_again(engine) < SECONDS_TO_SERVE
+    finally:
+        answers.set()
 
 
 def test_a_revocation_is_never_forgotten_from_memory(

@@ -102,6 +102,49 @@ def test_an_agent_is_evaluated_once_so_many_minutes_have_passed(open_fed: Open, 
     assert engine.evolution.status("ada").evaluations == 2
 
 
+def test_an_agent_is_evaluated_by_what_came_later_also_after_a_clock_that_was_ahead_is_set_right(
+    open_fed: Open, clock: SteppingClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine = open_fed(every_outcomes=10)
+    clock.now += timedelta(hours=1)
+    use(engine, times=10)
+    clock.now -= timedelta(hours=1)
+    use(engine, times=9)
+    engine.evolution.contribute("ada", "cognitive", 0.9)
+    assert engine.evolution.status("ada").evaluations == 2
+    assert "was not evaluated" not in caplog.text
+    assert engine.evolution.fitness("ada")[-1].scores.cognitive == 0.9
+    engine.evolution.report_violation("ada", "it sold the office")
+    assert engine.evolution.fitness("ada")[-1].scores.safety == 0
+    engine.journal.verify()
+
+
+def test_minutes_go_on_after_a_clock_that_was_ahead_is_set_right(
+    open_fed: Open, clock: SteppingClock
+) -> None:
+    engine = open_fed(every_minutes=5)
+    use(engine)
+    clock.now += timedelta(hours=1)
+    assert len(engine.evolution.evaluate_due()) == 1
+    clock.now -= timedelta(hours=1)
+    use(engine)
+    assert engine.evolution.status("ada").evaluations == 2
+    use(engine)
+    assert engine.evolution.status("ada").evaluations == 2, "it counts from now on"
+
+
+def test_a_generation_from_before_positions_were_noted_is_told_by_its_time(open_fed: Open) -> None:
+    engine = open_fed(every_outcomes=10)
+    use(engine, times=10)
+    with engine.internals.database.writing() as transaction:
+        transaction.run("UPDATE evolution_generation SET counted = -1 WHERE workspace = :workspace")
+    use(engine, ok=False, times=10)
+    behavioral = [one.scores.behavioral for one in engine.evolution.fitness("ada")]
+    assert behavioral[1] < behavioral[0]
+    with pytest.raises(EvolutionError, match="nothing has happened"):
+        open_fed().evolution.evaluate("eve")
+
+
 def test_nothing_is_evaluated_by_itself_unless_the_configuration_says_so(open_fed: Open) -> None:
     engine = open_fed()
     use(engine, times=50)

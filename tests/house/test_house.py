@@ -110,7 +110,7 @@ EXTRAS = {
     "otel": ("otel/",),
     "secrets": ("secrets/os_keyring.py", "secrets/env_file.py"),
     "web": ("web/", "tenants/", "cli/serve.py"),
-    "postgres": ("store/postgres.py", "store/limited_connection.py", "store/servers.py"),
+    "postgres": ("store/postgres.py", "store/limited_connection.py", "store/servers.py", "store/replica.py"),
     "tokens": ("token_counts.py",),
 }
 """Extra -> the files that work only with it."""
@@ -207,3 +207,22 @@ def _is_own(node: ast.Attribute) -> bool:
 
 def _is_private(name: str) -> bool:
     return name.startswith("_") and not name.startswith("__")
+
+
+def test_only_what_is_searched_loaded_or_shown_is_read_from_a_replica() -> None:
+    asking = {path for path in SOURCES if ".from_replica" in path.read_text() and path.name != "database.py"}
+    assert {str(path.relative_to(PACKAGE)) for path in asking} == {
+        "catalogue/stored.py",
+        "discovery/index.py",
+        "discovery/stored/index.py",
+        "discovery/stored/reach.py",
+        "discovery/stored/search.py",
+        "discovery/vectors.py",
+        "journal/journal.py",
+        "world.py",
+    }
+    looking_back = {path for path in SOURCES if re.search(r"(inner|internals)\.history\b", path.read_text())}
+    assert not any(part in PARTS_THAT_DECIDE for path in looking_back for part in path.parts)
+
+
+PARTS_THAT_DECIDE = {"policy", "evolution", "learning", "calling", "alerts", "catalogue"}

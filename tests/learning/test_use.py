@@ -137,6 +137,22 @@ def test_a_refused_use_is_a_gap_with_the_reason_of_policy(
         assert engine.learning.what_would_close("brumbleflax", "gus").why == "nothing matches"
 
 
+def test_what_followed_a_request_is_told_by_the_journal_also_when_a_clock_was_set_back(
+    store_url: str, tmp_path: Path, clock: SteppingClock
+) -> None:
+    with office(store_url, tmp_path, clock) as engine:
+        clock.now += timedelta(hours=1)
+        use(engine, "look at the calendar of meetings", "tool:calendar", agent="gus")
+        use(engine, "send mail to Ann about meetings", agent="gus")
+        clock.now -= timedelta(hours=1)
+        with pytest.raises(Denied):
+            engine.check("gus", "tool:mail")
+        engine.learning.learn()
+        (gap,) = engine.learning.gaps()
+        assert (gap.span, gap.status) == ("send mail to Ann about meetings", "blocked")
+        engine.journal.verify()
+
+
 def test_gaps_met_often_lately_and_by_many_come_first(
     store_url: str, tmp_path: Path, clock: SteppingClock
 ) -> None:

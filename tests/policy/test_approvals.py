@@ -9,7 +9,7 @@ from prowess.catalogue.view import View
 from prowess.errors import NotFound, PolicyError
 from prowess.policy.approvals import ApprovalAnswer
 from prowess.policy.policy import Policy
-from prowess.policy.settlement import Authorization
+from prowess.policy.settlement import Authorization, UseArguments
 from prowess.store.database import Database
 from prowess.testing import capability
 from tests.support.policy import Clock, existing, of, policy_of
@@ -81,6 +81,27 @@ def test_a_no_denies_until_it_expires_and_then_may_be_asked_again(
     assert policy.approvals() == ()
     clock.pass_by(hours=2)
     assert settle(database, policy).decision.verdict == "ask"
+
+
+def test_the_latest_answer_counts_also_when_a_clock_was_ahead_at_the_one_before(
+    database: Database, policy: Policy, clock: Clock
+) -> None:
+    def settled(to: str) -> Authorization:
+        with database.writing() as transaction:
+            return policy.settle(
+                transaction, "bob", DEPLOY, VIEW, use=UseArguments(shown={"to": to}, digest=to)
+            )
+
+    def say(to: str, said: ApprovalAnswer) -> None:
+        approval = settled(to).approval
+        assert approval is not None
+        answer(database, policy, approval.id, said)
+
+    clock.pass_by(minutes=50)
+    say("berlin", NO)
+    clock.pass_by(minutes=-50)
+    say("paris", replace(YES, scope="any"))
+    assert settled("berlin").decision.verdict == "allow"
 
 
 def test_an_answer_holds_as_long_as_the_person_says(database: Database, policy: Policy, clock: Clock) -> None:

@@ -148,3 +148,20 @@ def test_parameters_are_translated_for_postgresql_outside_of_literals_only() -> 
 
 def test_a_migration_is_split_at_the_ends_of_its_statements() -> None:
     assert statements("-- why; because\nA;\nB (\n x\n);\n") == ["A", "B (\n x\n)"]
+
+
+@pytest.mark.parametrize("said", [{}, {"replica": "postgresql://ann:sesame@host/db?nonsense=1"}])
+def test_a_url_that_is_mistyped_is_told_in_one_line_without_its_password(
+    tmp_path: Path, said: dict[str, str]
+) -> None:
+    url = "postgresql://ann:sesame@host/db" + ("" if said else "?nonsense=1")
+    with pytest.raises(StoreError, match=r"URL of the \w+ postgresql://host/db: .*nonsense") as told:
+        open_database(url, tmp_path, **said)  # type: ignore[arg-type]
+    assert "sesame" not in str(told.value)
+
+
+def test_a_store_in_a_file_has_no_replica_and_a_replica_is_a_postgresql(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="is a file, which has no replica"):
+        open_database("store.db", tmp_path, replica="postgresql://host/db")
+    with pytest.raises(StoreError, match="is no PostgreSQL"):
+        open_database("postgresql://host/db", tmp_path, replica="copy.db")

@@ -1,11 +1,18 @@
 """A network in the way: a proxy for TCP that hangs when it is told, and goes on when it is told."""
 
+import ctypes
 import socket
+import struct
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 AT_ONCE = 65536
+SO_ATTACH_FILTER, SO_DETACH_FILTER = 26, 27
+_NOTHING = struct.pack("HBBI", 0x06, 0, 0, 0)
+_KEPT = ctypes.create_string_buffer(_NOTHING)
+DROP_ALL = struct.pack("HL", 1, ctypes.addressof(_KEPT))
+"""A filter of one instruction, "take nothing of it", as Linux wants it for a socket."""
 
 
 class HangingProxy:
@@ -26,6 +33,18 @@ class HangingProxy:
     def flow(self) -> None:
         """What was held back comes through."""
         self._flows.set()
+
+    def lose(self) -> None:
+        """From now on what is sent here is lost, as if it never came: nobody confirms it."""
+        for one in (self._listening, *self._open):
+            with suppress(OSError):
+                one.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, DROP_ALL)
+
+    def keep(self) -> None:
+        """What is sent here from now on arrives."""
+        for one in (self._listening, *self._open):
+            with suppress(OSError):
+                one.setsockopt(socket.SOL_SOCKET, SO_DETACH_FILTER, 0)
 
     def turn(self, port: int) -> None:
         """Lead to another server from now on; what led to the one before is cut off."""

@@ -28,6 +28,7 @@ from prowess.engine import Engine
 from prowess.journal import Raw
 from prowess.listen import Bind
 from prowess.opening import now
+from prowess.store.opening import StoreAddress
 from prowess.tenants.dispatcher import TenantDispatcher
 from prowess.tenants.serving import KeptOpen, ServedFaces, serving_workspaces
 from prowess.types import Outcome
@@ -122,7 +123,7 @@ def serving_all(folder: Path, url: str, kept: KeptOpen = TEN, faces: ServedFaces
     place = socket.create_server(("127.0.0.1", 0))
     bind = Bind("127.0.0.1", place.getsockname()[1])
     of_process = Settings(parse("[web]\nrate = 0\n[gateway]\nrate = 0\n"), folder)
-    with serving_workspaces(folder, of_process, url, bind, faces, kept, {}) as door:
+    with serving_workspaces(folder, of_process, StoreAddress(url), bind, faces, kept, {}) as door:
         server = uvicorn.Server(uvicorn.Config(door, log_level="warning", access_log=False))
 
         async def run() -> None:

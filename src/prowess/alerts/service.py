@@ -9,7 +9,7 @@ from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING
 
 from prowess.alerts import table
-from prowess.alerts.alert import Alert, AlertCondition
+from prowess.alerts.alert import Alert, AlertCondition, AlertDelivery
 from prowess.alerts.channels import AlertChannel, AlertContext, Mail, channels
 from prowess.alerts.conditions import conditions, local_time
 from prowess.engine.digest import Digest, letter
@@ -69,7 +69,9 @@ class AlertService:
         with self._inner.database.writing() as transaction:
             before = table.open_ones(transaction)
             for key, condition in found.items():
-                if key in before or table.open_again(transaction, condition, stamp(now - SAME)):
+                if key in before or table.open_again(
+                    transaction, condition, stamp(now - SAME), stamp(now + SAME)
+                ):
                     continue
                 id = self._inner.options.ids()
                 if table.add(transaction, id, condition, stamp(now), names):
@@ -121,11 +123,14 @@ class AlertService:
     def _deliver(self, channel: AlertChannel) -> int:
         database, now = self._inner.database, self._inner.clock()
         with database.reading() as transaction:
-            if not any(one.channel == channel.name and one.state == "waiting" and one.next_at <= stamp(now)
-                       for _, one in table.deliveries(transaction)):  # fmt: skip
-                return 0
+            due = [
+                id for id, one in table.deliveries(transaction)
+                if one.channel == channel.name and one.state == "waiting" and _is_due(one, now)
+            ]  # fmt: skip
+        if not due:
+            return 0
         with database.writing() as transaction:
-            ids = table.take(transaction, channel.name, stamp(now), stamp(now + HELD))
+            ids = table.take(transaction, channel.name, due, stamp(now), stamp(now + HELD))
             tried = table.attempts(transaction, channel.name, ids)
             taken = [one for one in table.latest(transaction, 1_000_000) if one.id in set(ids)]
         if not taken:
@@ -133,7 +138,7 @@ class AlertService:
         problem = _problem(channel, tuple(taken), now)
         with database.writing() as transaction:
             if problem:
-                again = stamp(now + min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(tried - 1, 20)))
+                again = stamp(now + _wait_after(tried))
                 table.note_failed(transaction, channel.name, ids, problem, again)
                 return 0
             table.note_sent(transaction, channel.name, ids)
@@ -142,6 +147,18 @@ class AlertService:
     def _safe(self, condition: AlertCondition) -> AlertCondition:
         """Without credentials: what servers say of themselves is part of it."""
         return replace(condition, text=self._inner.use.hidden(condition.text)[:500])
+
+
+def _wait_after(attempts: int) -> timedelta:
+    """Longer and longer."""
+    doubled: int = 2 ** min(max(attempts - 1, 0), 20)
+    return min(LONGEST_WAIT, FIRST_WAIT * doubled)
+
+
+def _is_due(waiting: AlertDelivery, now: datetime) -> bool:
+    """Its time has come, or a clock that was wrong has put it off for longer than anything waits."""
+    at = waiting.next_at
+    return at <= stamp(now) or at > stamp(now + _wait_after(waiting.attempts))
 
 
 def _problem(channel: AlertChannel, alerts: tuple[Alert, ...], now: datetime) -> str:

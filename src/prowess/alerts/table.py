@@ -19,12 +19,15 @@ def open_ones(transaction: Transaction) -> dict[tuple[str, str], str]:
     return {(kind, subject): id for kind, subject, id in rows}
 
 
-def open_again(transaction: Transaction, condition: AlertCondition, since: str) -> bool:
-    """What ended a moment ago and is so again is the same alert, which nobody is told twice."""
+def open_again(transaction: Transaction, condition: AlertCondition, since: str, until: str) -> bool:
+    """What ended a moment ago and is so again is the same alert, which nobody is told twice.
+
+    until: what ended later than this was ended by a clock that was wrong.
+    """
     row = transaction.one(
         "SELECT id FROM alert WHERE workspace = :workspace AND kind = :kind AND subject = :subject"
-        " AND ended_at >= :since ORDER BY raised_at DESC LIMIT 1",
-        kind=condition.kind, subject=condition.subject, since=since,
+        " AND ended_at >= :since AND ended_at <= :until ORDER BY raised_at DESC LIMIT 1",
+        kind=condition.kind, subject=condition.subject, since=since, until=until,
     )  # fmt: skip
     return row is not None and bool(
         transaction.run("UPDATE alert SET ended_at = '' WHERE workspace = :workspace AND id = :id", id=row[0])
@@ -42,8 +45,8 @@ def add(transaction: Transaction, id: str, condition: AlertCondition, now: str, 
     if added:
         transaction.many(
             "INSERT INTO alert_delivery (workspace, alert, channel, next_at)"
-            " VALUES (:workspace, :alert, :channel, :now)",
-            ({"alert": id, "channel": channel, "now": now} for channel in to),
+            " VALUES (:workspace, :alert, :channel, '')",
+            ({"alert": id, "channel": channel} for channel in to),
         )
     return bool(added)
 
@@ -78,13 +81,16 @@ def forget(transaction: Transaction, before: str) -> None:
     )
 
 
-def take(transaction: Transaction, channel: str, now: str, until: str) -> tuple[str, ...]:
-    """The alerts that are due on a channel, held for us until a time: nobody else sends them meanwhile."""
-    rows = transaction.all(
+def take(transaction: Transaction, channel: str, due: Sequence[str], now: str, until: str) -> tuple[str, ...]:
+    """Those of the due alerts on a channel, held for us until a time: nobody else sends them meanwhile.
+
+    What is held for longer than that, a clock that was wrong has held.
+    """
+    rows = transaction.among(
         "UPDATE alert_delivery SET held_until = :until, attempts = attempts + 1"
-        " WHERE workspace = :workspace AND channel = :channel AND state = 'waiting'"
-        " AND next_at <= :now AND held_until <= :now RETURNING alert",
-        channel=channel, now=now, until=until,
+        " WHERE workspace = :workspace AND channel = :channel AND state = 'waiting' AND alert IN (:listed)"
+        " AND (held_until <= :now OR held_until > :until) RETURNING alert",
+        due, channel=channel, now=now, until=until,
     )  # fmt: skip
     return tuple(sorted(id for (id,) in rows))
 

@@ -7,11 +7,12 @@ read lately is at hand, iterating reads a page at a time. What changed since the
 from abc import abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Collection, ItemsView, Iterator, Mapping, ValuesView
+from functools import partial
 from threading import Lock
 
 import msgspec
 
-from prowess.store.database import Database
+from prowess.store.database import Database, Transaction
 from prowess.types import Capability
 
 PAGE = 1000
@@ -108,20 +109,21 @@ class StoredCapabilities(PagedCapabilities):
         self._kinds: dict[str, Mapping[str, Capability]] = {}
 
     def several(self, ids: Collection[str]) -> dict[str, Capability]:
-        with self._database.reading() as transaction:
-            rows = transaction.among(
-                "SELECT id, digest FROM capability"
-                " WHERE workspace = :workspace AND id IN (:listed) AND version <= :version",
-                ids, version=self.version,
-            )  # fmt: skip
-            found = {id: self._held.get(id, digest) for id, digest in rows}
-            missing = [id for id, known in found.items() if known is None]
-            texts = transaction.among(
-                "SELECT c.id, t.capability FROM capability c JOIN capability_text t"
-                " ON t.workspace = c.workspace AND t.id = c.id AND t.digest = c.digest"
-                " WHERE c.workspace = :workspace AND c.id IN (:listed)",
-                missing,
-            )
+        return self._database.from_replica(lambda transaction: self._several(transaction, ids))
+
+    def _several(self, transaction: Transaction, ids: Collection[str]) -> dict[str, Capability]:
+        rows = transaction.among(
+            "SELECT id, digest FROM capability"
+            " WHERE workspace = :workspace AND id IN (:listed) AND version <= :version",
+            ids, version=self.version,
+        )  # fmt: skip
+        found = {id: self._held.get(id, digest) for id, digest in rows}
+        texts = transaction.among(
+            "SELECT c.id, t.capability FROM capability c JOIN capability_text t"
+            " ON t.workspace = c.workspace AND t.id = c.id AND t.digest = c.digest"
+            " WHERE c.workspace = :workspace AND c.id IN (:listed)",
+            [id for id, known in found.items() if known is None],
+        )
         read = {id: Decode.decode(text) for id, text in texts}
         for each in read.values():
             self._held.keep(each)
@@ -135,27 +137,33 @@ class StoredCapabilities(PagedCapabilities):
 
     def of_kind(self, kind: str) -> Mapping[str, Capability]:
         if kind not in self._kinds:
-            with self._database.reading() as transaction:
-                rows = transaction.all(
-                    "SELECT id FROM capability WHERE workspace = :workspace AND version <= :version"
-                    " AND substr(id, 1, :length) = :prefix",
-                    version=self.version, prefix=f"{kind}:", length=len(kind) + 1,
-                )  # fmt: skip
-            self._kinds[kind] = self.several([row[0] for row in rows])
+            self._kinds[kind] = self._database.from_replica(partial(self._of_kind, kind))
         return self._kinds[kind]
+
+    def _of_kind(self, kind: str, transaction: Transaction) -> dict[str, Capability]:
+        rows = transaction.all(
+            "SELECT id FROM capability WHERE workspace = :workspace AND version <= :version"
+            " AND substr(id, 1, :length) = :prefix",
+            version=self.version, prefix=f"{kind}:", length=len(kind) + 1,
+        )  # fmt: skip
+        return self._several(transaction, [row[0] for row in rows])
 
     def pages(self, after: str = "") -> Iterator[dict[str, Capability]]:
         while True:
-            with self._database.reading() as transaction:
-                rows = transaction.all(
-                    "SELECT id FROM capability WHERE workspace = :workspace AND version <= :version"
-                    " AND id > :after ORDER BY id LIMIT :page",
-                    version=self.version, after=after, page=PAGE,
-                )  # fmt: skip
-            if not rows:
+            after, page = self._database.from_replica(partial(self._page, after))
+            if not after:
                 return
-            after = rows[-1][0]
-            yield self.several([row[0] for row in rows])
+            yield page
+
+    def _page(self, after: str, transaction: Transaction) -> tuple[str, dict[str, Capability]]:
+        """The last id of the page that comes after one, and the page; nothing behind the last page."""
+        rows = transaction.all(
+            "SELECT id FROM capability WHERE workspace = :workspace AND version <= :version"
+            " AND id > :after ORDER BY id LIMIT :page",
+            version=self.version, after=after, page=PAGE,
+        )  # fmt: skip
+        ids = [row[0] for row in rows]
+        return (ids[-1] if ids else ""), self._several(transaction, ids)
 
 
 Change = Callable[[Mapping[str, Capability]], Mapping[str, Capability]]

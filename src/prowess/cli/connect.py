@@ -99,7 +99,7 @@ def _entry(config: Path, agent: str, address: str, handed_on: Mapping[str, str])
     if address:
         return RemoteEntry(_url(address))
     chosen = click.get_current_context().find_root().obj or {}
-    return local_entry(sys.executable, str(config.resolve()), agent, handed_on, chosen.get("store") or "")
+    return local_entry(sys.executable, str(config.resolve()), agent, handed_on, chosen)
 
 
 def _url(address: str) -> str:

@@ -99,15 +99,27 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--config", "config_file", type=click.Path(), help="The prowess.toml to use.")
 @click.option("--store", help="Where the store is: a path or postgresql://...")
+@click.option("--replica", help="A copy of a PostgreSQL store that may answer what only reads.")
 @click.option("--workspace", help="The tenant this is about; without it, the one that prowess.toml names.")
 @click.version_option(package_name="prowess", message="%(prog)s %(version)s")
 @click.option("--server", help="Ask a prowess server instead; PROWESS_TOKEN says who you are.")
 @click.pass_context
 def prowess(
-    ctx: click.Context, config_file: str | None, store: str | None, workspace: str | None, server: str | None
+    ctx: click.Context,
+    config_file: str | None,
+    store: str | None,
+    replica: str | None,
+    workspace: str | None,
+    server: str | None,
 ) -> None:
     """What an AI agent can do: what exists, what it may use, what it needs now."""
-    ctx.obj = {"config": config_file, "store": store, "workspace": workspace, "server": server}
+    ctx.obj = {
+        "config": config_file,
+        "store": store,
+        "replica": replica,
+        "workspace": workspace,
+        "server": server,
+    }
     if server:
         from prowess.cli.remote import check_command  # only those who name a server pay for it
 

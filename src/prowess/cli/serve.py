@@ -291,7 +291,7 @@ def _serve_all(bind: "Bind", agent: str, process: ProcessOptions) -> None:
     file = config_file()
     sys.path.insert(0, str(file.resolve().parent if file else Path.cwd()))
     chosen = click.get_current_context().find_root().obj or {}
-    place = (chosen.get("store"), os.environ, chosen.get("workspace"))
+    place = (chosen.get("store"), os.environ, chosen.get("workspace"), chosen.get("replica"))
     with opened_gateway(file, *place) as gateway, watching(gateway.engine):
         app, door = _web(gateway.engine, bind)
         say(f"serving MCP on the same port, at {PATH}")
@@ -320,7 +320,8 @@ def _monitored(
 
     def gauges() -> dict[str, tuple[str, float]]:
         what = "Workspaces that are open."
-        return {"prowess_workspaces_open": (what, len(tenants.names))} if tenants else {}
+        opened = {"prowess_workspaces_open": (what, len(tenants.names))} if tenants else {}
+        return {**database.gauges(), **opened}
 
     return Monitored(app, ServerState(database.check, gauges), networks(process.monitoring_from))
 
@@ -333,6 +334,7 @@ def _serve_workspaces(process: ProcessOptions, bind: "Bind", web: bool = True, m
         import anyio
 
         from prowess.listen import Bind
+        from prowess.opening import address_of
         from prowess.tenants.served_folder import FolderOfWorkspaces
         from prowess.tenants.serving import KeptOpen, ServedFaces, serving_workspaces
         from prowess.web.serving import listening, serving
@@ -340,7 +342,7 @@ def _serve_workspaces(process: ProcessOptions, bind: "Bind", web: bool = True, m
         raise MissingExtra("serving workspaces", "gateway,web") from error
     settings = configuration.load(config_file(), Path.cwd(), os.environ)
     chosen = click.get_current_context().find_root().obj or {}
-    store = chosen.get("store") or os.environ.get("PROWESS_STORE") or settings.config.store
+    store = address_of(settings, os.environ, chosen.get("store"), chosen.get("replica"))
     faces = ServedFaces(web, mcp)
     folder = process.workspaces or Path()
     kept = KeptOpen(process.keep_open, process.memory)
@@ -381,7 +383,7 @@ def _serve(bind: str | None, agent: str, first: FirstAnswers | None, process: Pr
     # Modules that prowess.toml names lie beside it, as they would for `python -m`.
     sys.path.insert(0, str(file.resolve().parent if file else Path.cwd()))
     chosen = click.get_current_context().find_root().obj or {}
-    place = (chosen.get("store"), os.environ, chosen.get("workspace"))
+    place = (chosen.get("store"), os.environ, chosen.get("workspace"), chosen.get("replica"))
     with opened_gateway(file, *place) as gateway:
         if where is None:
             serve_stdio(gateway, agent, first)

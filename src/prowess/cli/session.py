@@ -16,6 +16,7 @@ from prowess import config as configuration
 from prowess.encoding import encoded
 from prowess.engine.engine import Engine
 from prowess.errors import ConfigError, RemoteError, SourceError, StoreError
+from prowess.opening import address_of
 from prowess.operations.backend import Backend, Local
 from prowess.operations.person import Person
 from prowess.sources.files.reading import read_text
@@ -73,7 +74,8 @@ def opened(new: bool = False) -> Iterator[Engine]:
     # Modules that prowess.toml names lie beside it, as they would for `python -m`.
     sys.path.insert(0, str(file.resolve().parent if file else Path.cwd()))
     chosen = _chosen("workspace")
-    with prowess.open(_chosen("store"), config=_chosen("config"), workspace=chosen) as engine:
+    store, replica, config = _chosen("store"), _chosen("replica"), _chosen("config")
+    with prowess.open(store, config=config, workspace=chosen, replica=replica) as engine:
         if chosen or os.environ.get("PROWESS_WORKSPACE"):
             _say_if_mistyped(engine)
         yield engine
@@ -101,7 +103,7 @@ def store_is_there() -> bool:
 def _store(file: Path | None, store: str | None) -> tuple[str, Path | None]:
     """The URL of the store, and its file where it is one."""
     settings = configuration.load(file, Path.cwd(), os.environ)
-    url = store or os.environ.get("PROWESS_STORE") or settings.config.store
+    url = address_of(settings, os.environ, store).url
     if url.startswith(("postgresql://", "postgres://")):
         return url, None
     return url, settings.root / url.removeprefix("sqlite:").removeprefix("//")

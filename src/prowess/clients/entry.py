@@ -13,6 +13,7 @@ from prowess.clients.client import McpClient
 from prowess.errors import ConfigError
 
 NAME = "prowess"
+NOTHING: Mapping[str, str | None] = {}
 _UNSET = re.compile(r"\$\{(\w+)\}")
 
 
@@ -60,16 +61,19 @@ class RemoteEntry:
 Entry = LocalEntry | RemoteEntry
 
 
-def local_entry(python: str, config: str, agent: str, env: Mapping[str, str], store: str = "") -> LocalEntry:
+def local_entry(
+    python: str, config: str, agent: str, env: Mapping[str, str], chosen: Mapping[str, str | None] = NOTHING
+) -> LocalEntry:
     """What starts the gateway of a configuration with this installation.
 
     agent: who the client is; empty for the one that is meant when none is named.
+    chosen: the `store` and the `replica` of the command line, where it names them.
     """
-    chosen = [word for option, value in (("--config", config), ("--store", store)) if value
-              for word in (option, value)]  # fmt: skip
+    given = {"--config": config, "--store": chosen.get("store"), "--replica": chosen.get("replica")}
+    options = [word for option, value in given.items() if value for word in (option, value)]
     named = ("--agent", agent) if agent else ()
     # -P: the folder that a client works in holds whatever it likes, and none of it is part of prowess.
-    return LocalEntry(python, ("-P", "-m", NAME, *chosen, "serve", "mcp", *named), env)
+    return LocalEntry(python, ("-P", "-m", NAME, *options, "serve", "mcp", *named), env)
 
 
 def _with_type(extra: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:

@@ -31,8 +31,9 @@ from prowess.store.database import Database
 from prowess.text.counts import counted
 from prowess.types import Capability
 
-# Below this, reading the changed ones again at the next opening is cheaper than writing everything.
-WORTH_WRITING = 256
+# Below these, reading the changed ones again at the next opening is cheaper than writing everything.
+FEWEST_WORTH_WRITING, WORTH_WRITING = 32, 256
+SHARE_WORTH_WRITING = 0.25
 Examples = Mapping[str, Sequence[str]]
 
 
@@ -264,7 +265,8 @@ class Index:
         if not self._collection:
             return
         self._unwritten += made
-        if self._unwritten >= WORTH_WRITING:
+        share = SHARE_WORTH_WRITING * len(self._current.held)
+        if self._unwritten >= min(WORTH_WRITING, max(FEWEST_WORTH_WRITING, share)):
             self._write(self.embedding.name)
         with self._database.writing() as transaction:
             transaction.run(
@@ -309,11 +311,12 @@ class Index:
 
     def _opened(self, capabilities: Mapping[str, Capability], shown: Examples) -> _State:
         """The corpus as it was written down, less what changed since; a new one if that is of no use."""
-        with self._database.reading() as transaction:
-            row = transaction.one(
+        row = self._database.from_replica(
+            lambda transaction: transaction.one(
                 "SELECT state FROM search_index WHERE workspace = :workspace AND collection = :collection",
                 collection=self._collection,
             )
+        )
         known = written.read(row[0]) if row else None
         if known is None or known.model != self.embedding.name:
             return self._unsearchable(Corpus(self._presets), {}, {})

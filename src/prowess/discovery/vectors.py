@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from prowess.discovery.embedding import Embedding
 from prowess.jobs import Jobs
-from prowess.store.database import Database
+from prowess.store.database import Database, Row, Transaction
 
 BATCH = 128
 MAX_TEXTS_ASKED_FOR = 20_000
@@ -36,20 +36,21 @@ class VectorStore:
     def stored(self, keys: Sequence[str]) -> Mapping[str, Half]:
         if all(key in self._at_hand for key in keys):
             return self._at_hand
-        model = self._embedding.name
-        with self._database.reading() as transaction:
-            if len(keys) > MAX_TEXTS_ASKED_FOR:
-                rows = transaction.all(
-                    "SELECT text, vector FROM text_vector WHERE workspace = :workspace AND model = :model",
-                    model=model,
-                )
-            else:
-                rows = transaction.among(
-                    "SELECT text, vector FROM text_vector"
-                    " WHERE workspace = :workspace AND model = :model AND text IN (:listed)",
-                    keys, model=model,
-                )  # fmt: skip
+        rows = self._database.from_replica(lambda transaction: self._rows(transaction, keys))
         return {text: np.frombuffer(vector, np.float16) for text, vector in rows}
+
+    def _rows(self, transaction: Transaction, keys: Sequence[str]) -> list[Row]:
+        model = self._embedding.name
+        if len(keys) > MAX_TEXTS_ASKED_FOR:
+            return transaction.all(
+                "SELECT text, vector FROM text_vector WHERE workspace = :workspace AND model = :model",
+                model=model,
+            )
+        return transaction.among(
+            "SELECT text, vector FROM text_vector"
+            " WHERE workspace = :workspace AND model = :model AND text IN (:listed)",
+            keys, model=model,
+        )  # fmt: skip
 
     def hold(self, keys: Sequence[str], known: Mapping[str, Half]) -> None:
         """Keep these in memory, for who asks for the same again and again."""

@@ -60,12 +60,12 @@ def agent_report(inner: "Internals", agent: str) -> AgentReport:
     allowed = world.policy.allowed(agent, True)
     existing = world.view.capabilities
     may = sorted(id for id in allowed.allow | allowed.ask if id in existing)
-    uses = recorded_uses(inner.journal, MAX_USES, agent)
+    uses = recorded_uses(inner.history, MAX_USES, agent)
     by_capability = _by_capability(uses)
     unused = [id for id in may if id not in {one.capability for one in uses}]
-    offers = [read(one) for one in inner.journal.latest(MAX_OFFERS, agent, Offered.type)[::-1]]
+    offers = [read(one) for one in inner.history.latest(MAX_OFFERS, agent, Offered.type)[::-1]]
     made = [one for one in offers if isinstance(one, Offered)]
-    searches = [read(one) for one in inner.journal.latest(MAX_OFFERS, agent, Searched.type)[::-1]]
+    searches = [read(one) for one in inner.history.latest(MAX_OFFERS, agent, Searched.type)[::-1]]
     empty = [one.request for one in made if one.request and not one.hits]
     empty += [one.query for one in searches if isinstance(one, Searched) and one.query and not one.hits]
     bound = next((one for one in inner.policy.agents() if one.name == agent), None)

@@ -78,7 +78,7 @@ def digest(inner: "Internals", days: int = 7) -> Digest:
     """
     today = inner.clock().replace(hour=0, minute=0, second=0, microsecond=0)
     since = stamp(today - timedelta(days=days))
-    uses = recorded_uses(inner.journal, MAX_READ, None, since)
+    uses = recorded_uses(inner.history, MAX_READ, None, since)
     offers = [(chain, one) for chain, one in _entries(inner, Offered.type, since) if isinstance(one, Offered)]
     synced = [one for _, one in _entries(inner, Synced.type, since) if isinstance(one, Synced)]
     capabilities = _grouped((one.capability, one) for one in uses)
@@ -146,7 +146,7 @@ def _of_use(one: NamedUse) -> str:
 
 def _entries(inner: "Internals", type: str, since: str) -> list[tuple[str, object]]:
     """(whose, what) of a type since a time, the oldest first."""
-    found = inner.journal.latest(MAX_READ, None, type, None, JournalSearch(since=since))
+    found = inner.history.latest(MAX_READ, None, type, None, JournalSearch(since=since))
     return [(stored.chain, read(stored)) for stored in found]
 
 

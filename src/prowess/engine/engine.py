@@ -94,7 +94,7 @@ class Engine:
         self.learning = Learning(
             database, journal, learns, clock, inner.trials(), inner.closing_of, inner.known, inner.jobs
         )
-        self.journal = JournalHistory(journal)
+        self.journal = JournalHistory(inner.history)
 
     @cached_property
     def cards(self) -> "Cards":

@@ -13,7 +13,7 @@ from typing import cast
 from prowess.calling.use import UseCheck
 from prowess.catalogue.catalogue import Catalogue
 from prowess.engine.consequences import Consequences
-from prowess.engine.journal_scores import JournalScores
+from prowess.engine.journal_scores import JournalScores, ScoresSoFar
 from prowess.engine.stopped import stopped_problem
 from prowess.engine.surroundings import EvaluationSurroundings, refuse_unnamed
 from prowess.errors import ProwessError
@@ -96,7 +96,7 @@ class EvolutionService:
         snapshot: as `evaluate` takes it.
         """
         refuse_unnamed(agent)
-        return self._would(agent, self._measured.now(agent, scores), snapshot, step)
+        return self._would(agent, self._measured.now(agent, scores).scores, snapshot, step)
 
     def _would(
         self, agent: str, scores: Scores | None, snapshot: Snapshot | None, make: Callable[..., Transition]
@@ -178,17 +178,17 @@ class EvolutionService:
         self.note_outcome(agent)
 
     def _evaluated(
-        self, agent: str, scores: Scores, snapshot: Snapshot | None,
+        self, agent: str, measured: ScoresSoFar, snapshot: Snapshot | None,
         is_taken: Callable[[Transaction, str], bool | None],
     ) -> Evaluation | None:  # fmt: skip
         """One evaluation, unless somebody else has done it."""
-        setting, now = self._surroundings.now(agent, snapshot)
+        setting, now = self._surroundings.now(agent, snapshot, measured.counted)
         with self._database.writing() as transaction:
             if is_taken(transaction, agent):
                 return None
             setting = self._surroundings.decided(transaction, agent, setting)
             before = self._generations.seen(transaction, agent)
-            evaluation = self._generations.evaluate(transaction, agent, scores, setting)
+            evaluation = self._generations.evaluate(transaction, agent, measured.scores, setting)
             return self._consequences.carry_out(transaction, evaluation, now, before)
 
     def trigger(

@@ -98,6 +98,11 @@ class Internals:
             self.database, self.journal, self.catalogue, self.now, self.worlds, self.use, schedule, self.jobs
         )
 
+    @cached_property
+    def history(self) -> Journal:
+        """The journal for pages, reports and exports, which a replica may answer."""
+        return Journal(self.database, self.clock, from_replica=True)
+
     def close(self) -> None:
         if calling := self.__dict__.pop("calling", None):
             calling.close()

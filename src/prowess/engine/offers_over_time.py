@@ -99,7 +99,7 @@ def offers_over_time(inner: "Internals", window: Window, agent: str | None = Non
         if step is not None and said.trace:
             requests[said.trace] = _AskedAndFound(step, _ranked(said))
             step.requests += 1
-    for use in recorded_uses(inner.journal, MAX_REQUESTS, agent, since):
+    for use in recorded_uses(inner.history, MAX_REQUESTS, agent, since):
         if use.ending == "ok" and use.trace in requests:
             requests[use.trace].count(use.capability)
     are_costs_of_then = _count_tokens(inner, offered, requests)
@@ -119,7 +119,7 @@ def offers_over_time(inner: "Internals", window: Window, agent: str | None = Non
 
 
 def _entries(inner: "Internals", type: str, agent: str | None, since: str) -> list[_Stored]:
-    found = inner.journal.latest(MAX_REQUESTS, agent, type, None, JournalSearch(since=since))
+    found = inner.history.latest(MAX_REQUESTS, agent, type, None, JournalSearch(since=since))
     read_ones = ((stored, read(stored)) for stored in found)
     return [(stored, said) for stored, said in read_ones if _is_asked(said)]
 

@@ -133,7 +133,7 @@ class RequestBehind:
 
 def request_behind(inner: "Internals", approval: Approval) -> RequestBehind | None:
     """What an agent was asked for when it wanted what waits for a person; nothing where no call says so."""
-    journal, since = inner.journal, approval.asked_at
+    journal, since = inner.history, approval.asked_at
     named = JournalSearch(text=approval.id, since=since)
     decided = [read(one) for one in journal.latest(20, approval.agent, Decided.type, None, named)]
     for decision in decided:
@@ -205,7 +205,7 @@ def _decisions(
     place = JournalPosition(last.at, last.chain, last.number)
     found: dict[str, list[DecisionStep]] = {}
     since = JournalSearch(since=entries[0].at)
-    for stored in inner.journal.latest(MAX_DECISIONS, last.chain, Decided.type, place, since):
+    for stored in inner.history.latest(MAX_DECISIONS, last.chain, Decided.type, place, since):
         entry = read(stored)
         if isinstance(entry, Decided) and entry.call:
             step = DecisionStep(

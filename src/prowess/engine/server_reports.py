@@ -81,14 +81,14 @@ def server_reports(inner: "Internals", most: int = MAX_USES) -> tuple[ServerRepo
     most: so many of the latest calls are counted; 0 for none.
     """
     view = inner.world().view
-    uses = recorded_uses(inner.journal, most) if most else ()
+    uses = recorded_uses(inner.history, most) if most else ()
     return _reports(inner, view, uses)
 
 
 def server_detail(inner: "Internals", name: str) -> ServerDetail | None:
     """One server with its tools, or nothing where there is none of that name."""
     view = inner.world().view
-    uses = recorded_uses(inner.journal, MAX_USES)
+    uses = recorded_uses(inner.history, MAX_USES)
     report = next((one for one in _reports(inner, view, uses) if one.name == name), None)
     if report is None:
         return None

@@ -12,7 +12,7 @@ from prowess.evolution.generations import Generations
 from prowess.evolution.params import OnRegression
 from prowess.evolution.records import EvaluationContext
 from prowess.evolution.snapshot import Snapshot
-from prowess.journal import Journal
+from prowess.journal import Journal, count_of
 from prowess.journal.entries import OutcomeRecorded
 from prowess.store.database import Database, Transaction
 from prowess.world import Worlds
@@ -42,12 +42,18 @@ class EvaluationSurroundings:
         self._generations = generations
         self._on_regression = on_regression
 
-    def now(self, agent: str, snapshot: Snapshot | None) -> tuple[EvaluationContext, Usable | None]:
-        """What surrounds an evaluation, and what the agent can use, unless a snapshot says it."""
+    def now(
+        self, agent: str, snapshot: Snapshot | None, counted: int | None = None
+    ) -> tuple[EvaluationContext, Usable | None]:
+        """What surrounds an evaluation, and what the agent can use, unless a snapshot says it.
+
+        counted: the last entry that its scores are from; without it, the last there is.
+        """
         world = self._worlds.now(of_all_nodes=True)
         view = world.view
         with self._database.reading() as transaction:
             tools = self._generations.params(transaction, agent).tool_acquisition
+            last = count_of(transaction, agent) if counted is None else counted
         found = None if snapshot else usable(world, agent, tools)
         active = snapshot or (found.snapshot if found else Snapshot())
         context = EvaluationContext(
@@ -60,6 +66,7 @@ class EvaluationSurroundings:
             catalogue=None if snapshot else frozenset(view.providers),
             evidence=self._evidence(agent, view, active),
             on_regression=self._on_regression,
+            counted=last,
         )
         return context, found
 

@@ -57,7 +57,7 @@ def use_over_time(
     """
     times, seconds = steps(window, inner.clock())
     since = stamp(datetime.fromtimestamp(times[0], UTC))
-    uses = recorded_uses(inner.journal, MAX_USES, agent, since)
+    uses = recorded_uses(inner.history, MAX_USES, agent, since)
     is_whole = len(uses) < MAX_USES
     if server:
         view = inner.world().view

@@ -22,12 +22,12 @@ Axes = Mapping[str, float | str]
 """Some axes and what each is, as `Scores` takes them."""
 
 
-def contributed(entries: Iterable[JournalEntry], since: str) -> dict[str, float]:
-    """The mean of what was said lately, and later than `since`, of each axis: a fraction of one."""
+def contributed(entries: Iterable[JournalEntry], since: int) -> dict[str, float]:
+    """The mean of what was said lately, behind the entry `since`, of each axis: a fraction of one."""
     said: dict[str, list[float]] = {}
     for entry in entries:
         match read(entry):
-            case ScoreContributed(axis=axis, value=value) if entry.at > since and axis in AXES:
+            case ScoreContributed(axis=axis, value=value) if entry.number > since and axis in AXES:
                 said.setdefault(axis, []).append(min(1.0, max(0.0, value)))
     return {axis: fmean(values[-LATEST:]) for axis, values in said.items()}
 

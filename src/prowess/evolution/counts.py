@@ -44,21 +44,21 @@ class _Request:
     ok: bool
 
 
-def count(entries: Iterable[JournalEntry], since: str = "", good_until: str = "") -> Counts:
+def count(entries: Iterable[JournalEntry], since: int = 0, good_until: int = 0) -> Counts:
     """What an agent did, as these entries of its chain say, the oldest first.
 
-    since: only what came later counts; what came before says what is usual.
-    good_until: where less than 20 requests came later, those up to then make up for it.
+    since: only what came behind the entry of this number counts; what came before says what is usual.
+    good_until: where less than 20 requests came later, those up to this one make up for it.
     """
     every = list(_once(entries))
     counted = [Counter(_counted(entry)) for entry in every]
-    first = next((place for place, entry in enumerate(every) if not since or entry.at > since), len(every))
+    first = next((place for place, entry in enumerate(every) if entry.number > since), len(every))
     requests = list(_requests(every))
     now = [one for one in requests if one.place >= first]
     recent = now[-RECENT:]
     changed = bool(recent) and _changed(requests, recent)
     start = recent[0].place if changed else first
-    earlier = [one.place for one in requests if one.place < first and every[one.place].at <= good_until]
+    earlier = [one.place for one in requests if one.place < first and every[one.place].number <= good_until]
     few = RECENT - len(now) if now and not changed else 0
     filled = [counted[place] for place in earlier[-few:]] if few > 0 else []
     chosen = sum([*counted[start:], *filled], Counter[str]())

@@ -52,14 +52,15 @@ class Generations:
     ) -> Evaluation:
         """Evaluate once: record what follows, and say what the engine must switch and journal."""
         standing, params = _lock(transaction, agent, setting.snapshot)
-        made = step(standing, EvaluationInput(agent, scores, setting), params, _recall(transaction, agent))
+        moment = EvaluationInput(agent, scores, setting)
+        made = step(standing, moment, params, _recall(transaction, agent))
         transaction.run(
             "INSERT INTO evolution_fitness (workspace, agent, evaluation, at, scores, fitness)"
             " VALUES (:workspace, :agent, :evaluation, :at, :scores, :fitness)",
             agent=agent, evaluation=made.standing.evaluations, at=setting.at,
             scores=canonical(scores), fitness=made.evaluation.fitness,
         )  # fmt: skip
-        return _keep(transaction, agent, standing, made)
+        return _keep(transaction, moment, standing, made)
 
     def preview(
         self, transaction: Transaction, agent: str, scores: Scores | None, setting: EvaluationContext,
@@ -79,7 +80,7 @@ class Generations:
         standing, params = _lock(transaction, agent, setting.snapshot)
         moment = EvaluationInput(agent, _scores(agent, standing), setting)
         made = apply_trigger(standing, moment, order, params, _recall(transaction, agent))
-        return _keep(transaction, agent, standing, made)
+        return _keep(transaction, moment, standing, made)
 
     def answer(
         self, transaction: Transaction, agent: str, accept: bool, setting: EvaluationContext
@@ -89,7 +90,7 @@ class Generations:
         scores = _scores(agent, standing)
         moment = EvaluationInput(agent, scores, setting)
         made = answer(standing, moment, accept, params, _recall(transaction, agent))
-        return _keep(transaction, agent, standing, made)
+        return _keep(transaction, moment, standing, made)
 
     def roll_back(
         self, transaction: Transaction, agent: str, to: int, setting: EvaluationContext
@@ -98,7 +99,7 @@ class Generations:
         standing, params = _lock(transaction, agent, setting.snapshot)
         moment = EvaluationInput(agent, _scores(agent, standing), setting)
         made = roll_back(standing, moment, to, params, _recall(transaction, agent))
-        return _keep(transaction, agent, standing, made)
+        return _keep(transaction, moment, standing, made)
 
     def resume(self, transaction: Transaction, agent: str) -> str:
         """Let a stopped agent run again, its rollbacks forgiven; returns why it was stopped."""
@@ -185,10 +186,16 @@ class Generations:
             raise NotFound("generation", str(number), see=f"see: prowess evolve history --agent {agent}")
         return found
 
-    def began(self, transaction: Transaction, agent: str, number: int) -> str:
-        """When a generation was recorded; empty where there is none that can be read."""
+    def began(self, transaction: Transaction, agent: str, number: int) -> tuple[int, str]:
+        """The last entry that was counted when a generation was recorded, -1 where that was not noted, and
+        when it was; 0 where there is none that can be read."""
         found = _recall(transaction, agent)(number) if number else None
-        return found.at if found else ""
+        row = transaction.one(
+            "SELECT counted FROM evolution_generation"
+            " WHERE workspace = :workspace AND agent = :agent AND number = :number",
+            agent=agent, number=number,
+        )  # fmt: skip
+        return (row[0], found.at) if found and row else (0, "")
 
     def history(self, transaction: Transaction, agent: str, limit: int = 50) -> tuple[Generation, ...]:
         """The newest generations, oldest first."""
@@ -327,9 +334,12 @@ def _recall(transaction: Transaction, agent: str) -> Recall:
     return recall
 
 
-def _keep(transaction: Transaction, agent: str, before: AgentState, made: Transition) -> Evaluation:
+def _keep(
+    transaction: Transaction, moment: EvaluationInput, before: AgentState, made: Transition
+) -> Evaluation:
+    agent = moment.agent
     if made.recorded:
-        _record(transaction, agent, made)
+        _record(transaction, agent, made, moment.setting.counted)
     if made.standing.seen == before.seen and before.generation:
         _save(transaction, agent, made.standing)
     else:
@@ -361,17 +371,19 @@ def _save_snapshot(transaction: Transaction, snapshot: Snapshot) -> str:
     return name
 
 
-def _record(transaction: Transaction, agent: str, made: Transition) -> None:
+def _record(transaction: Transaction, agent: str, made: Transition, counted: int) -> None:
     generation = made.recorded
     assert generation is not None, "asked before"
     transaction.run(
-        "INSERT INTO evolution_generation (workspace, agent, number, snapshot, record, restored, rollbacks)"
-        " VALUES (:workspace, :agent, :number, :snapshot, :record, :restored, 0)",
+        "INSERT INTO evolution_generation"
+        " (workspace, agent, number, snapshot, record, restored, rollbacks, counted)"
+        " VALUES (:workspace, :agent, :number, :snapshot, :record, :restored, 0, :counted)",
         agent=agent,
         number=generation.number,
         snapshot=_save_snapshot(transaction, generation.snapshot),
         record=generation_text(generation),
         restored=generation.restored,
+        counted=counted,
     )
     if made.counts:
         transaction.run(

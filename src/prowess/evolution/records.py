@@ -83,6 +83,8 @@ class EvaluationContext:
     """Provider -> how much of its recent calls failed, from 0 to 1."""
     on_regression: OnRegression = "roll_back"
     """What a regression may do where the agent's parameters do not say it."""
+    counted: int = 0
+    """The number of the last entry in the agent's chain that its scores are from."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ process that takes it, in the transaction of the evaluation, is the one that eva
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from prowess.config import EvolutionConfig
 from prowess.journal import stamp
@@ -35,12 +36,11 @@ class Schedule:
 
     def is_left_to_others(self, transaction: Transaction, agent: str) -> bool:
         """Begin anew for an agent that is due; false for one process of those that see it."""
-        outcomes, before = self._limits()
         return transaction.run(
             "UPDATE evolution_due SET outcomes = 0, since = :now"
             " WHERE workspace = :workspace AND agent = :agent AND outcomes > 0"
-            " AND (outcomes >= :outcomes OR since <= :before)",
-            agent=agent, now=stamp(self.clock()), outcomes=outcomes, before=before,
+            " AND (outcomes >= :outcomes OR since <= :before OR since > :beyond)",
+            agent=agent, now=stamp(self.clock()), **self._limits()._asdict(),
         ) != 1  # fmt: skip
 
     def begin_anew(self, transaction: Transaction, agent: str) -> None:
@@ -53,23 +53,30 @@ class Schedule:
 
     def due(self, transaction: Transaction) -> tuple[str, ...]:
         """The agents that are to be evaluated now, in order of name."""
-        outcomes, before = self._limits()
         rows = transaction.all(
             "SELECT agent FROM evolution_due WHERE workspace = :workspace AND outcomes > 0"
-            " AND (outcomes >= :outcomes OR since <= :before) ORDER BY agent",
-            outcomes=outcomes, before=before,
-        )  # fmt: skip
+            " AND (outcomes >= :outcomes OR since <= :before OR since > :beyond) ORDER BY agent",
+            **self._limits()._asdict(),
+        )
         return tuple(agent for (agent,) in rows)
 
     def _is_due(self, outcomes: int, since: str) -> bool:
-        most, before = self._limits()
-        return outcomes >= most or since <= before
+        limits = self._limits()
+        return outcomes >= limits.outcomes or since <= limits.before or since > limits.beyond
 
-    def _limits(self) -> tuple[int, str]:
-        """Outcomes that are enough, and the time of a last evaluation that is too long ago."""
-        config = self.config
-        back = timedelta(minutes=config.every_minutes)
-        return config.every_outcomes or NEVER, stamp(self.clock() - back) if config.every_minutes else ""
+    def _limits(self) -> "_Limits":
+        config, now = self.config, self.clock()
+        enough, every = config.every_outcomes or NEVER, timedelta(minutes=config.every_minutes)
+        return _Limits(enough, stamp(now - every), stamp(now + every)) if every else _Limits(enough)
+
+
+class _Limits(NamedTuple):
+    """When an agent is due: after so many outcomes, or by the time of its last evaluation."""
+
+    outcomes: int
+    before: str = ""
+    beyond: str = "9999"
+    """What is that far ahead was written by a clock that was wrong."""
 
 
 NEVER = 2**62

@@ -52,7 +52,8 @@ async def _serve(
     gateway: Gateway, bind: Bind, agent: str, looked_at_from: Sequence[Network], times: StopTimes
 ) -> None:
     # The access log is off: it would be the only place where a request's address is written.
-    state = ServerState(gateway.engine.internals.database.check)
+    database = gateway.engine.internals.database
+    state = ServerState(database.check, database.gauges)
     app = Monitored(application(gateway, bind, agent), state, looked_at_from)
     config = uvicorn.Config(
         app,

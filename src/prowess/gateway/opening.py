@@ -14,11 +14,11 @@ from prowess.engine.engine import Engine
 from prowess.engine.options import EngineOptions, node_name
 from prowess.gateway.config_reload import Reloading, refuse_nothing
 from prowess.gateway.gateway import Gateway
-from prowess.opening import now, of_workspace, options_of, owned, workspace_of
+from prowess.opening import address_of, now, of_workspace, options_of, owned, workspace_of
 from prowess.secrets.environment import with_secrets
 from prowess.sources.configured import configured_sources
 from prowess.store.database import DEFAULT_WORKSPACE, Database
-from prowess.store.opening import driver
+from prowess.store.opening import StoreAddress, driver
 
 VOUCHES = timedelta(minutes=3)
 """How long others go by what a gateway saw after it was killed; while it runs, it says so again."""
@@ -28,21 +28,23 @@ PATIENCE = 5.0
 
 @contextmanager
 def opened(
-    file: Path | None, store: str | None, environment: Mapping[str, str], workspace: str | None = None
-) -> Iterator[Gateway]:
+    file: Path | None, store: str | None, environment: Mapping[str, str], workspace: str | None = None,
+    replica: str | None = None,
+) -> Iterator[Gateway]:  # fmt: skip
     settings = configuration.load(file, Path.cwd(), environment)
-    url = store or environment.get("PROWESS_STORE") or settings.config.store
+    address = address_of(settings, environment, store, replica)
     environment = with_secrets(settings, environment)
     workspace = workspace_of(workspace, environment, settings)
     options = options_of(settings, environment, {})
-    database = database_at(url, settings.root, workspace)
+    database = database_at(address, settings.root, workspace)
     with over(settings, database, environment, options) as gateway:
         yield gateway
 
 
-def database_at(url: str, root: Path, workspace: str = DEFAULT_WORKSPACE) -> Database:
+def database_at(address: StoreAddress, root: Path, workspace: str = DEFAULT_WORKSPACE) -> Database:
     """No call of a client waits for the disk; what was written survives the end of this process."""
-    return Database(driver(url, root, PATIENCE, synchronous="NORMAL"), workspace)
+    opened_driver = driver(address.url, root, PATIENCE, synchronous="NORMAL")
+    return Database(opened_driver, workspace, replica=address.replica)
 
 
 @contextmanager

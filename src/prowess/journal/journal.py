@@ -9,7 +9,7 @@ kept apart and can be exported, so that an edit, a gap and a cut tail are all fo
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import NamedTuple
 
@@ -60,16 +60,18 @@ def entry_hash(previous: str, entry: JournalEntry, data: str) -> str:
 
 
 class Journal:
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: Database, clock: Clock, from_replica: bool = False) -> None:
+        """from_replica: for who looks back, and writes nothing that depends on what is found."""
         self._database = database
         self._clock = clock
+        self._read = database.from_replica if from_replica else database.read
 
     def append(self, transaction: Transaction, recorded: Entry | Raw, agent: str = "") -> JournalEntry:
         """Record one thing; it is there when the transaction is, and not before."""
         number, previous, last = _next(transaction, agent)
         type, data, text = recorded.type, plain(recorded), encoded(recorded)
         at = stamp(self._clock())
-        moment = max(at, last)  # a clock that is set back does not turn the order round
+        moment = at if at > last else _just_after(last)  # a clock that is set back turns no order round
         entry = JournalEntry(chain=agent, number=number, at=at, type=type, data=data, hash="")
         entry = replace(entry, hash=entry_hash(previous, entry, text))
         transaction.run(
@@ -91,8 +93,7 @@ class Journal:
             return self.append(transaction, recorded, agent)
 
     def heads(self) -> tuple[Head, ...]:
-        with self._database.reading() as transaction:
-            return heads_of(transaction)
+        return self._read(heads_of)
 
     def latest(
         self,
@@ -106,9 +107,10 @@ class Journal:
         # Only what is equal is found by its index.
         is_type = "type = :pattern" if "*" not in type else "type LIKE :pattern ESCAPE '\\'"
         pattern = type if "*" not in type else escaped(type).replace("*", "%")
-        with self._database.reading() as transaction:
+
+        def found(transaction: Transaction) -> list[Row]:
             moment, chain, number = _moment(transaction, before or END)
-            rows = transaction.all(
+            return transaction.all(
                 "SELECT chain, number, at, type, data, hash FROM journal"
                 " WHERE workspace = :workspace AND (:any_agent = 1 OR chain = :chain)"
                 f" AND {is_type}"
@@ -122,56 +124,67 @@ class Journal:
                 at=moment, below=chain, number=number, any_text=int(not search.text), text=search.pattern,
                 any_ending=int(not search.wrong), since=search.since, **WRONG,
             )  # fmt: skip
-        return tuple(_entry(row) for row in reversed(rows))
+
+        return tuple(_entry(row) for row in reversed(self._read(found)))
 
     def place_back(self, number: int, before: JournalPosition | None = None) -> JournalPosition | None:
         """Where the entry so many before a place stands, or before the end; nothing where there are fewer."""
-        with self._database.reading() as transaction:
+
+        def found(transaction: Transaction) -> Row | None:
             moment, chain, below = _moment(transaction, before or END)
-            row = transaction.one(
+            return transaction.one(
                 "SELECT moment, chain, number FROM journal WHERE workspace = :workspace AND moment <= :at"
                 " AND (moment < :at OR chain < :chain OR (chain = :chain AND number < :below))"
                 " ORDER BY moment DESC, chain DESC, number DESC LIMIT 1 OFFSET :number",
                 at=moment, chain=chain, below=below, number=number,
             )  # fmt: skip
+
+        row = self._read(found)
         return JournalPosition(*row) if row else None
 
     def trace(self, id: str) -> tuple[JournalEntry, ...]:
         """What belongs to one request (an offer or a search), in order of time."""
-        with self._database.reading() as transaction:
-            rows = transaction.all(
+        rows = self._read(
+            lambda transaction: transaction.all(
                 "SELECT chain, number, at, type, data, hash FROM journal"
                 " WHERE workspace = :workspace AND trace = :trace"
                 " ORDER BY moment, chain, number",
                 trace=id,
             )
+        )
         return tuple(_entry(row) for row in rows)
 
     def per_hour(self, type: str, since: datetime) -> dict[str, int]:
         """How often something happened in each hour, by the hour's text as `stamp` begins it."""
-        with self._database.reading() as transaction:
-            rows = transaction.all(
+        rows = self._read(
+            lambda transaction: transaction.all(
                 "SELECT substr(at, 1, 13), COUNT(*) FROM journal"
                 " WHERE workspace = :workspace AND type = :type AND moment >= :since AND at >= :since"
                 " GROUP BY substr(at, 1, 13)",
-                type=type, since=stamp(since),
-            )  # fmt: skip
+                type=type,
+                since=stamp(since),
+            )
+        )
         return {hour: int(count) for hour, count in rows}
 
     def after(self, seen: Iterable[Head], most: int | None = None) -> tuple[JournalEntry, ...]:
         """What is beyond these heads (at most so much of each chain), in order of time."""
         count = {head.chain: head.count for head in seen}
-        found: list[tuple[JournalPosition, JournalEntry]] = []
-        with self._database.reading() as transaction:
-            for head in heads_of(transaction):
-                known = count.get(head.chain, 0)
-                if head.count > known:
-                    rows = islice(_rows(transaction, head.chain, known), most)
-                    found += ((JournalPosition(row[6], row[0], row[1]), _entry(row[:6])) for row in rows)
+
+        def rows(transaction: Transaction) -> list[Row]:
+            ahead = (head for head in heads_of(transaction) if head.count > count.get(head.chain, 0))
+            each = (_rows(transaction, head.chain, count.get(head.chain, 0)) for head in ahead)
+            return [row for one in each for row in islice(one, most)]
+
+        found = [(JournalPosition(row[6], row[0], row[1]), _entry(row[:6])) for row in self._read(rows)]
         return tuple(entry for _, entry in sorted(found, key=lambda each: each[0]))
 
     def portion(self, seen: Iterable[Head], until: Iterable[Head], most: int) -> tuple[JournalEntry, ...]:
-        """The next entries between these heads in the order of all, at most so many; empty at the end."""
+        """The next entries between these heads in the order of all, at most so many; empty at the end.
+
+        Each has the time at which it stands in that order: of two entries of a chain, the later one has the
+        later time, also where a clock was set back.
+        """
         known = {head.chain: head.count for head in seen}
         ahead = [head for head in until if head.count > known.get(head.chain, 0)]
         each = max(FEWEST_OF_A_CHAIN, most // max(1, len(ahead)))
@@ -184,7 +197,8 @@ class Journal:
                 found += placed
                 if start + len(placed) < head.count:
                     bound = min(bound, placed[-1][0])  # what comes after this is not known here
-        return tuple(entry for place, entry in sorted(found, key=lambda one: one[0]) if place <= bound)[:most]
+        found.sort(key=lambda one: one[0])
+        return tuple(replace(entry, at=place.at) for place, entry in found if place <= bound)[:most]
 
     def verify(self, exported: Iterable[Head] = ()) -> tuple[Head, ...]:
         """Walk every chain to its head; raise `JournalBroken` at the first thing that is wrong."""
@@ -215,6 +229,10 @@ def _moment(transaction: Transaction, place: JournalPosition) -> JournalPosition
         chain=place.chain, number=place.number,
     )  # fmt: skip
     return place._replace(at=row[0]) if row else place
+
+
+def _just_after(moment: str) -> str:
+    return stamp(datetime.fromisoformat(moment) + timedelta(microseconds=1))
 
 
 def _placed(rows: Iterable[Row]) -> list[tuple[JournalPosition, JournalEntry]]:
@@ -252,6 +270,14 @@ def heads_of(transaction: Transaction) -> tuple[Head, ...]:
             "SELECT chain, count, hash FROM journal_head WHERE workspace = :workspace ORDER BY chain"
         )
     )
+
+
+def count_of(transaction: Transaction, chain: str) -> int:
+    """The number of the last entry of a chain."""
+    row = transaction.one(
+        "SELECT count FROM journal_head WHERE workspace = :workspace AND chain = :chain", chain=chain
+    )
+    return int(row[0]) if row else 0
 
 
 def _rows(transaction: Transaction, chain: str, after: int) -> Iterator[Row]:

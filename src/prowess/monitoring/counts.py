@@ -47,7 +47,7 @@ class RequestCounts:
 
 
 def gauge(name: str, what: str, value: float) -> Iterator[str]:
-    yield from _about(name, "gauge", what)
+    yield from _about(name, "counter" if name.endswith("_total") else "gauge", what)
     yield f"{name} {value:g}" if value < 1e6 else f"{name} {value:.0f}"
 
 

@@ -66,7 +66,7 @@ def list_entries(call: Call[Entries]) -> Page[JournalEntry]:
     """What happened, the newest first."""
     q = call.params
     before = key_of(q.cursor, JournalPosition) if q.cursor else None
-    end = call.engine.internals.journal.place_back(q.most, before) if q.most else None
+    end = call.engine.internals.history.place_back(q.most, before) if q.most else None
     since = max(q.since, end.at) if end else q.since
     search = JournalSearch(text=q.text, since=since, wrong=q.wrong)
     found = call.engine.journal.latest(q.limit + 1, q.agent, q.type, before, search)[::-1]

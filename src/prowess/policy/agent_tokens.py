@@ -187,17 +187,17 @@ def end_of_agents(transaction: Transaction, journal: Journal, agents: Iterable[s
 
 def follow(database: Database, journal: Journal, bindings: Bindings, clock: Clock) -> None:
     """After policy files were read: end the tokens of those they bound once and bind no more."""
-    with database.reading() as transaction:
-        if not _stale(transaction, bindings) and not _unstated(transaction, bindings):
-            return
+    living = database.read(_living)
+    if not _stale(living, bindings) and not _unstated(living, bindings):
+        return
     with database.writing() as transaction:
-        for id, binding in _unstated(transaction, bindings):
+        for id, binding in _unstated(_living(transaction), bindings):
             transaction.run(
                 "UPDATE agent_token SET binding = :binding, policy = :policy"
                 " WHERE workspace = :workspace AND id = :id",
                 id=id, binding=binding.text, policy=binding.policy,
             )  # fmt: skip
-        if stale := _stale(transaction, bindings):
+        if stale := _stale(_living(transaction), bindings):
             end(transaction, journal, stale, clock())
 
 
@@ -209,15 +209,15 @@ def _living(transaction: Transaction) -> list[_Living]:
     return [_Living(*row) for row in rows]
 
 
-def _stale(transaction: Transaction, bindings: Bindings) -> list[tuple[str, str]]:
+def _stale(living: Iterable[_Living], bindings: Bindings) -> list[tuple[str, str]]:
     """The tokens that these policy files no longer bear out; those of other files are not ours to judge."""
-    stated = [one for one in _living(transaction) if one.policy == bindings.policy]
+    stated = [one for one in living if one.policy == bindings.policy]
     return [(one.id, one.agent) for one in stated if bindings.of(one.agent).text != one.binding]
 
 
-def _unstated(transaction: Transaction, bindings: Bindings) -> list[tuple[str, Binding]]:
+def _unstated(living: Iterable[_Living], bindings: Bindings) -> list[tuple[str, Binding]]:
     """The tokens of an earlier version, which do not say what bound their agents, and what does now."""
-    old = [one for one in _living(transaction) if not one.binding]
+    old = [one for one in living if not one.binding]
     ours = [one for one in old if bindings.since(one.agent) <= one.issued_at]
     found = [(one.id, bindings.of(one.agent)) for one in ours]
     return [(id, binding) for id, binding in found if binding.text]

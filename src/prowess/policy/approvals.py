@@ -76,7 +76,7 @@ def standing_answer(transaction: Transaction, question: Question, now: datetime)
         " AND (arguments_digest = :arguments OR scope = 'any')"
         " AND state IN ('pending', 'approved', 'refused') AND expires_at > :now"
         # What somebody said comes before what still waits, and of that the latest.
-        " ORDER BY CASE state WHEN 'pending' THEN 1 ELSE 0 END, asked_at DESC, id DESC LIMIT 1",
+        " ORDER BY CASE state WHEN 'pending' THEN 1 ELSE 0 END, number DESC, asked_at DESC, id DESC LIMIT 1",
         agent=question.agent, capability=question.capability, digest=question.digest,
         arguments=question.arguments_digest, now=stamp(now),
     )  # fmt: skip
@@ -90,7 +90,8 @@ def ask(transaction: Transaction, question: Question, now: datetime) -> Approval
         return held
     asked_at = stamp(now)
     parts = [question.agent, question.capability, question.digest, question.arguments_digest, asked_at]
-    key = canonical([*parts, _asked_before(transaction, question)])
+    before = _asked_before(transaction, question)
+    key = canonical([*parts, before])
     approval = Approval(
         id=hashlib.sha256(key.encode()).hexdigest()[:12],
         agent=question.agent,
@@ -106,13 +107,13 @@ def ask(transaction: Transaction, question: Question, now: datetime) -> Approval
     transaction.run(
         "INSERT INTO approval"
         " (workspace, id, agent, capability, digest, reason, state, asked_at, expires_at, answered_by, note,"
-        " arguments, arguments_digest, scope)"
+        " arguments, arguments_digest, scope, number)"
         " VALUES (:workspace, :id, :agent, :capability, :digest, :reason, 'pending', :asked_at, :expires_at,"
-        " '', '', :arguments, :arguments_digest, '')",
+        " '', '', :arguments, :arguments_digest, '', :number)",
         id=approval.id, agent=approval.agent, capability=approval.capability, digest=approval.digest,
         reason=approval.reason, asked_at=asked_at, expires_at=approval.expires_at,
         arguments=msgspec.json.encode(question.arguments).decode(),
-        arguments_digest=approval.arguments_digest,
+        arguments_digest=approval.arguments_digest, number=before + 1,
     )  # fmt: skip
     transaction.announce()
     return approval

@@ -97,22 +97,21 @@ class Policy:
 
     def refresh(self) -> None:
         """Take in what changed in the files or in the store since the last look."""
-        self.read_files()
-        with self._database.reading() as transaction:
-            self.read_standing(transaction)
+        if not self.read_files():
+            self._database.read(self.read_standing)
 
-    def read_files(self) -> None:
-        """Take in what changed in the files since the last look."""
+    def read_files(self) -> bool:
+        """Take in what changed in the files since the last look, and then in the store; whether they did."""
         seen = stamp_files(self._files)
         if seen == self._stamp:
-            return
+            return False
         self._loaded = load(self._files, self._definitions)
-        with self._database.reading() as transaction:
-            self.read_standing(transaction)
+        self._database.read(self.read_standing)
         if not self.rules.unusable:
             token_table.follow(self._database, self._journal, self._bindings, self._clock)
         # Only now: where the store cannot be written, whoever comes next tries again.
         self._stamp = seen
+        return True
 
     def read_standing(self, transaction: Transaction) -> PolicyState:
         """Take in what changed in the store, as this transaction sees it."""

@@ -4,7 +4,7 @@ Above: a `Database`, which is one workspace. Below: a driver. Nothing here knows
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import BoundedSemaphore, Lock
 from typing import Any
@@ -22,8 +22,10 @@ SECONDS_TO_ASK = 5.0
 class Connections:
     """What is open is closed when the last of those who use it has closed."""
 
-    def __init__(self, driver: Driver) -> None:
+    def __init__(self, driver: Driver, replica: str = "") -> None:
+        """replica: the URL of a copy that may answer what only reads."""
         self.driver = driver
+        self.replica = driver.replica(replica, self.asked) if replica else None
         self.changes = StoreChanges(driver)
         self._idle: list[Any] = []
         self._lent = BoundedSemaphore(CONNECTIONS)
@@ -45,6 +47,8 @@ class Connections:
                 return
             self._closed = True
         self.changes.close()
+        if self.replica is not None:
+            self.replica.close()
         while self._idle:
             self._idle.pop().close()
         self.driver.close()
@@ -54,7 +58,7 @@ class Connections:
         """A cursor in a transaction that sees one workspace; what it did is kept when the block ends."""
         before, within, after = ("", "", "") if flush else self.driver.unflushed
         with self._lent:
-            connection, cursor = self._begun(workspace, writing, before)
+            connection, cursor = self._begun(lambda cursor: self._begin(cursor, writing, workspace), before)
             committed = False
             try:
                 try:
@@ -75,15 +79,23 @@ class Connections:
             finally:
                 self._give_back(connection, committed)
 
-    def _begun(self, workspace: str, writing: bool, before: str) -> tuple[Any, Any]:
-        """A connection in a transaction; one that was kept does not say whether the server is there now."""
+    def asked(self, question: str) -> Any:
+        """The row that answers a question in one message, outside any transaction."""
+        with self._lent:
+            connection, cursor = self._begun(lambda cursor: self.driver.ask(cursor, question))
+            row = cursor.fetchone()
+            self._give_back(connection, True)
+            return row
+
+    def _begun(self, begin: Callable[[Any], None], before: str = "") -> tuple[Any, Any]:
+        """A connection whose server has begun; one that was kept does not say whether it is there now."""
         self._refuse_while_away()
         while True:
             is_kept, connection = self._borrow()
             try:
                 cursor = connection.cursor()
                 _say(cursor, before)
-                self._begin(cursor, writing, workspace)
+                begin(cursor)
             except self.driver.failures as failure:
                 is_away = self.driver.is_away(failure)
                 if is_away:

@@ -10,15 +10,19 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from importlib import resources
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from prowess.errors import StoreError, WorkspaceError
 from prowess.store.connections import Connections
 from prowess.store.driver import EVERYWHERE, Driver
 from prowess.types import Problem
 
+if TYPE_CHECKING:
+    from prowess.store.replica import Replica
+
 Row = tuple[Any, ...]
 Portion = TypeVar("Portion")
+Found = TypeVar("Found")
 
 DEFAULT_WORKSPACE = "default"
 WORKSPACE_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
@@ -38,12 +42,12 @@ class Transaction:
 
     __slots__ = ("_adapt", "_cursor", "_driver", "_workspace", "era")
 
-    def __init__(self, driver: Driver, cursor: Any, workspace: str) -> None:
+    def __init__(self, driver: Driver, cursor: Any, workspace: str, era: int | None = None) -> None:
         self._adapt = driver.adapt
         self._cursor = cursor
         self._driver = driver
         self._workspace = workspace
-        self.era = driver.era
+        self.era = driver.era if era is None else era
         """What is known by its number holds only within one."""
 
     @property
@@ -112,11 +116,12 @@ class Database:
     """
 
     def __init__(
-        self, driver: Driver, workspace: str = DEFAULT_WORKSPACE, connections: Connections | None = None
-    ) -> None:
+        self, driver: Driver, workspace: str = DEFAULT_WORKSPACE, connections: Connections | None = None,
+        replica: str = "",
+    ) -> None:  # fmt: skip
         self._driver = driver
         self.workspace = workspace
-        self._connections = connections or Connections(driver)
+        self._connections = connections or Connections(driver, replica)
         try:
             if not WORKSPACE_NAME.fullmatch(workspace):
                 raise WorkspaceError(workspace)
@@ -136,8 +141,17 @@ class Database:
         return self._driver.place
 
     def problems(self) -> tuple[Problem, ...]:
-        """What is wrong with where the store is kept."""
-        return self._driver.problems()
+        """What is wrong with where the store is kept, and with its replica."""
+        replica = self.replica
+        return (*self._driver.problems(), *(replica.problems() if replica else ()))
+
+    def gauges(self) -> dict[str, tuple[str, float]]:
+        """What those who run a server watch of its store: name -> what it says, and its value now."""
+        return self.replica.gauges() if self.replica else {}
+
+    @property
+    def replica(self) -> "Replica | None":
+        return self._connections.replica
 
     @contextmanager
     def reading(self, everywhere: bool = False) -> Iterator[Transaction]:
@@ -148,6 +162,29 @@ class Database:
         scope = EVERYWHERE if everywhere else self.workspace
         with self._connections.transaction(scope, writing=False, flush=True) as cursor:
             yield Transaction(self._driver, cursor, self.workspace)
+
+    def read(self, find: Callable[[Transaction], Found]) -> Found:
+        """What is found in one consistent view of the store."""
+        with self.reading() as transaction:
+            return find(transaction)
+
+    def from_replica(self, find: Callable[[Transaction], Found]) -> Found:
+        """The same, from a replica where one has all that the primary has, to spare the primary.
+
+        For what is much to read and decides nothing: what is searched, loaded and shown. What it finds is no
+        older than the moment in which it was asked for, as on the primary; but it goes by the word of two
+        servers. So who may do what, who is asked, who has work, and whatever is written after a look at what
+        is there, are read with `reading`. `find` may be called twice: a replica can be lost in the middle.
+        """
+        replica = self.replica
+        if replica is not None:
+            answer = replica.answer(
+                self.workspace,
+                lambda cursor, era: find(Transaction(self._driver, cursor, self.workspace, era)),
+            )
+            if answer is not None:
+                return answer[0]
+        return self.read(find)
 
     @contextmanager
     def writing(self, flush: bool = True, everywhere: bool = False) -> Iterator[Transaction]:

@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Collection, Iterable
 from threading import Event
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from prowess.errors import StoreError
 from prowess.types import Problem
+
+if TYPE_CHECKING:
+    from prowess.store.replica import Replica
 
 EVERYWHERE = "*"
 """In the place of a workspace: for what concerns a whole store."""
@@ -47,6 +50,12 @@ class Driver(Protocol):
 
     def begin(self, cursor: Any, writing: bool, workspace: str) -> None:
         """Begin a transaction that is to see the rows of one workspace alone, or of all of them."""
+
+    def ask(self, cursor: Any, question: str) -> None:
+        """Ask outside any transaction, of a database that is expected to answer at once."""
+
+    def replica(self, url: str, ask: Callable[[str], Any]) -> "Replica":
+        """What reads from a copy of the database; `ask` puts a question to the database itself."""
 
     def isolation(self, tables: Iterable[str]) -> str:
         """What makes the database itself keep workspaces apart in tables; empty where it cannot."""

@@ -22,6 +22,11 @@ class LimitedConnection(psycopg.Connection[Any]):
     answers_within: float | None = None
     """Seconds that one statement may take; it is closed then, for what comes later would be of that one."""
 
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.cursor_factory = BinaryCursor
+        self.adapters.register_dumper(Integers, IntegersDumper)
+
     def wait(
         self, gen: Generator[Any, Any, Result], interval: float = LOOKS_EVERY, *more: Any, **named: Any
     ) -> Result:

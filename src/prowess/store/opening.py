@@ -2,7 +2,7 @@
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from prowess.errors import StoreError
 from prowess.store.database import DEFAULT_WORKSPACE, Database
@@ -14,16 +14,25 @@ MEMORY = ":memory:"
 IN_MEMORY = "/dev/shm"
 
 
+class StoreAddress(NamedTuple):
+    """Where a store is, and where a copy of it, if any may answer what only reads."""
+
+    url: str
+    replica: str = ""
+
+
 def open_database(
-    url: str, root: Path, patience: float = BUSY_SECONDS, workspace: str = DEFAULT_WORKSPACE
-) -> Database:
+    url: str, root: Path, patience: float = BUSY_SECONDS, workspace: str = DEFAULT_WORKSPACE,
+    replica: str = "",
+) -> Database:  # fmt: skip
     """Open the store at `url`: `postgresql://...`, `sqlite:PATH` or a plain path below `root`.
     `sqlite::memory:` is a store that goes when it is closed.
 
     `patience` is for how many seconds to wait while others write, before it is a `StoreBusy`.
-    Everything that is read and written is of one `workspace`.
+    Everything that is read and written is of one `workspace`. A `replica` is the URL of a copy of a
+    PostgreSQL store that may answer what only reads.
     """
-    return Database(driver(url, root, patience), workspace)
+    return Database(driver(url, root, patience), workspace, replica=replica)
 
 
 def driver(

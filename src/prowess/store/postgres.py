@@ -6,13 +6,16 @@ from collections.abc import Callable, Collection, Iterable
 from contextlib import closing
 from functools import lru_cache
 from threading import Event
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from prowess.errors import MissingExtra, StoreAway, StoreBusy, StoreError, StoreFull
 from prowess.store.driver import EVERYWHERE, LISTED
 from prowess.store.integers import Integers
 from prowess.types import Problem
+
+if TYPE_CHECKING:
+    from prowess.store.replica import Replica
 
 BUSY_SECONDS = 30.0
 PAUSE = 0.1
@@ -24,13 +27,19 @@ FULL = "53300"
 """Too many connections: that passes."""
 STARTING = "57P03"
 AWAY_WITHOUT_STATE = ("OperationalError", "ConnectionTimeout", "InterfaceError", "NoAnswer", "NotThePrimary")
-AWAY = ("08", "57P", "25006")
-"""Connections that were lost, a server that ends or starts, and one that became a copy of another."""
+AWAY = ("08", "57P", "25006", "25P03")
+"""Connections that were lost, or ended since nothing came over them, a server that ends or starts, and one
+that became a copy of another."""
 NO_ROOM = "53100"
 UNNAMED, NOT_WRITTEN = "XX000", ("could not extend file", "could not write")
 """How a quota of the system is told, for which PostgreSQL has no state of its own."""
 BUSY = ("55P03", "40P01", "40001")
 """A lock was not given in time, or two waited for each other."""
+
+SILENT_FOR = "1min"
+"""After this the server ends a transaction that says nothing more: what it locks would be locked for hours
+where the network lost the connection, or the machine at its other end is gone. Work with many rows may say
+nothing for seconds."""
 
 SETTING = "prowess.workspace"
 OF_ONE_WORKSPACE = (
@@ -102,22 +111,23 @@ class Postgres:
             import psycopg  # an extra: only those who use PostgreSQL install it
         except ImportError as missing:
             raise MissingExtra("a PostgreSQL store", "postgres") from missing
-        self._url, is_pooled = _without_pooler(url)
+        self._url, is_pooled = without_pooler(url)
         self.patience = patience
         # A pooler lends a connection for one transaction; the next one may not know what was prepared.
         threshold = None if is_pooled else PREPARED_AFTER
         from prowess.store.servers import Servers
 
-        self._servers = Servers(self._url, autocommit=True, prepare_threshold=threshold)
+        self.failures: tuple[type[Exception], ...] = (psycopg.Error,)
+        try:
+            self._servers = Servers(self._url, autocommit=True, prepare_threshold=threshold)
+        except psycopg.Error as failure:
+            raise _mistyped("store", self._url, failure) from failure
         self.can_listen = not is_pooled  # what it lends for one transaction hears nothing between two
         self._has_answered = False
-        self.failures: tuple[type[Exception], ...] = (psycopg.Error,)
 
     @property
     def place(self) -> str:
-        """The address without its password."""
-        parts = urlsplit(self._url)
-        return f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}"
+        return place_of(self._url)
 
     @property
     def era(self) -> int:
@@ -150,6 +160,8 @@ class Postgres:
         """What holds for a transaction is said with its begin, in one message, and ends with it."""
         kind = "" if writing else " ISOLATION LEVEL REPEATABLE READ READ ONLY"
         waits = f"; SET LOCAL lock_timeout = {int(self.patience * 1000)}" if writing else ""
+        if writing and workspace != EVERYWHERE:
+            waits += f"; SET LOCAL idle_in_transaction_session_timeout = '{SILENT_FOR}'"
         connection = cursor.connection
         connection.answers_within = BEGINS_WITHIN
         # Several statements at once are answered as text alone.
@@ -158,6 +170,21 @@ class Postgres:
         # What concerns a whole store, such as a backup, may take any time.
         usual = ANSWERS_WITHIN + (self.patience if writing else 0)
         connection.answers_within = None if workspace == EVERYWHERE else usual
+
+    def ask(self, cursor: Any, question: str) -> None:
+        cursor.connection.answers_within = BEGINS_WITHIN
+        cursor.execute(question, prepare=False)
+
+    def replica(self, url: str, ask: Callable[[str], Any]) -> "Replica":
+        from prowess.store.replica import Replica
+
+        if not url.startswith(("postgresql://", "postgres://")):
+            what = f"the replica {url.rpartition('@')[2]!r} is no PostgreSQL"
+            raise StoreError(what, 'write replica = "postgresql://..."')
+        try:
+            return Replica(url, ask)
+        except self.failures as failure:
+            raise _mistyped("replica", url, failure) from failure
 
     def isolation(self, tables: Iterable[str]) -> str:
         return ISOLATION.replace("TABLES", ", ".join(f"'{table}'" for table in tables))
@@ -206,10 +233,7 @@ class Postgres:
     def explain(self, failure: Exception) -> StoreError:
         if self.is_busy(failure):
             return StoreBusy(self.patience)
-        text = " ".join(str(failure).split()).replace(self._url, self.place)
-        password = urlsplit(self._url).password
-        if password:
-            text = text.replace(password, "***")
+        text = without_password(failure, self._url)
         if self._has_answered and self.is_away(failure):
             return StoreAway(self.place, text)
         if self._is_full(failure):
@@ -219,7 +243,25 @@ class Postgres:
         )
 
 
-def _without_pooler(url: str) -> tuple[str, bool]:
+def _mistyped(what: str, url: str, failure: Exception) -> StoreError:
+    text = f"the URL of the {what} {place_of(url)}: {without_password(failure, url)}"
+    return StoreError(text, "write postgresql://USER@HOST/DB, and behind a ? what libpq knows")
+
+
+def place_of(url: str) -> str:
+    """The address without its password."""
+    parts = urlsplit(url)
+    return f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def without_password(failure: Exception, url: str) -> str:
+    """What was wrong with the server at an address, in one line."""
+    text = " ".join(str(failure).split()).replace(url, place_of(url))
+    password = urlsplit(url).password
+    return text.replace(password, "***") if password else text
+
+
+def without_pooler(url: str) -> tuple[str, bool]:
     """The URL without `pooler=transaction`, which is no word of libpq, and whether it said so."""
     parts = urlsplit(url)
     query = parse_qsl(parts.query, keep_blank_values=True)

@@ -8,7 +8,7 @@ from operator import methodcaller
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 from prowess.errors import StoreBusy, StoreError, StoreFull
 from prowess.store import modes
@@ -80,6 +80,13 @@ class SQLite:
     def begin(self, cursor: Any, writing: bool, workspace: str) -> None:
         # Taking the write lock at once means a transaction waits at its start, never fails half-way.
         cursor.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
+
+    def ask(self, cursor: Any, question: str) -> None:
+        cursor.execute(question)
+
+    def replica(self, url: str, ask: Callable[[str], Any]) -> NoReturn:
+        remedy = "take `replica` (PROWESS_REPLICA, --replica) out, or keep the store in PostgreSQL"
+        raise StoreError(f"the store {self.path} is a file, which has no replica", remedy)
 
     def isolation(self, tables: Iterable[str]) -> str:
         """The file has one owner, who may read all of it: what statements say is all there is."""

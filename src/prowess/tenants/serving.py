@@ -22,6 +22,7 @@ from prowess.listen import Bind, Rate
 from prowess.opening import now
 from prowess.secrets.environment import with_secrets
 from prowess.store.database import Database
+from prowess.store.opening import StoreAddress
 from prowess.tenants.alerting import WorkspaceAlerts
 from prowess.tenants.dispatcher import TenantDispatcher
 from prowess.tenants.memory import MemoryBudget
@@ -57,7 +58,7 @@ class KeptOpen:
 
 @contextmanager
 def serving_workspaces(
-    folder: Path, settings: Settings, store: str, bind: Bind, faces: ServedFaces, kept: KeptOpen,
+    folder: Path, settings: Settings, store: StoreAddress, bind: Bind, faces: ServedFaces, kept: KeptOpen,
     environment: Mapping[str, str],
 ) -> Iterator[TenantDispatcher]:  # fmt: skip
     """The door of all workspaces of the store.
@@ -120,7 +121,8 @@ class WorkspaceOpening:
     def strangers(self) -> AbstractAsyncContextManager[Tenant]:
         """A workspace of a store that nobody keeps: what those see who prove nothing."""
         return self._opened(
-            Settings(Config(), self.process.root), database_at("sqlite::memory:", self.process.root)
+            Settings(Config(), self.process.root),
+            database_at(StoreAddress("sqlite::memory:"), self.process.root),
         )
 
     def _opened(self, settings: Settings, database: Database) -> AbstractAsyncContextManager[Tenant]:

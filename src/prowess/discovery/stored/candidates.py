@@ -13,7 +13,7 @@ from prowess.discovery.dense import Matrix
 from prowess.discovery.fusion import Calibration
 from prowess.discovery.lexical import IndexedTerms, LexicalStatistics
 from prowess.discovery.names import keys_in
-from prowess.discovery.ranking import Options, ParsedRequest, RankedText
+from prowess.discovery.ranking import RankedText
 from prowess.discovery.stored import postings, tables
 from prowess.discovery.stored.codes import Numbers
 from prowess.discovery.stored.held import HeldIndex
@@ -34,7 +34,7 @@ MOST_CALLED = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
+class StoredCandidates:
     """Rows to rank, their vectors, and what the words of the request are worth."""
 
     ids: Mapping[int, str]
@@ -53,24 +53,26 @@ class CandidateFinder:
     calibration: Calibration
 
     def find(
-        self, transaction: Transaction, read: ParsedRequest, reach: Reach, wanted: Options
-    ) -> Candidates:
-        """Those of the rows that may be looked at, and of each need where a request has several."""
-        texts = [read.whole, *(read.in_needs[1:] if wanted.split else ())]
+        self, transaction: Transaction, request: str, texts: Sequence[RankedText], reach: Reach, top_k: int
+    ) -> StoredCandidates:
+        """Those of the rows that may be looked at.
+
+        texts: the whole request and each of its needs, of which so many are asked for.
+        """
         terms = {term for text in texts for term in text.terms}
         lists = self.lists.read(transaction, terms, self.held.groups, self.held.divisors)
         vectors = dict[int, Half]()
-        named = tables.called(transaction, keys_in(read.request), MOST_CALLED)
+        named = tables.called(transaction, keys_in(request), MOST_CALLED)
         chosen = {number for number in named if reach.mask[number : number + 1].any()}
         for text in texts:
-            count = 2 * wanted.top_k + RANKED
+            count = 2 * top_k + RANKED
             chosen.update(self._nearest(transaction, text, lists, reach, count, vectors).tolist())
         ids = tables.ids_of(transaction, chosen)
         vectors |= tables.vectors_of(transaction, [number for number in ids if number not in vectors])
         numbers = np.array(sorted(ids), np.int32)
         documents = postings.documents_at(lists, numbers, self.held.lengths)
         frequencies = {term: sum(part.own for part in parts) for term, parts in lists.items()}
-        return Candidates(
+        return StoredCandidates(
             ids,
             {id: vectors[number] for number, id in ids.items() if number in vectors},
             {ids[number]: document for number, document in documents.items()},

@@ -41,6 +41,9 @@ class StoredIndex:
 
     def at(self, capabilities: PagedCapabilities, examples: Mapping[str, Sequence[str]]) -> StoredSearch:
         """What to search in a catalogue, with the index as it is now."""
-        with self._refreshing, self._database.reading() as transaction:
-            held = self._held = self._held.refreshed(transaction)
+        with self._refreshing:
+            if not self._held.version and self._database.replica:
+                # All of it is much; what is newer is little.
+                self._held = self._database.from_replica(self._held.refreshed)
+            held = self._held = self._database.read(self._held.refreshed)
         return StoredSearch(held, capabilities, examples, self._parts)

@@ -79,8 +79,8 @@ class Reaches:
     def _known(self, key: Hashable, held: HeldIndex, mask: Callable[[Transaction, HeldIndex], Mask]) -> Reach:
         found = self._held.get(key)
         if found is None:
-            with self._database.reading() as transaction:
-                found = Reach.of(mask(transaction, held) & held.in_use)
+            rows = self._database.from_replica(lambda transaction: mask(transaction, held))
+            found = Reach.of(rows & held.in_use)
             self._held[key] = found
             while len(self._held) > MOST_HELD:
                 self._held.popitem(last=False)

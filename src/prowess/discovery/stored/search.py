@@ -22,13 +22,13 @@ from prowess.discovery.lint import LintFinding
 from prowess.discovery.ranking import Options, ParsedRequest, Ranker
 from prowess.discovery.search import RequestVectors, lowered
 from prowess.discovery.stored import tables
-from prowess.discovery.stored.candidates import CandidateFinder, Candidates
+from prowess.discovery.stored.candidates import CandidateFinder, StoredCandidates
 from prowess.discovery.stored.held import HeldIndex
 from prowess.discovery.stored.postings import PostingLists
 from prowess.discovery.stored.reach import Reaches
 from prowess.discovery.text import Words
 from prowess.errors import EncoderUnavailable
-from prowess.store.database import Database
+from prowess.store.database import Database, Transaction
 from prowess.types import Capability, Hit
 
 DEEPEST = 4
@@ -114,12 +114,14 @@ class StoredSearch:
     def _embed(self, texts: Sequence[str]) -> Matrix:
         return self._parts.requests.of(texts, self.held.codes.width)
 
-    def candidates(self, read: ParsedRequest, allowed: Collection[str], wanted: Options) -> Candidates:
+    def candidates(self, read: ParsedRequest, allowed: Collection[str], wanted: Options) -> StoredCandidates:
         """The rows that are ranked for a request."""
         reach = self._parts.reaches.of(self.held, allowed, wanted)
         finder = CandidateFinder(self.held, self._parts.lists, self._parts.calibration)
-        with self._parts.database.reading() as transaction:
-            return finder.find(transaction, read, reach, wanted)
+        texts = [read.whole, *(read.in_needs[1:] if wanted.split else ())]
+        return self._parts.database.from_replica(
+            lambda transaction: finder.find(transaction, read.request, texts, reach, wanted.top_k)
+        )
 
     def count(self, allowed: Collection[str], wanted: Options | None = None) -> int:
         """How many of what is indexed are allowed, and not left out by options."""
@@ -128,12 +130,17 @@ class StoredSearch:
     def areas(self, allowed: Collection[str]) -> Mapping[str, int]:
         """How many of each category, or server where there is none, are allowed."""
         reach = self._parts.reaches.of(self.held, allowed, Options())
-        with self._parts.database.reading() as transaction:
-            if reach.count <= self.held.population // 2:
-                return tables.areas(transaction, np.flatnonzero(reach.mask).tolist())
+        is_most = reach.count > self.held.population // 2
+        left = np.flatnonzero(self.held.in_use & ~reach.mask if is_most else reach.mask).tolist()
+
+        def counted(transaction: Transaction) -> Mapping[str, int]:
+            if not is_most:
+                return tables.areas(transaction, left)
             every = Counter(tables.areas(transaction))
-            every.subtract(tables.areas(transaction, np.flatnonzero(self.held.in_use & ~reach.mask).tolist()))
-        return {area: size for area, size in every.items() if size > 0}
+            every.subtract(tables.areas(transaction, left))
+            return {area: size for area, size in every.items() if size > 0}
+
+        return self._parts.database.from_replica(counted)
 
     def _loaded(
         self, ids: Collection[str], allowed: Collection[str]
@@ -151,7 +158,7 @@ class StoredSearch:
             return found, allowed.among(found).keys()
         return found, [id for id in found if id in allowed]
 
-    def _corpus(self, found: Candidates, existing: Mapping[str, Capability]) -> Corpus:
+    def _corpus(self, found: StoredCandidates, existing: Mapping[str, Capability]) -> Corpus:
         words = self._parts.words
         corpus = Corpus(self._parts.presets, found.statistics, words)
         examples = {id: self._examples[id] for id in existing if id in self._examples}

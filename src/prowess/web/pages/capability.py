@@ -111,7 +111,7 @@ def shown(request: Request) -> Response:
 
 
 def _latest_uses(engine: Engine, id: str) -> list[RecordedUse]:
-    found = recorded_uses(engine.internals.journal, LOOKED_THROUGH)
+    found = recorded_uses(engine.internals.history, LOOKED_THROUGH)
     return [one for one in found if one.capability == id][:MOST_USES]
 
 

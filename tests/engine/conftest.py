@@ -26,10 +26,12 @@ def open_node(tmp_path: Path) -> Iterator[OpenNode]:
     policy = tmp_path / "policy.yaml"
     policy.write_text(POLICY)
 
-    def open_one(url: str, stale_for: float = 30.0) -> Engine:
+    def open_one(url: str, stale_for: float = 30.0, in_memory: int = 1000) -> Engine:
         tools = [capability("tool:mail", "Send a mail"), capability("tool:room", "Book a room")]
         sources = (StaticSource("office", capabilities=tools),)
-        options = EngineOptions(embedder=word_embedder, policy_files=(policy,), stale_for=stale_for)
+        options = EngineOptions(
+            embedder=word_embedder, policy_files=(policy,), stale_for=stale_for, in_memory=in_memory
+        )
         engines.append(Engine(open_database(url, tmp_path), sources, lambda: datetime.now(UTC), {}, options))
         engines[-1].sync()
         return engines[-1]

@@ -25,7 +25,7 @@ from prowess.discovery.lint import LintFinding
 from prowess.discovery.names import keys_in
 from prowess.discovery.ranking import Options, ParsedRequest, RankedText, Ranker
 from prowess.discovery.search import RequestVectors, lowered
-from prowess.discovery.stored import postings, tables
+from prowess.discovery.stored import encodings, postings, tables
 from prowess.discovery.stored.documents import Documents
 from prowess.discovery.stored.held import HeldIndex
 from prowess.discovery.stored.reach import Reach, Reaches
@@ -165,7 +165,7 @@ class StoredSearch:
                 chosen |= set(self._nearest(transaction, text, lists, reach, count, vectors))
             ids = tables.ids_of(transaction, chosen)
             missing = [number for number in ids if number not in vectors]
-            vectors |= tables.vectors_of(transaction, missing)
+            vectors |= self._vectors(transaction, missing)
         frequencies = {term: sum(len(part.numbers) for part in parts) for term, parts in lists.items()}
         statistics = LexicalStatistics(self.held.population, self.held.mean_length, frequencies)
         return _Candidates(ids, {number: vectors[number] for number in ids if number in vectors}, statistics)
@@ -182,10 +182,13 @@ class StoredSearch:
             centred = np.asarray(text.vector, np.float32) - self.held.mean
             near = self.held.codes.near(centred, reach.rows, BY_CODE)
             chosen = np.union1d(chosen, near).astype(np.int32)
-        vectors |= tables.vectors_of(transaction, [n for n in chosen.tolist() if n not in vectors])
+        vectors |= self._vectors(transaction, [n for n in chosen.tolist() if n not in vectors])
         strengths = self._strengths(chosen.tolist(), words, text.vector, vectors, reach.count)
         order = np.argsort(-strengths, kind="stable")[:count]
         return [int(number) for number in chosen[order]]
+
+    def _vectors(self, transaction: Transaction, numbers: Collection[int]) -> dict[int, Half]:
+        return encodings.vectors_of(transaction, self.held.encoding.encoding, numbers)
 
     def _strengths(
         self, numbers: Sequence[int], words: npt.NDArray[np.float64], vector: Matrix | None,

@@ -1,6 +1,7 @@
-"""The tables of an index in the store: rows with numbers, their vectors, segments and posting lists.
+"""The tables of an index in the store: rows with numbers, segments and posting lists.
 
 Every change of the index has a number, by which a process that holds a part of it reads what it has not seen.
+`+gone` keeps SQLite from reading all rows in use where it is asked for a few of them.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -10,9 +11,8 @@ import numpy as np
 
 from prowess.areas import area_of
 from prowess.discovery.names import name_key
-from prowess.discovery.stored.codes import Bytes, Numbers
+from prowess.discovery.stored.codes import Numbers
 from prowess.discovery.stored.postings import PostingList
-from prowess.discovery.vectors import Half
 from prowess.store.database import Row, Transaction
 from prowess.types import Capability
 
@@ -26,14 +26,12 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """Up to which version of the catalogue an index goes, how often it changed, what its vectors are of."""
+    """Up to which version of the catalogue an index goes, and how often it changed."""
 
     version: int = 0
     change: int = 0
     next: int = 0
     """The number that the next row gets."""
-    model: str = ""
-    mean: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,38 +43,42 @@ class Segment:
     length: float
     """Of all their texts together."""
     numbers: Numbers
-    codes: Bytes
 
 
 def state(transaction: Transaction) -> IndexState | None:
-    row = transaction.one(
-        "SELECT version, change, next, model, mean FROM stored_index WHERE workspace = :workspace"
-    )
-    if row is None:
-        return None
-    version, change, after, model, mean = row
-    return IndexState(version, change, after, model, bytes(mean))
+    row = transaction.one("SELECT version, change, next FROM stored_index WHERE workspace = :workspace")
+    return IndexState(*row) if row else None
 
 
-def write_state(transaction: Transaction, now: IndexState) -> None:
+def begin(transaction: Transaction) -> None:
     transaction.run(
-        "INSERT INTO stored_index (workspace, version, change, next, model, mean)"
-        " VALUES (:workspace, :version, :change, :next, :model, :mean)"
-        " ON CONFLICT (workspace) DO UPDATE SET version = excluded.version, change = excluded.change,"
-        " next = excluded.next, model = excluded.model, mean = excluded.mean",
-        version=now.version, change=now.change, next=now.next, model=now.model, mean=now.mean,
-    )  # fmt: skip
+        "INSERT INTO stored_index (workspace, version, change, next) VALUES (:workspace, 0, 1, 0)"
+        " ON CONFLICT DO NOTHING"
+    )
 
 
-def clear(transaction: Transaction) -> None:
-    """Begin anew, such as with another model."""
-    for statement in (
-        "DELETE FROM indexed_capability WHERE workspace = :workspace",
-        "DELETE FROM indexed_vector WHERE workspace = :workspace",
-        "DELETE FROM index_segment WHERE workspace = :workspace",
-        "DELETE FROM posting_list WHERE workspace = :workspace",
-    ):
-        transaction.run(statement)
+def advance(transaction: Transaction, rows: int = 0) -> IndexState:
+    """The next change, with numbers for new rows; whoever else changes the index waits until it is made."""
+    row = transaction.one(
+        "UPDATE stored_index SET change = change + 1, next = next + :rows"
+        " WHERE workspace = :workspace RETURNING version, change, next",
+        rows=rows,
+    )
+    return IndexState(*row) if row else IndexState()
+
+
+def reach(transaction: Transaction, version: int) -> None:
+    """The index goes up to this version of the catalogue."""
+    transaction.run(
+        "UPDATE stored_index SET version = :version WHERE workspace = :workspace AND version < :version",
+        version=version,
+    )
+
+
+def newest(transaction: Transaction) -> int:
+    """The version of the catalogue."""
+    row = transaction.one("SELECT version FROM catalogue_version WHERE workspace = :workspace AND one = 1")
+    return int(row[0]) if row else 0
 
 
 def changed(transaction: Transaction, since: int, after: str, most: int) -> dict[str, str]:
@@ -89,15 +91,13 @@ def changed(transaction: Transaction, since: int, after: str, most: int) -> dict
     return dict(rows)
 
 
-def indexed(transaction: Transaction, after: str, last: str, with_vector: bool) -> dict[str, str]:
-    """Id -> digest of what is indexed, behind an id and up to another; of all, or of what has a vector."""
-    rows = transaction.all(
-        "SELECT i.id, i.digest FROM indexed_capability i LEFT JOIN indexed_vector v"
-        " ON v.workspace = i.workspace AND v.number = i.number"
-        " WHERE i.workspace = :workspace AND i.id > :after AND i.id <= :last AND i.gone = 0"
-        " AND (v.number IS NOT NULL OR :any = 1)",
-        after=after, last=last, any=int(not with_vector),
-    )  # fmt: skip
+def indexed(transaction: Transaction, ids: Collection[str]) -> dict[str, str]:
+    """Id -> digest of what is indexed of these."""
+    rows = transaction.among(
+        "SELECT id, digest FROM indexed_capability"
+        " WHERE workspace = :workspace AND id IN (:listed) AND +gone = 0",
+        ids,
+    )
     return dict(rows)
 
 
@@ -116,13 +116,18 @@ def retire(transaction: Transaction, ids: Collection[str], change: int) -> None:
     """What is indexed of these is of no use from this change on."""
     transaction.among(
         "UPDATE indexed_capability SET gone = :change"
-        " WHERE workspace = :workspace AND id IN (:listed) AND gone = 0 RETURNING number",
+        " WHERE workspace = :workspace AND id IN (:listed) AND +gone = 0 RETURNING number",
         ids, change=change,
     )  # fmt: skip
 
 
 def retire_removed(transaction: Transaction, change: int) -> int:
     """What the catalogue does not hold any more, or holds with another content; returns how many."""
+    there = transaction.one("SELECT COUNT(*) FROM capability WHERE workspace = :workspace")
+    if there == transaction.one(
+        "SELECT COUNT(*) FROM indexed_capability WHERE workspace = :workspace AND gone = 0"
+    ):
+        return 0  # what was added or changed is indexed by now, so nothing was removed
     return transaction.run(
         "UPDATE indexed_capability SET gone = :change WHERE workspace = :workspace AND gone = 0"
         " AND NOT EXISTS (SELECT 1 FROM capability c WHERE c.workspace = indexed_capability.workspace"
@@ -131,18 +136,11 @@ def retire_removed(transaction: Transaction, change: int) -> int:
     )
 
 
-def add_rows(
-    transaction: Transaction, rows: Mapping[int, Capability], columns: Columns,
-    vectors: Mapping[int, Half],
-) -> None:  # fmt: skip
+def add_rows(transaction: Transaction, rows: Mapping[int, Capability], columns: Columns) -> None:
     transaction.many(
         f"INSERT INTO indexed_capability (workspace, {', '.join(COLUMNS)})"
         f" VALUES (:workspace, {', '.join(f':{name}' for name in COLUMNS)})",
         (_row(number, each, columns) for number, each in rows.items()),
-    )
-    transaction.many(
-        "INSERT INTO indexed_vector (workspace, number, vector) VALUES (:workspace, :number, :vector)",
-        ({"number": number, "vector": vector.tobytes()} for number, vector in vectors.items()),
     )
 
 
@@ -163,10 +161,10 @@ def add_segment(
     transaction: Transaction, segment: Segment, change: int, lists: Iterable[tuple[str, PostingList]]
 ) -> None:
     transaction.run(
-        "INSERT INTO index_segment (workspace, segment, change, size, length, numbers, codes)"
-        " VALUES (:workspace, :segment, :change, :size, :length, :numbers, :codes)",
+        "INSERT INTO index_segment (workspace, segment, change, size, length, numbers)"
+        " VALUES (:workspace, :segment, :change, :size, :length, :numbers)",
         segment=segment.segment, change=change, size=segment.size, length=segment.length,
-        numbers=segment.numbers.tobytes(), codes=segment.codes.tobytes(),
+        numbers=segment.numbers.tobytes(),
     )  # fmt: skip
     transaction.many(
         "INSERT INTO posting_list (workspace, term, segment, numbers, impacts)"
@@ -201,7 +199,7 @@ def sizes(transaction: Transaction) -> dict[int, tuple[int, float]]:
 
 def segments_since(transaction: Transaction, change: int) -> list[Segment]:
     rows = transaction.all(
-        "SELECT segment, size, length, numbers, codes FROM index_segment"
+        "SELECT segment, size, length, numbers FROM index_segment"
         " WHERE workspace = :workspace AND change > :change ORDER BY segment",
         change=change,
     )
@@ -210,7 +208,7 @@ def segments_since(transaction: Transaction, change: int) -> list[Segment]:
 
 def segments(transaction: Transaction, which: Collection[int]) -> list[Segment]:
     rows = transaction.among(
-        "SELECT segment, size, length, numbers, codes FROM index_segment"
+        "SELECT segment, size, length, numbers FROM index_segment"
         " WHERE workspace = :workspace AND segment IN (:listed) ORDER BY segment",
         which,
     )
@@ -218,9 +216,8 @@ def segments(transaction: Transaction, which: Collection[int]) -> list[Segment]:
 
 
 def _segment(row: Row) -> Segment:
-    number, size, length, numbers, codes = row
-    ids = np.frombuffer(numbers, np.int32)
-    return Segment(number, size, length, ids, np.frombuffer(codes, np.uint8).reshape(len(ids), -1))
+    number, size, length, numbers = row
+    return Segment(number, size, length, np.frombuffer(numbers, np.int32))
 
 
 def lists_in(transaction: Transaction, which: Collection[int]) -> list[tuple[str, PostingList]]:
@@ -246,7 +243,7 @@ def gone_since(transaction: Transaction, change: int) -> list[int]:
 def ids_of(transaction: Transaction, numbers: Collection[int]) -> dict[int, str]:
     rows = transaction.among(
         "SELECT number, id FROM indexed_capability"
-        " WHERE workspace = :workspace AND number IN (:listed) AND gone = 0",
+        " WHERE workspace = :workspace AND number IN (:listed) AND +gone = 0",
         numbers,
     )
     return dict(rows)
@@ -254,7 +251,8 @@ def ids_of(transaction: Transaction, numbers: Collection[int]) -> dict[int, str]
 
 def numbers_of(transaction: Transaction, ids: Collection[str]) -> list[int]:
     rows = transaction.among(
-        "SELECT number FROM indexed_capability WHERE workspace = :workspace AND id IN (:listed) AND gone = 0",
+        "SELECT number FROM indexed_capability"
+        " WHERE workspace = :workspace AND id IN (:listed) AND +gone = 0",
         ids,
     )
     return [row[0] for row in rows]
@@ -265,20 +263,12 @@ def called(transaction: Transaction, keys: Collection[str], most: int) -> list[i
     found: set[int] = set()
     for statement in (
         "SELECT number FROM indexed_capability"
-        " WHERE workspace = :workspace AND name_key IN (:listed) AND gone = 0 LIMIT :most",
+        " WHERE workspace = :workspace AND name_key IN (:listed) AND +gone = 0 LIMIT :most",
         "SELECT number FROM indexed_capability"
-        " WHERE workspace = :workspace AND shown_key IN (:listed) AND gone = 0 LIMIT :most",
+        " WHERE workspace = :workspace AND shown_key IN (:listed) AND +gone = 0 LIMIT :most",
     ):
         found.update(row[0] for row in transaction.among(statement, keys, most=most))
     return sorted(found)
-
-
-def vectors_of(transaction: Transaction, numbers: Collection[int]) -> dict[int, Half]:
-    rows = transaction.among(
-        "SELECT number, vector FROM indexed_vector WHERE workspace = :workspace AND number IN (:listed)",
-        numbers,
-    )
-    return {number: np.frombuffer(vector, np.float16) for number, vector in rows}
 
 
 def selected(transaction: Transaction, condition: str, values: Mapping[str, object]) -> list[int]:
@@ -316,7 +306,7 @@ def having(transaction: Transaction, name: str, wanted: Callable[[str], bool]) -
             row[0]
             for row in transaction.among(
                 "SELECT number FROM indexed_capability"
-                f" WHERE workspace = :workspace AND {column} IN (:listed) AND gone = 0",
+                f" WHERE workspace = :workspace AND {column} IN (:listed) AND +gone = 0",
                 values,
             )
         ]
@@ -343,7 +333,7 @@ def areas(transaction: Transaction, numbers: Collection[int] | None = None) -> d
     else:
         rows = transaction.among(
             "SELECT area, COUNT(*) FROM indexed_capability"
-            " WHERE workspace = :workspace AND number IN (:listed) AND gone = 0 GROUP BY area",
+            " WHERE workspace = :workspace AND number IN (:listed) AND +gone = 0 GROUP BY area",
             numbers,
         )
     return dict(rows)

@@ -29,7 +29,7 @@ from bench.large_beside import beside
 from bench.large_catalogue import copy_into, made, requests
 from prowess.discovery import embedders
 from prowess.discovery.fusion import Calibration
-from prowess.discovery.stored import postings, tables
+from prowess.discovery.stored import encodings, postings, tables
 from prowess.discovery.stored.search import StoredSearch
 from prowess.engine import Engine
 from prowess.engine.options import EngineOptions
@@ -46,7 +46,7 @@ SHARES = {"all": "all", "five": "5%", "half": "0.5%"}
 FINDS, OFFERS, EXACT, DEPTH = 200, 60, 30, 100
 MAX_IN_MEMORY = 300_000
 TABLES = ("capability", "capability_text", "text_vector", "indexed_capability", "indexed_vector",
-          "index_segment", "posting_list")  # fmt: skip
+          "index_codes", "index_segment", "posting_list")  # fmt: skip
 
 
 def opened(url: str, folder: Path, in_memory: int = 1000) -> Engine:
@@ -139,7 +139,7 @@ def _everything(engine: Engine, search: StoredSearch) -> tuple[Any, dict[int, st
     for first in range(0, size, 20_000):
         numbers = range(first, min(size, first + 20_000))
         with engine.internals.database.reading() as transaction:
-            for number, vector in tables.vectors_of(transaction, numbers).items():
+            for number, vector in encodings.vectors_of(transaction, 1, numbers).items():
                 vectors[number] = vector
             ids |= tables.ids_of(transaction, numbers)
     return vectors, ids

@@ -61,6 +61,15 @@ class Lease:
             until=stamp(now + LENGTH),
         )
 
+    def say(self, result: str) -> None:
+        """How far it has come, for people; and that it goes on."""
+        self._kept = self._jobs.clock()
+        self._write(
+            "UPDATE job SET result = :result, until = :until"
+            " WHERE workspace = :workspace AND work = :work AND node = :node AND since = :since",
+            result=result, until=stamp(self._kept + LENGTH),
+        )  # fmt: skip
+
     def end(self, error: str = "") -> None:
         """The work is done, or failed; what somebody else took over meanwhile is theirs to end."""
         self._write(

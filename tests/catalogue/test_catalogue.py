@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.catalogue.merge import digest
+from prowess.catalogue.arrival import digest
 from prowess.engine import Engine
 from prowess.errors import NotFound
 from prowess.testing import StaticSource, capability

@@ -52,3 +52,7 @@ def test_it_is_synced_searched_listed_and_called_like_any_other(folder: Path) ->
     assert "flowers 3: Ann" in run("call", "tool:flowers_3", "name=Ann").output
     assert run("list").output.count("tool:") == 36
     run("doctor")
+    (folder / "orders_of_a_day.py").write_text(TOOLS.replace('"taxi"', '"gondola"'))
+    run("sync")
+    assert "tool:gondola_3" in run("find", "order the gondola number 3").output
+    assert "tool:taxi" not in run("find", "order the taxi number 3").output

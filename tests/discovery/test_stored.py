@@ -10,10 +10,9 @@ import pytest
 from prowess import Turn
 from prowess.discovery.dense import Matrix
 from prowess.discovery.ranking import Embed
-from prowess.discovery.stored import tables
+from prowess.discovery.stored import encodings, tables
 from prowess.engine import Engine
 from prowess.engine.options import EngineOptions
-from prowess.opening import now
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource, capability, word_embedder
 from prowess.types import Capability, Message
@@ -166,12 +165,11 @@ def test_another_embedder_means_another_index(store_url: str, tmp_path: Path) ->
         in_memory=10,
     )  # fmt: skip
     database = open_database(store_url, tmp_path)
-    with Engine(database, (source,), now, {}, options) as engine:
+    with Engine(database, (source,), SteppingClock(), {}, options) as engine:
         engine.sync()
         assert engine.rank("export a report") == before
         with database.reading() as transaction:
-            state = tables.state(transaction)
-        assert state is not None and state.model == "other words"
+            assert [each.model for each in encodings.every(transaction)] == ["words", "other words"]
 
 
 def test_where_the_embedder_fails_words_serve(store_url: str, tmp_path: Path) -> None:
@@ -217,8 +215,9 @@ def test_while_the_embedder_fails_what_is_new_is_found_by_words_and_gets_its_vec
 def vectors_and_rows(engine: Engine) -> tuple[int, int]:
     """How many capabilities in use have a vector in the index, and how many there are."""
     with engine.internals.database.reading() as transaction:
-        rows = [number for number, _ in tables.pages(transaction, -1, 10_000)]
-        return len(tables.vectors_of(transaction, rows)), len(rows)
+        rows = list(encodings.lacking(transaction, -1, 10_000))
+        (encoding,) = encodings.every(transaction)
+        return len(encodings.vectors_of(transaction, encoding.encoding, rows)), len(rows)
 
 
 def test_a_catalogue_that_grows_beyond_the_limit_and_shrinks_again_is_served_throughout(

@@ -27,10 +27,14 @@ def open_node(tmp_path: Path) -> Iterator[OpenNode]:
     policy = tmp_path / "policy.yaml"
     policy.write_text(POLICY)
 
-    def open_one(url: str, stale_for: float = 30.0, replica: str = "", **more: Any) -> Engine:
+    def open_one(
+        url: str, stale_for: float = 30.0, replica: str = "", in_memory: int = 1000, **more: Any
+    ) -> Engine:
         tools = [capability("tool:mail", "Send a mail"), capability("tool:room", "Book a room")]
         sources = (StaticSource("office", capabilities=tools),)
-        options = EngineOptions(embedder=word_embedder, policy_files=(policy,), stale_for=stale_for, **more)
+        options = EngineOptions(
+            embedder=word_embedder, policy_files=(policy,), stale_for=stale_for, in_memory=in_memory, **more
+        )
         database = open_database(url, tmp_path, replica=replica)
         engines.append(Engine(database, sources, lambda: datetime.now(UTC), {}, options))
         engines[-1].sync()

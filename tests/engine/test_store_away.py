@@ -56,6 +56,26 @@ def test_a_search_goes_on_from_memory_while_the_store_is_stopped_and_the_rest_is
     }
 
 
+def test_beyond_in_memory_what_was_answered_lately_is_answered_and_the_rest_refused_with_the_reason(
+    server: StoppablePostgres, open_node: OpenNode, tmp_path: Path
+) -> None:
+    engine = open_node(server.url, in_memory=1)
+    fresh = engine.find("send a mail", "ada")
+    engine.find("book a room", "bob")
+    assert fresh
+    with server.away():
+        stale = engine.find("send a mail", "ada")
+        assert [hit.id for hit in stale] == [hit.id for hit in fresh]
+        assert all(hit.reasons[0].startswith(STALE) for hit in stale)
+        for asked, agent in (("book a room", "ada"), ("send a mail", "bob")):
+            with pytest.raises(StoreAway, match="answered lately"):
+                engine.find(asked, agent)
+        (tmp_path / "policy.yaml").write_text("profiles: {owner: {agents: [bob]}}\n")
+        with pytest.raises(StoreAway):
+            engine.find("send a mail", "ada")
+    assert served_again(engine) < SECONDS_TO_SERVE
+
+
 def test_memory_serves_no_longer_than_it_is_told(server: StoppablePostgres, open_node: OpenNode) -> None:
     engine = open_node(server.url, stale_for=0.0)
     engine.find("send a mail", "ada")

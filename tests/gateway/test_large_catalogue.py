@@ -34,3 +34,18 @@ async def test_a_client_searches_describes_calls_and_lists(tmp_path: Path) -> No
         ids = (await ask(client, "list_capabilities", provider="shop"))["ids"]
         assert "tool:shop/echo" in ids and "tool:shop/die" not in ids
         assert "search" in (await ask(client, "list_capabilities"))["note"]
+
+
+async def test_what_a_server_adds_is_found_by_the_next_search(tmp_path: Path) -> None:
+    file = write_config(tmp_path, POLICY, workshop())
+    file.write_text(f"in_memory = 3\n{file.read_text()}")
+    command, *args = served(file)
+    async with Client(StdioServerParameters(command=command, args=args), cache=None) as client:
+
+        async def found(query: str, id: str) -> bool:
+            answer = await ask(client, "discover_capabilities", query=query)
+            return id in [hit["id"] for hit in answer["capabilities"]]
+
+        await until(lambda: found("repeat a text", "tool:shop/echo"))
+        await call(client, "tool:shop/grow")
+        await until(lambda: found("solder wires with tin", "tool:shop/solder"))

@@ -42,6 +42,8 @@ SEEN_RARELY = {
     "indexed_capability",
     "indexed_vector",
     "index_segment",
+    "index_encoding",
+    "index_codes",
     "posting_list",
 }
 """Tables that are empty here: for large catalogues only, while learning goes on, while something fails,

@@ -12,10 +12,13 @@ from datetime import datetime
 
 import msgspec
 
-from prowess.catalogue import claims, health, ownership, quarantine, writing
+from prowess.catalogue import claims, health, quarantine, writing
+from prowess.catalogue.applying import apply
+from prowess.catalogue.arrival import Arrival
 from prowess.catalogue.health import Observation, ReadingNode
-from prowess.catalogue.merge import Arrival
 from prowess.catalogue.planning import Plan, PlannedWrite, plan_of
+from prowess.catalogue.providers import providers as read_providers
+from prowess.catalogue.so_far import SyncSoFar
 from prowess.catalogue.stored import HeldTexts, StoredCapabilities
 from prowess.catalogue.view import View
 from prowess.catalogue.writing import Written
@@ -56,7 +59,7 @@ class Catalogue:
         version = _version(transaction)
         if known is not None and (known.era, known.version) == (transaction.era, version):
             return _with_news_of_health(transaction, known)
-        providers = writing.providers(transaction)
+        providers = read_providers(transaction)
         return View(
             version=version,
             era=transaction.era,
@@ -118,12 +121,14 @@ class Catalogue:
             for d, since, at, c, t in rows
         )
 
-    def known(self, definitions: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    def known(self, definitions: Mapping[str, str], sources: Collection[str]) -> dict[str, dict[str, str]]:
         """Source -> place -> stamp of everything that need not be read again, as these are defined."""
         stamps: dict[str, dict[str, str]] = {}
         with self._database.reading() as transaction:
-            rows = transaction.all(
-                "SELECT source, place, stamp, definition FROM source_entry WHERE workspace = :workspace"
+            rows = transaction.among(
+                "SELECT source, place, stamp, definition FROM source_entry"
+                " WHERE workspace = :workspace AND source IN (:listed)",
+                sources,
             )
         for source, place, stamp, definition in rows:
             if definitions.get(source, "") == definition:
@@ -139,10 +144,10 @@ class Catalogue:
         found = (*view.health.problems, *(DecodeProblem.decode(row[0]) for row in rows))
         return tuple(sorted(found, key=lambda problem: problem.source))
 
-    def plan(self, arrival: Arrival) -> Plan:
-        """What a sync would change, as the catalogue is now; nothing is written."""
+    def plan(self, arrival: Arrival, so_far: SyncSoFar) -> Plan:
+        """What a portion of a sync would change, as the catalogue is now; nothing is written."""
         with self._database.reading() as transaction:
-            return plan_of(transaction, arrival, _version(transaction))
+            return plan_of(transaction, arrival, so_far, _version(transaction))
 
     def keep_texts(self, rows: Mapping[str, Written]) -> frozenset[str]:
         """Write new texts beforehand, in short transactions, where there are many; returns whose."""
@@ -156,42 +161,17 @@ class Catalogue:
                 writing.write_texts(transaction, portion)
         return frozenset(new)
 
-    def confirm(self, transaction: Transaction, arrival: Arrival, plan: Plan) -> Plan:
+    def confirm(self, transaction: Transaction, arrival: Arrival, so_far: SyncSoFar, plan: Plan) -> Plan:
         """The plan as it is now that nobody else can change the catalogue: mostly the same one."""
         version = _lock(transaction)
-        return plan if version == plan.version else plan_of(transaction, arrival, version)
+        return plan if version == plan.version else plan_of(transaction, arrival, so_far, version)
 
     def apply(
-        self,
-        transaction: Transaction,
-        arrival: Arrival,
-        step: PlannedWrite,
-        has_text: Collection[str],
-        node: ReadingNode,
-        now: datetime,
-    ) -> None:
-        """Make the catalogue hold exactly what these sources offer now.
-
-        Sources that are configured but were not read keep what they have; sources that this configuration
-        no longer has lose everything, unless another one has them too. What others configured stays. What a
-        source that is not fully trusted adds or changes is held back.
-        """
-        plan = step.plan
-        writing.write_capabilities(transaction, step.rows, has_text)
-        writing.write_texts(transaction, step.originals)
-        writing.redefine(transaction, plan.wanted.rows, plan.redefined)
-        writing.remove_capabilities(transaction, plan.changes.removed)
-        quarantine.update(transaction, step.standing, plan.changes.removed)
-        quarantine.see(transaction, step.first_seen, step.now)
-        claimed = ownership.claim(transaction, arrival.owner, arrival.claimed)
-        writing.write_stamps(transaction, plan.wanted.stamps, arrival, plan.ownership)
-        touched = writing.write_providers(transaction, arrival, plan.wanted.rows, plan.ownership)
-        writing.write_problems(transaction, plan.wanted.problems, arrival, plan.ownership)
-        touched = health.note(transaction, arrival, node, now) or touched
-        touched = touched or step.changes_anything or claimed
-        if touched or not claims.are_known(transaction):
-            touched = claims.update(transaction) or touched
-        if touched:
+        self, transaction: Transaction, arrival: Arrival, so_far: SyncSoFar, step: PlannedWrite,
+        has_text: Collection[str], node: ReadingNode, now: datetime,
+    ) -> None:  # fmt: skip
+        """Make the catalogue hold what these sources offer now; of those that were not read, what it had."""
+        if apply(transaction, arrival, so_far, step, has_text, node, now):
             _changed(transaction)
 
     def approve(
@@ -253,7 +233,7 @@ class Catalogue:
     ) -> bool:
         """Switch a provider off (with the reason, and who decided it) or on, for one agent or all (empty)."""
         _lock(transaction)
-        known = writing.providers(transaction)
+        known = read_providers(transaction)
         if provider not in known:
             raise NotFound("provider", provider, known, "see: prowess provider list")
         where = {"provider": provider, "agent": agent}

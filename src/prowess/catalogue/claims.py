@@ -35,19 +35,16 @@ def are_known(transaction: Transaction) -> bool:
     return transaction.one("SELECT uri FROM uri_claim WHERE workspace = :workspace LIMIT 1") is not None
 
 
-def update(transaction: Transaction) -> bool:
-    """Take down who offers what now; whoever is configured no more has no claim. True if any changed."""
-    gone = transaction.run(
-        "DELETE FROM uri_claim WHERE workspace = :workspace AND provider NOT IN"
-        " (SELECT name FROM provider WHERE workspace = :workspace)"
+def update(transaction: Transaction, offered: Iterable[Capability] | None = None) -> bool:
+    """Take down who offers what of these, or of everything there is; true if that is news."""
+    resources = _resources(transaction) if offered is None else offered
+    claimed = {(claim, one.provider): one.id for one in resources if (claim := claim_of(one))}
+    rows = transaction.among(
+        "SELECT uri, provider FROM uri_claim WHERE workspace = :workspace AND uri IN (:listed)",
+        list({claim for claim, _ in claimed}),
     )
-    rows = transaction.all("SELECT uri, provider FROM uri_claim WHERE workspace = :workspace")
     held = {(uri, provider) for uri, provider in rows}
-    new = {
-        (claim, one.provider): one.id
-        for one in _resources(transaction)
-        if (claim := claim_of(one)) and (claim, one.provider) not in held
-    }
+    new = {key: id for key, id in claimed.items() if key not in held}
     transaction.many(
         "INSERT INTO uri_claim (workspace, uri, provider, since)"
         " VALUES (:workspace, :uri, :provider, :since)",
@@ -56,7 +53,16 @@ def update(transaction: Transaction) -> bool:
             for (uri, provider), id in new.items()
         ),
     )
-    return bool(gone or new)
+    return bool(new)
+
+
+def forget(transaction: Transaction) -> bool:
+    """Whoever is configured no more has no claim; true if anybody had one."""
+    gone = transaction.run(
+        "DELETE FROM uri_claim WHERE workspace = :workspace AND provider NOT IN"
+        " (SELECT name FROM provider WHERE workspace = :workspace)"
+    )
+    return bool(gone)
 
 
 def owners(transaction: Transaction) -> dict[str, tuple[str, ...]]:

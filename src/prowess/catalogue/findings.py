@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from prowess.catalogue.quarantine import UNJUDGED
+from prowess.catalogue.stored import several
 from prowess.catalogue.view import View
 from prowess.errors import FindingStands, NotFound
 from prowess.guard.integrity import REINSTALL, fault
@@ -59,10 +60,8 @@ def note(journal: Journal, transaction: Transaction, found: Sequence[tuple[str, 
         journal.append(transaction, GuardFound(capability=id, digest=content, reason=reason))
 
 
-def left_unjudged(view: View, new: Sequence[str]) -> tuple[Problem, ...]:
+def left_unjudged(own: int) -> tuple[Problem, ...]:
     """That a sync brought more texts of this machine than it judged, so that it ends in time."""
-    found = (view.capabilities.get(id) for id in new)
-    own = sum(each is not None and view.trust.get(each.source) == "full" for each in found)
     if own <= MOST_JUDGED:
         return ()
     what = f"judged {MOST_JUDGED} of {own} new texts of this machine"
@@ -73,10 +72,11 @@ def standing(journal: Journal, view: View, stands: Stands) -> tuple[Problem, ...
     """Findings in content that is still there and that nobody has accepted."""
     found = {_key(data): data["reason"] for data in _said(journal, FOUND)}
     accepted = {_key(data) for data in _said(journal, ACCEPTED)}
+    there = several(view.capabilities, {id for id, _ in found.keys() - accepted})
     return tuple(
-        Problem("guard", id, reason, _remedy(view.capabilities[id], stands), "warning")
+        Problem("guard", id, reason, _remedy(there[id], stands), "warning")
         for (id, content), reason in found.items()
-        if (id, content) not in accepted and _digest(view, id) == content
+        if (id, content) not in accepted and id in there and there[id].digest == content
     )
 
 
@@ -107,7 +107,3 @@ def _said(journal: Journal, type: str) -> list[dict[str, str]]:
 
 def _key(data: dict[str, str]) -> tuple[str, str]:
     return data["capability"], data["digest"]
-
-
-def _digest(view: View, id: str) -> str:
-    return view.capabilities[id].digest if id in view.capabilities else ""

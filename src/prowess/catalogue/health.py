@@ -12,7 +12,6 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from prowess.catalogue.merge import Arrival
 from prowess.journal import canonical, stamp
 from prowess.store.database import Transaction
 from prowess.types import Problem, SourceReading
@@ -136,16 +135,19 @@ def observations(transaction: Transaction) -> tuple[Observation, ...]:
     )
 
 
-def note(transaction: Transaction, arrival: Arrival, node: ReadingNode, now: datetime) -> bool:
+def note(
+    transaction: Transaction, readings: Mapping[str, SourceReading], claimed: Mapping[str, str],
+    node: ReadingNode, now: datetime,
+) -> bool:  # fmt: skip
     """Write down what a node saw of the sources it read; true when that may change what others see."""
     before = observations(transaction)
     _forget(transaction, before, node, stamp(now))
     seen = [
         Observation(
-            node.id, source, arrival.claimed[source], reading.down, _providers_down(reading),
+            node.id, source, claimed[source], reading.down, _providers_down(reading),
             _problems(reading), stamp(now), stamp(now + node.vouches),
         )
-        for source, reading in arrival.readings.items()
+        for source, reading in readings.items()
     ]  # fmt: skip
     transaction.many(
         "INSERT INTO source_health"

@@ -1,71 +1,12 @@
 """What the catalogue should hold, given what it holds and what the sources read. Pure."""
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Self
 
+from prowess.catalogue.arrival import Arrival, OwnedContent
 from prowess.catalogue.ownership import Ownership
-from prowess.journal import canonical
-from prowess.sources.lock.lock import NO_LOCK, LockVerdicts
-from prowess.types import Changes, Draft, Problem, SourceReading, SourceRef, Trust
-
-
-@dataclass(frozen=True, slots=True)
-class OwnedContent:
-    """Who offers a capability, from where, and with which content."""
-
-    source: str
-    place: str
-    provider: str
-    digest: str
-    definition: str = ""
-    """How the source that offers it is defined, where several configurations have one of that name."""
-    original_id: str = ""
-    original_digest: str = ""
-    """What its author calls it and says, where prowess.toml words it otherwise."""
-
-    def judged(self, id: str) -> tuple[str, str]:
-        """The id and the digest of what its author wrote: what is judged, and what an approval is for."""
-        return self.original_id or id, self.original_digest or self.digest
-
-
-@dataclass(frozen=True, slots=True)
-class Arrival:
-    """What sources offer now, who configured them, and how far each is trusted."""
-
-    readings: Mapping[str, SourceReading]
-    trust: Mapping[str, Trust]
-    """Of every source that is configured, in the order in which they count."""
-    owner: str
-    definitions: Mapping[str, str]
-    digests: Mapping[int, str]
-    """The digest of each draft by its identity: made once, before the store is locked."""
-    lock: LockVerdicts = NO_LOCK
-    """What prowess.lock says about what was read."""
-
-    @classmethod
-    def of(
-        cls,
-        readings: Mapping[str, SourceReading],
-        trust: Mapping[str, Trust],
-        owner: str = "",
-        definitions: Mapping[str, str] | None = None,
-        lock: LockVerdicts = NO_LOCK,
-    ) -> Self:
-        entries = [entry for reading in readings.values() for entry in reading.entries]
-        drafts = [draft for entry in entries for draft in entry.drafts or ()]
-        drafts += [draft.original for draft in drafts if draft.original]
-        digests = {id(draft): digest(draft) for draft in drafts}
-        return cls(readings, trust, owner, definitions or {}, digests, lock)
-
-    @property
-    def claimed(self) -> dict[str, str]:
-        return {source: self.definitions.get(source, "") for source in self.trust}
-
-    def was_read(self, source: str) -> bool:
-        reading = self.readings.get(source)
-        return reading is not None and not reading.down
+from prowess.catalogue.so_far import Place, SyncSoFar
+from prowess.types import Draft, Problem
 
 
 @dataclass(slots=True)
@@ -74,7 +15,10 @@ class MergedCatalogue:
 
     rows: dict[str, OwnedContent] = field(default_factory=dict)
     drafts: dict[str, Draft] = field(default_factory=dict)
-    stamps: dict[tuple[str, str], str] = field(default_factory=dict)
+    stamps: dict[Place, str] = field(default_factory=dict)
+    """Of what was read again; empty where it is to be read every time."""
+    refused: set[Place] = field(default_factory=set)
+    """Where something is already defined by another: it is read again once the first one goes."""
     problems: dict[str, list[Problem]] = field(default_factory=dict)
 
     def keep(self, current: Mapping[str, OwnedContent], ids: Iterable[str]) -> None:
@@ -88,11 +32,15 @@ class MergedCatalogue:
             if draft is not None:
                 self.drafts[id] = draft
             return
-        self.stamps.pop((row.source, row.place), None)  # read again once the first one goes
-        self.problems.setdefault(row.source, []).append(
+        self.refuse(row.source, row.place, id, first)
+
+    def refuse(self, source: str, place: str, id: str, first: OwnedContent) -> None:
+        """Somebody else comes first."""
+        self.refused.add((source, place))
+        self.problems.setdefault(source, []).append(
             Problem(
-                row.source,
-                row.place,
+                source,
+                place,
                 f"{id} is already defined by {first.source} ({first.place}), which wins",
                 "rename one of the two, or remove the one you do not want",
                 "warning",
@@ -100,51 +48,48 @@ class MergedCatalogue:
         )
 
 
-def digest(draft: Draft) -> str:
-    """What a capability says, as a hash; where it was read does not matter.
+def merge(
+    current: Mapping[str, OwnedContent], arrival: Arrival, ownership: Ownership, so_far: SyncSoFar
+) -> MergedCatalogue:
+    """What others configured stays; then our sources in order: of two that define one id, the first wins.
 
-    What its author wrote counts as well, where prowess.toml words it otherwise.
+    current: what is there of the ids in this portion, and what else is to be decided about with it.
     """
-    content = replace(draft.capability, source="", source_ref=SourceRef("", ""), digest="", unavailable=())
-    said = [content, draft.detail, *([digest(draft.original)] if draft.original else ())]
-    return hashlib.sha256(canonical(said).encode()).hexdigest()
-
-
-def merge(current: Mapping[str, OwnedContent], arrival: Arrival, ownership: Ownership) -> MergedCatalogue:
-    """What others configured stays; then our sources in order: of two that define one id, the first wins."""
     held: dict[str, dict[str, list[str]]] = {}
     wanted = MergedCatalogue()
     for id, row in current.items():
         if ownership.is_foreign(row.source, row.definition):
             wanted.rows[id] = row
-        elif ownership.is_ours(row.source, row.definition):
+        elif ownership.is_ours(row.source, row.definition) and id not in so_far.dropped:
             held.setdefault(row.source, {}).setdefault(row.place, []).append(id)
     ours = {id: replace(row, definition=arrival.claimed.get(row.source, "")) for id, row in current.items()}
-    for source in arrival.trust:
+    for source in sorted({*held, *arrival.readings}, key=lambda name: arrival.sources.ranks[name]):
         reading = arrival.readings.get(source)
         mine = held.get(source, {})
         if reading is None or reading.down:
             wanted.keep(ours, [id for ids in mine.values() for id in ids])
         else:
-            _take(wanted, source, arrival, ours, mine)
-        if reading is not None and not reading.down:
-            wanted.problems.setdefault(source, []).extend(reading.problems)
+            _take(wanted, source, arrival, ours, mine, so_far)
     return wanted
 
 
 def _take(
-    wanted: MergedCatalogue,
-    source: str,
-    arrival: Arrival,
-    current: Mapping[str, OwnedContent],
-    held: Mapping[str, Sequence[str]],
-) -> None:
+    wanted: MergedCatalogue, source: str, arrival: Arrival, current: Mapping[str, OwnedContent],
+    held: Mapping[str, Sequence[str]], so_far: SyncSoFar,
+) -> None:  # fmt: skip
+    passed = so_far.entries_of(source)
+    wanted.refused |= {(source, place) for place in passed.refused}
+    # What came in an earlier portion comes first, as it does within one.
+    came = [each for place, ids in held.items() for each in ids if place in passed.kept or each in passed.ids]
+    wanted.keep(current, came)
     for entry in arrival.readings[source].entries:
-        if entry.stamp:
-            wanted.stamps[source, entry.place] = entry.stamp
         if entry.drafts is None:
-            wanted.keep(current, held.get(entry.place, ()))
-        for draft in entry.drafts or ():
+            wanted.keep(current, [each for each in held.get(entry.place, ()) if each not in passed.ids])
+            for lost, first in so_far.taken.get((source, entry.place), {}).items():
+                wanted.refuse(source, entry.place, lost, first)
+            continue
+        wanted.stamps[source, entry.place] = entry.stamp
+        for draft in entry.drafts:
             provider = draft.capability.provider or source
             row = OwnedContent(
                 source, entry.place, provider, arrival.digests[id(draft)], arrival.claimed[source],
@@ -154,29 +99,10 @@ def _take(
             wanted.add(draft.capability.id, row, draft)
 
 
-def compare(current: Mapping[str, OwnedContent], wanted: Mapping[str, OwnedContent]) -> Changes:
-    return Changes(
-        added=tuple(sorted(wanted.keys() - current.keys())),
-        changed=tuple(
-            sorted(id for id in wanted.keys() & current.keys() if wanted[id].digest != current[id].digest)
-        ),
-        removed=tuple(sorted(current.keys() - wanted.keys())),
-    )
-
-
 def moved_only(current: Mapping[str, OwnedContent], wanted: MergedCatalogue) -> list[str]:
     """Same content, other place: only where it is read from changes."""
     return [
         id
         for id in wanted.drafts
         if id in current and wanted.rows[id] != current[id] and wanted.rows[id].digest == current[id].digest
-    ]
-
-
-def redefined(current: Mapping[str, OwnedContent], wanted: MergedCatalogue) -> list[str]:
-    """Kept without being read, while the definition of its source changed."""
-    return [
-        id
-        for id, row in wanted.rows.items()
-        if id in current and id not in wanted.drafts and row.definition != current[id].definition
     ]

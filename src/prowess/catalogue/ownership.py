@@ -36,30 +36,34 @@ def read(transaction: Transaction, owner: str, definitions: Mapping[str, str]) -
     return Ownership(definitions, frozenset((source, definition) for source, definition in rows))
 
 
-def claim(transaction: Transaction, owner: str, definitions: Mapping[str, str]) -> bool:
-    """Write down which sources a configuration has now, and how it defines each; true when that is news."""
+def claim(transaction: Transaction, owner: str, definitions: Mapping[str, str]) -> frozenset[str] | None:
+    """Write down which sources a configuration has now, and how it defines each.
+
+    Returns those that are defined otherwise than before; nothing where nothing is news.
+    """
     rows = transaction.all(
         "SELECT source, definition FROM source_claim WHERE workspace = :workspace AND owner = :owner",
         owner=owner,
     )
     held: dict[str, str] = dict(rows)
     if held == definitions:
-        return False
+        return None
     transaction.many(
         "DELETE FROM source_claim WHERE workspace = :workspace AND owner = :owner AND source = :source",
         ({"owner": owner, "source": source} for source in held.keys() - definitions.keys()),
     )
+    changed = {source for source, definition in definitions.items() if held.get(source) != definition}
     transaction.many(
         "INSERT INTO source_claim (workspace, owner, source, definition)"
         " VALUES (:workspace, :owner, :source, :definition)"
         " ON CONFLICT (workspace, owner, source) DO UPDATE SET definition = excluded.definition",
         (
-            {"owner": owner, "source": source, "definition": definition}
-            for source, definition in definitions.items()
-            if held.get(source) != definition
+            {"owner": owner, "source": source, "definition": definitions[source]}
+            for source in definitions
+            if source in changed
         ),
     )
-    return True
+    return frozenset(changed)
 
 
 def owners(transaction: Transaction) -> dict[str, list[str]]:

@@ -9,7 +9,7 @@ something; after that only a person does. One that may grow also has ids approve
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from prowess.catalogue.merge import OwnedContent
+from prowess.catalogue.arrival import OwnedContent
 from prowess.errors import NotFound, Outdated
 from prowess.sources.lock.lock import REASON, LockVerdicts
 from prowess.store.database import Transaction
@@ -175,14 +175,25 @@ def standing(
 # --- the three tables ------------------------------------------------------------------------
 
 
-def known(transaction: Transaction) -> Known:
+def known(transaction: Transaction, rows: Mapping[str, OwnedContent], sources: Collection[str]) -> Known:
+    """What was decided about some rows, and which of their sources, and of others, were seen before."""
     approved: dict[str, dict[str, str]] = {}
-    for id, digest, by in transaction.all(
-        "SELECT id, digest, approved_by FROM approved_content WHERE workspace = :workspace"
+    for id, digest, by in transaction.among(
+        "SELECT id, digest, approved_by FROM approved_content"
+        " WHERE workspace = :workspace AND id IN (:listed)",
+        list({row.judged(id)[0] for id, row in rows.items()}),
     ):
         approved.setdefault(id, {})[digest] = by
-    seen = {row[0] for row in transaction.all("SELECT source FROM first_sight WHERE workspace = :workspace")}
-    return Known(approved, held(transaction), seen)
+    seen = transaction.among(
+        "SELECT source FROM first_sight WHERE workspace = :workspace AND source IN (:listed)",
+        list({*sources, *(row.source for row in rows.values())}),
+    )
+    waiting = transaction.among(
+        "SELECT id, digest, reason, state, since FROM quarantine"
+        " WHERE workspace = :workspace AND id IN (:listed)",
+        list(rows),
+    )
+    return Known(approved, {row[0]: HeldCapability(*row) for row in waiting}, {row[0] for row in seen})
 
 
 def update(transaction: Transaction, standing: QuarantineChange, removed: Iterable[str]) -> None:

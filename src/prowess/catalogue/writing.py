@@ -1,4 +1,4 @@
-"""The rows of the catalogue as a sync leaves them: capabilities, stamps, providers and problems.
+"""The rows of the catalogue as a sync leaves them: capabilities, stamps and problems.
 
 Texts are kept by their digest and are in no answer until a row names them, so a large sync writes them
 beforehand, a portion at a time; the change that everybody sees is short.
@@ -10,11 +10,13 @@ from itertools import islice
 
 import msgspec
 
-from prowess.catalogue.merge import Arrival, MergedCatalogue, OwnedContent
+from prowess.catalogue.arrival import Arrival
+from prowess.catalogue.merge import MergedCatalogue
 from prowess.catalogue.ownership import Ownership
+from prowess.catalogue.so_far import Place
 from prowess.journal import canonical
 from prowess.store.database import Transaction
-from prowess.types import Problem, Provider, SourceReading
+from prowess.types import Problem
 
 PORTION = 250
 """How many texts one transaction writes."""
@@ -27,8 +29,13 @@ INSERT_TEXT = (
 )
 
 
-def encoded(wanted: MergedCatalogue, ids: Iterable[str], version: int, now: str) -> dict[str, Written]:
-    """What is written for these ids; made before any lock is held."""
+def encoded(
+    wanted: MergedCatalogue, ids: Iterable[str], versions: tuple[int, int], now: str
+) -> dict[str, Written]:
+    """What is written for these ids; made before any lock is held.
+
+    versions: of the catalogue from now on, and the one in which what is new counts as having come.
+    """
     found: dict[str, Written] = {}
     for id in ids:
         row, draft = wanted.rows[id], wanted.drafts[id]
@@ -47,13 +54,14 @@ def encoded(wanted: MergedCatalogue, ids: Iterable[str], version: int, now: str)
             "capability": canonical(capability),
             # In the author's order, which is the order of parameters on pages and in definitions.
             "detail": msgspec.json.encode(draft.detail).decode(),
-            "since": version,
+            "version": versions[0],
+            "since": versions[1],
             "seen_at": now,
         }
     return found
 
 
-def originals(wanted: MergedCatalogue, ids: Iterable[str], version: int, now: str) -> list[Written]:
+def originals(wanted: MergedCatalogue, ids: Iterable[str], since: int, now: str) -> list[Written]:
     """What the authors wrote of these ids, where prowess.toml words it otherwise."""
     found: list[Written] = []
     for id in ids:
@@ -66,7 +74,7 @@ def originals(wanted: MergedCatalogue, ids: Iterable[str], version: int, now: st
                 {
                     "id": row.original_id,
                     "digest": row.original_digest,
-                    "since": version,
+                    "since": since,
                     "seen_at": now,
                     "capability": canonical(capability),
                     "detail": canonical(draft.detail),
@@ -83,8 +91,11 @@ def portions(rows: Iterable[Written]) -> Iterator[list[Written]]:
 
 def known_texts(transaction: Transaction, rows: Iterable[Written]) -> set[str]:
     """The ids whose text is kept already."""
-    one = "SELECT 1 FROM capability_text WHERE workspace = :workspace AND id = :id AND digest = :digest"
-    return {str(r["id"]) for r in rows if transaction.one(one, id=r["id"], digest=r["digest"])}
+    digests = {str(row["id"]): row["digest"] for row in rows}
+    kept = transaction.among(
+        "SELECT id, digest FROM capability_text WHERE workspace = :workspace AND id IN (:listed)", digests
+    )
+    return {id for id, digest in kept if digests[id] == digest}
 
 
 def write_texts(transaction: Transaction, rows: Iterable[Written]) -> None:
@@ -103,7 +114,7 @@ def write_capabilities(
     transaction.many(
         "INSERT INTO capability (workspace, id, source, place, provider, digest, version, definition,"
         " original_id, original_digest)"
-        " VALUES (:workspace, :id, :source, :place, :provider, :digest, :since, :definition,"
+        " VALUES (:workspace, :id, :source, :place, :provider, :digest, :version, :definition,"
         " :original_id, :original_digest)"
         " ON CONFLICT (workspace, id) DO UPDATE SET source = excluded.source, place = excluded.place,"
         " provider = excluded.provider, digest = excluded.digest, version = excluded.version,"
@@ -119,31 +130,25 @@ def remove_capabilities(transaction: Transaction, ids: Iterable[str]) -> None:
     )
 
 
-def redefine(transaction: Transaction, rows: Mapping[str, OwnedContent], ids: Iterable[str]) -> None:
-    transaction.many(
-        "UPDATE capability SET definition = :definition WHERE workspace = :workspace AND id = :id",
-        ({"id": id, "definition": rows[id].definition} for id in ids),
-    )
+def redefine(transaction: Transaction, sources: Iterable[str], claimed: Mapping[str, str], owner: str) -> int:
+    """What was not read stays, as its source is defined now; returns how many rows that concerns."""
+    return sum(
+        transaction.run(
+            "UPDATE capability SET definition = :definition"
+            " WHERE workspace = :workspace AND source = :source AND definition <> :definition"
+            " AND NOT EXISTS (SELECT 1 FROM source_claim k WHERE k.workspace = capability.workspace"
+            " AND k.source = capability.source AND k.definition = capability.definition"
+            " AND k.owner <> :owner)",
+            source=source, definition=claimed[source], owner=owner,
+        )
+        for source in sources
+    )  # fmt: skip
 
 
 def write_stamps(
-    transaction: Transaction, stamps: Mapping[tuple[str, str], str], arrival: Arrival, ownership: Ownership
+    transaction: Transaction, stamps: Mapping[Place, str], gone: Iterable[Place], claimed: Mapping[str, str]
 ) -> None:
-    rows = transaction.all(
-        "SELECT source, place, stamp, definition FROM source_entry WHERE workspace = :workspace"
-    )
-    claimed = arrival.claimed
-    held = {(source, place): stamp for source, place, stamp, definition in rows
-            if claimed.get(source) == definition}  # fmt: skip
-    untouched = {name for name in claimed if not arrival.was_read(name)}
-    gone = [
-        (source, place)
-        for source, place, stamp, definition in rows
-        if not ownership.is_foreign(source, definition)
-        and source not in untouched
-        and stamps.get((source, place)) != stamp
-    ]
-    new = [key for key, stamp in stamps.items() if held.get(key) != stamp]
+    """Take down what need not be read again; `gone`: entries that must be, or that are no more."""
     transaction.many(
         "DELETE FROM source_entry WHERE workspace = :workspace AND source = :source AND place = :place",
         ({"source": source, "place": place} for source, place in gone),
@@ -153,91 +158,33 @@ def write_stamps(
         " VALUES (:workspace, :source, :place, :stamp, :definition) ON CONFLICT (workspace, source, place)"
         " DO UPDATE SET stamp = excluded.stamp, definition = excluded.definition",
         (
-            {"source": key[0], "place": key[1], "stamp": stamps[key], "definition": claimed[key[0]]}
-            for key in new
+            {"source": source, "place": place, "stamp": stamp, "definition": claimed[source]}
+            for (source, place), stamp in stamps.items()
         ),
     )
 
 
-def providers(transaction: Transaction) -> dict[str, tuple[Provider, str]]:
-    """Every provider by its name, with the definition of the source it belongs to."""
-    rows = transaction.all(
-        "SELECT name, source, description, faculties, definition FROM provider"
-        " WHERE workspace = :workspace ORDER BY name"
-    )
-    return {
-        name: (
-            Provider(
-                name=name,
-                source=source,
-                description=description,
-                faculties=tuple(msgspec.json.decode(faculties)),
-            ),
-            definition,
+def forget_stamps(transaction: Transaction, sources: Iterable[str]) -> None:
+    """Of sources that this configuration does not have; what others configured stays."""
+    for source in sources:
+        transaction.run(
+            "DELETE FROM source_entry WHERE workspace = :workspace AND source = :source AND NOT EXISTS"
+            " (SELECT 1 FROM source_claim k WHERE k.workspace = source_entry.workspace"
+            " AND k.source = source_entry.source AND k.definition = source_entry.definition)",
+            source=source,
         )
-        for name, source, description, faculties, definition in rows
-    }
-
-
-def write_providers(
-    transaction: Transaction, arrival: Arrival, rows: Mapping[str, OwnedContent], ownership: Ownership
-) -> bool:
-    """Bring the providers in line; true when any of them changed."""
-    held = providers(transaction)
-    now = {name: each for name, each in held.items() if ownership.is_foreign(each[0].source, each[1])}
-    for source, definition in arrival.claimed.items():
-        mine = [p for p, said in held.values() if p.source == source and ownership.is_ours(source, said)]
-        for provider in _providers_of(source, arrival.readings.get(source), mine):
-            now.setdefault(provider.name, (provider, definition))
-    for row in rows.values():
-        now.setdefault(row.provider, (Provider(name=row.provider, source=row.source), row.definition))
-    if now == held:
-        return False
-    transaction.many(
-        "DELETE FROM provider WHERE workspace = :workspace AND name = :name",
-        ({"name": n} for n in held.keys() - now.keys()),
-    )
-    transaction.many(
-        "INSERT INTO provider (workspace, name, source, description, faculties, definition)"
-        " VALUES (:workspace, :name, :source, :description, :faculties, :definition)"
-        " ON CONFLICT (workspace, name)"
-        " DO UPDATE SET source = excluded.source, definition = excluded.definition,"
-        " description = excluded.description, faculties = excluded.faculties",
-        (
-            {
-                "name": p.name,
-                "source": p.source,
-                "description": p.description,
-                "faculties": canonical(p.faculties),
-                "definition": definition,
-            }
-            for p, definition in now.values()
-            if held.get(p.name) != (p, definition)
-        ),
-    )
-    return True
-
-
-def _providers_of(source: str, reading: SourceReading | None, held: Sequence[Provider]) -> Sequence[Provider]:
-    if reading is None:
-        return held
-    if reading.down:
-        known = held or reading.providers or [Provider(name=source, source=source)]
-        return [replace(p, source=source, down="") for p in known]
-    return [replace(p, source=source, down="") for p in reading.providers]
 
 
 def write_problems(
-    transaction: Transaction,
-    problems: Mapping[str, Sequence[Problem]],
-    arrival: Arrival,
+    transaction: Transaction, problems: Mapping[str, Sequence[Problem]], arrival: Arrival,
     ownership: Ownership,
-) -> None:
+) -> None:  # fmt: skip
+    """What was wrong with the sources of which nothing more comes, in place of what was wrong before."""
     claimed = arrival.claimed
     for source, definition in transaction.all(
         "SELECT DISTINCT source, definition FROM problem WHERE workspace = :workspace"
     ):
-        is_old = arrival.was_read(source) or source not in claimed
+        is_old = source in problems or (arrival.is_last and source not in claimed)
         if is_old and not ownership.is_foreign(source, definition):
             transaction.run(
                 "DELETE FROM problem"
@@ -245,7 +192,7 @@ def write_problems(
                 source=source, definition=definition,
             )  # fmt: skip
     for source, found in problems.items():
-        if arrival.was_read(source) and found:
+        if found:
             _add_problems(transaction, source, claimed[source], found)
 
 

@@ -183,6 +183,17 @@ def chosen(model_id: str, environment: Mapping[str, str]) -> Opener:
     return Opener(unknown, unknown)
 
 
+def named(name: str, environment: Mapping[str, str]) -> Opener | None:
+    """What vectors that are kept under a name were made by, if it can still be had."""
+    kind, _, rest = name.partition(":")
+    if kind == "sentence-transformers":
+        return sentence_transformers(rest)
+    url, hash, model = rest.rpartition("#")
+    if kind == "openai" and hash:
+        return openai_compatible(url, model, "OPENAI_API_KEY", environment)
+    return shipped if name == shipped.name else None
+
+
 def checked(embed: "Given") -> "Embed":
     """Whatever an embedder answers, as rows of length one or as `EncoderUnavailable`."""
     from prowess.discovery.dense import unit_rows  # numpy, at the first search

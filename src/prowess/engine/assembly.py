@@ -1,8 +1,11 @@
 """The parts of a turn, put together; numpy comes with them, so it is loaded at the first turn."""
 
+from collections.abc import Mapping
+from functools import partial
+
 from prowess.cards.history import CardHistory
 from prowess.catalogue.catalogue import Catalogue
-from prowess.discovery.embedders import shipped
+from prowess.discovery.embedders import named, shipped
 from prowess.discovery.index import Index
 from prowess.discovery.stored.index import StoredIndex
 from prowess.engine.cards import CardDependencies, CardService
@@ -31,12 +34,14 @@ def parts_of(
     clock: Clock,
     guard: OpenedGuard,
     jobs: Jobs,
+    environment: Mapping[str, str],
 ) -> TurnParts:
     name = options.discovery.collection_name
     index = Index(database, options.embedder or shipped, name, options.presets, jobs)
     stored = StoredIndex(
-        database, index.embedding, index.requests, columns_of, allowed_rows, options.presets, jobs
-    )
+        database, index.embedding, index.requests, columns_of, allowed_rows, options.presets, jobs,
+        partial(named, environment=environment),
+    )  # fmt: skip
     searching = Searching(index, worlds, stored)
     counted = counter(options.exact_tokens)
     details = PromptDetails(catalogue, worlds)

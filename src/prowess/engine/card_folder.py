@@ -13,7 +13,7 @@ from prowess.cards.rules import check_names, local_time, recent, rules_for, why_
 from prowess.cards.scorers import Scorer, Scoring, keyword, named, one_by_one
 from prowess.cards.selection import Skipped, select
 from prowess.cards.triggers import is_time
-from prowess.catalogue.merge import digest
+from prowess.catalogue.arrival import digest
 from prowess.config import CardsConfig
 from prowess.errors import EncoderUnavailable, SourceError
 from prowess.sources.files.cards import CardFiles

@@ -294,11 +294,9 @@ class Engine:
         agent: only among what this agent may use.
         options: keys of [discovery] for this search, such as kind="tool".
         """
-        from prowess.engine import search  # numpy, at the first search
+        from prowess.engine.finding import find  # numpy, at the first search
 
-        world, stale = self.internals.world_or_memory(agent)
-        visible, chosen = world.visible(agent), search.options(self.internals.settings(options))
-        return search.marked(self.internals.search(world).hits(request, visible.capabilities, chosen), stale)
+        return find(self.internals, request, agent, options)
 
     def discover(
         self, query: str = "", kind: str = "any", category: str = "", agent: str = DEFAULT_AGENT, *,

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from prowess.calling.calls import CallParts
     from prowess.calling.mcp.upstreams import Upstreams
     from prowess.calling.service import CallService
+    from prowess.engine.finding import AnsweredLately
     from prowess.engine.project_file import ProjectFile
     from prowess.engine.search import CatalogueSearch
     from prowess.engine.turn import TurnParts
@@ -154,8 +155,15 @@ class Internals:
 
         return parts_of(
             self.database, self.journal, self.catalogue, self.worlds, self.options, self.clock, self.guard,
-            self.jobs,
+            self.jobs, self.environment,
         )  # fmt: skip
+
+    @cached_property
+    def answered(self) -> "AnsweredLately":
+        """What `find` answered of a catalogue that is looked up."""
+        from prowess.engine.finding import AnsweredLately  # numpy, at the first search
+
+        return AnsweredLately()
 
     @cached_property
     def calling(self) -> "CallService":

@@ -40,16 +40,16 @@ def compared(
 ) -> LockReview:
     """The servers beside a lock; nothing is written, and no store is needed."""
     chosen = [source for source in sources if is_locked_kind(source)]
-    found = read_all(chosen, {}, progress)
-    readings = {name: overridden(name, one, overrides.get(name, NO_OVERRIDES)) for name, one in found.items()}
+    found = read_all(chosen, lambda _: {}, progress)
+    readings = {name: overridden(name, one, overrides.get(name, NO_OVERRIDES)) for name, one in found}
     return _review(lock, chosen, readings)
 
 
 def read_for_lock(inner: Internals, progress: SyncProgress) -> LockReview:
     """What the lock would say now: all that the servers offer, but what is held back for another reason."""
     sources = inner.sources
-    readings = inner.syncing.read(sources, (), progress, afresh=True)
-    inner.syncing.take_in(sources, (), readings)
+    readings = dict(inner.syncing.read(sources, (), progress, afresh=True))
+    inner.syncing.take_in(sources, (), readings.items())
     held = inner.world().view.quarantined.values()
     chosen = [source for source in sources.current if is_locked_kind(source)]
     names = {source.name for source in chosen}
@@ -60,7 +60,7 @@ def read_for_lock(inner: Internals, progress: SyncProgress) -> LockReview:
 
 def use_lock(inner: Internals, review: LockReview) -> None:
     """Let go what the lock, as it is written now, has."""
-    inner.syncing.take_in(inner.sources, (), review.readings)
+    inner.syncing.take_in(inner.sources, (), review.readings.items())
 
 
 def _review(

@@ -48,7 +48,9 @@ class Searching:
         if isinstance(world.view.capabilities, PagedCapabilities):
             found = self.stored.at(world.view.capabilities, world.lessons)
             embedding = self.index.embedding
-            if found.held.version < world.view.version and (embedding.failure is None or embedding.is_due()):
+            if self.stored.lags(found.held, world.view.version) and (
+                embedding.failure is None or embedding.is_due()
+            ):
                 self._encode_beside()
             return found.lowering(world.failing)
         followed = self.index.follow(world.view.capabilities, examples(world))

@@ -4,7 +4,7 @@ Above: the search, which ranks them. Below: what this process holds of the index
 What they score is worked out exactly, with the statistics of the whole catalogue.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ from prowess.discovery.fusion import Calibration
 from prowess.discovery.lexical import IndexedTerms, LexicalStatistics
 from prowess.discovery.names import keys_in
 from prowess.discovery.ranking import RankedText
-from prowess.discovery.stored import postings, tables
+from prowess.discovery.stored import encodings, postings, tables
 from prowess.discovery.stored.codes import Numbers
 from prowess.discovery.stored.held import HeldIndex
 from prowess.discovery.stored.postings import Floats, PostingList, PostingLists
@@ -68,7 +68,7 @@ class CandidateFinder:
             count = 2 * top_k + RANKED
             chosen.update(self._nearest(transaction, text, lists, reach, count, vectors).tolist())
         ids = tables.ids_of(transaction, chosen)
-        vectors |= tables.vectors_of(transaction, [number for number in ids if number not in vectors])
+        vectors |= self._vectors(transaction, [number for number in ids if number not in vectors])
         numbers = np.array(sorted(ids), np.int32)
         documents = postings.documents_at(lists, numbers, self.held.lengths)
         frequencies = {term: sum(part.own for part in parts) for term, parts in lists.items()}
@@ -93,9 +93,12 @@ class CandidateFinder:
             strengths = self.calibration.strengths(words[chosen], None, None, reach.count)
             return chosen[_first(strengths, count)]
         chosen = self._promising(chosen, words, np.asarray(text.vector, np.float32), reach, compared, count)
-        vectors |= tables.vectors_of(transaction, [n for n in chosen.tolist() if n not in vectors])
+        vectors |= self._vectors(transaction, [n for n in chosen.tolist() if n not in vectors])
         strengths = self._strengths(chosen, words, text.vector, vectors, reach.count)
         return chosen[_first(strengths, count)]
+
+    def _vectors(self, transaction: Transaction, numbers: Collection[int]) -> dict[int, Half]:
+        return encodings.vectors_of(transaction, self.held.encoding.encoding, numbers)
 
     def _promising(
         self, by_words: Numbers, words: Floats, vector: Matrix, reach: Reach, compared: int, count: int

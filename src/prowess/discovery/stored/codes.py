@@ -58,6 +58,12 @@ class Codes:
             made._words[place] = words
         return made
 
+    def with_room(self, size: int) -> "Codes":
+        """The same, with room for so many."""
+        none = np.zeros(0, np.int32)
+        short = self.width and len(self._words[0]) < size
+        return self.with_rows(none, np.zeros((0, 8 * len(self._words)), np.uint8), size) if short else self
+
     def near(self, vector: Matrix, among: Mask, few: Numbers | None = None) -> Numbers:
         """The rows nearest to a vector, of which the mean was taken off, by the bits they share.
 

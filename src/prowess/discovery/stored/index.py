@@ -3,13 +3,18 @@
 Above: the engine, which says what an agent may use. Below: the indexing, what is held, and the search.
 """
 
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from threading import Lock
 
 from prowess.catalogue.stored import PagedCapabilities
+from prowess.discovery.embedders import Opener
 from prowess.discovery.embedding import Embedding
 from prowess.discovery.fusion import Calibration
 from prowess.discovery.search import RequestVectors
+from prowess.discovery.stored import encodings
+from prowess.discovery.stored.encodings import Encoding
 from prowess.discovery.stored.held import HeldIndex
 from prowess.discovery.stored.indexing import StoredIndexing
 from prowess.discovery.stored.postings import PostingLists
@@ -19,31 +24,55 @@ from prowess.discovery.stored.tables import Columns
 from prowess.discovery.text import Words
 from prowess.discovery.vectors import VectorStore
 from prowess.jobs import Jobs
-from prowess.store.database import Database
+from prowess.store.database import Database, Transaction
 
 
 class StoredIndex:
     def __init__(
         self, database: Database, embedding: Embedding, requests: RequestVectors, columns: Columns,
         allowed: Callable[[Collection[str]], Allowed], presets: Mapping[str, Sequence[str]],
-        jobs: Jobs | None,
+        jobs: Jobs | None, former: Callable[[str], Opener | None],
+        elapsed: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
-        """columns: what policy looks at in a capability; allowed: the rows of what somebody may use."""
+        """columns: what policy looks at in a capability; allowed: the rows of what somebody may use.
+
+        former: opens the model of that name, where it can be had, for vectors that it made earlier.
+        """
         self._database = database
         self._refreshing = Lock()
         self._held = HeldIndex()
+        self._former = former
+        self._elapsed = elapsed
         vectors = VectorStore(database, embedding, jobs)
         self.indexing = StoredIndexing(database, embedding, vectors, columns, jobs)
         self._parts = StoredParts(
             database, PostingLists(), Words(), Calibration.read(), requests, presets,
             Reaches(database, allowed),
         )  # fmt: skip
+        self._by_model: dict[str, RequestVectors | None] = {}
 
     def at(self, capabilities: PagedCapabilities, examples: Mapping[str, Sequence[str]]) -> StoredSearch:
         """What to search in a catalogue, with the index as it is now."""
         with self._refreshing:
             if not self._held.version and self._database.replica:
                 # All of it is much; what is newer is little.
-                self._held = self._database.from_replica(self._held.refreshed)
-            held = self._held = self._database.read(self._held.refreshed)
-        return StoredSearch(held, capabilities, examples, self._parts)
+                self._held = self._database.from_replica(self._refreshed)
+            held = self._held = self._database.read(self._refreshed)
+        requests = self._by_model.get(held.encoding.model) or self._parts.requests
+        return StoredSearch(held, capabilities, examples, replace(self._parts, requests=requests))
+
+    def lags(self, held: HeldIndex, version: int) -> bool:
+        """Whether there is something to index or to encode."""
+        return held.version < version or self.indexing.encoding.lags(held.encodings, held.next)
+
+    def _refreshed(self, transaction: Transaction) -> HeldIndex:
+        return self._held.refreshed(transaction, self._usable(encodings.every(transaction)))
+
+    def _usable(self, known: Sequence[Encoding]) -> list[str]:
+        """The models by which requests can be encoded: the one in use, then those of earlier times."""
+        own = self._parts.requests.embedding
+        for model in {each.model for each in known} - {own.name, *self._by_model}:
+            opener = self._former(model)
+            self._by_model[model] = RequestVectors(Embedding(opener, self._elapsed)) if opener else None
+        former = [name for name, one in self._by_model.items() if one and one.embedding.failure is None]
+        return [own.name, *former] if own.failure is None else [*former, own.name]

@@ -4,26 +4,24 @@ Each portion is a segment of its own, committed when it is made and searched fro
 goes on where it stopped, in this process or in another one.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import groupby
 from operator import itemgetter
 
 import msgspec
 import numpy as np
 
-from prowess.discovery.dense import Matrix
 from prowess.discovery.embedding import Embedding
-from prowess.discovery.lexical import IndexedTerms, document
+from prowess.discovery.lexical import document
 from prowess.discovery.stored import tables
-from prowess.discovery.stored.codes import Numbers, codes_of
+from prowess.discovery.stored.codes import Numbers
+from prowess.discovery.stored.encoding import StoredEncoding
 from prowess.discovery.stored.held import FULL
 from prowess.discovery.stored.postings import Weights, lists_of
 from prowess.discovery.stored.tables import Columns, IndexState, Segment
-from prowess.discovery.text import Words, embedding_text
-from prowess.discovery.vectors import Half, Progress, VectorStore, key_of
-from prowess.errors import EncoderUnavailable
+from prowess.discovery.text import Words
+from prowess.discovery.vectors import Progress, VectorStore
 from prowess.jobs import Jobs
 from prowess.store.database import Database
 from prowess.types import EXAMPLES, Capability
@@ -43,104 +41,86 @@ class StoredIndexing:
     ) -> None:  # fmt: skip
         """columns: what policy looks at in a capability; jobs: by which one of several processes does it."""
         self._database = database
-        self._embedding = embedding
-        self._vectors = vectors
         self._columns = columns
         self._jobs = jobs
         self._portion = portion
         self._words = Words()
+        self.encoding = StoredEncoding(database, embedding, vectors, jobs, portion)
 
     def update(self, version: int, progress: Progress) -> int:
-        """Index what is not indexed of this version; returns how many were. Another process may be at it."""
+        """Index what is not indexed of this version; returns how many were. Another process may be at it.
+
+        It is found by its words at once, and by its meaning as soon as it has a vector.
+        """
+        count = self._rows_beside(version)
+        self.encoding.update(progress, self._follow)
+        return count
+
+    def _follow(self) -> None:
+        """What changes while vectors are being made does not wait for them."""
+        with self._database.reading() as transaction:
+            newest = tables.newest(transaction)
+            now = tables.state(transaction) or IndexState()
+        if newest > now.version:
+            self._rows_beside(newest)
+
+    def _rows_beside(self, version: int) -> int:
+        """The rows and their words, by one process of several."""
         if self._jobs is None:
-            return self._update(version, progress, lambda: True)
+            return self._rows(version, lambda: True)
+        with self._database.reading() as transaction:
+            now = tables.state(transaction)
+        if now is not None and now.version >= version:
+            return 0
         with self._jobs.held(WORK) as lease:
             if lease is None:
                 return 0
-            count = self._update(version, progress, lease.keep)
+            count = self._rows(version, lease.keep)
             lease.result = f"{count} capabilities indexed"
             return count
 
-    def _model(self) -> str:
-        """What vectors are made by now; nothing while the embedder fails, and words serve."""
-        return self._embedding.name if self._embedding.works() else ""
-
-    def _update(self, version: int, progress: Progress, is_ours: Callable[[], bool]) -> int:
-        model = self._model()
-        before = self._begin(model)
-        count, after, is_whole = 0, "", True
+    def _rows(self, version: int, is_ours: Callable[[], bool]) -> int:
+        with self._database.writing() as transaction:
+            tables.begin(transaction)
+            since = (tables.state(transaction) or IndexState()).version
+        count, after = 0, ""
         while is_ours():
             with self._database.reading() as transaction:
-                page = tables.changed(transaction, before.version, after, self._portion)
+                page = tables.changed(transaction, since, after, self._portion)
                 last = next(reversed(page), "")
-                known = tables.indexed(transaction, after, last, with_vector=bool(model))
-                missing = [id for id, digest in page.items() if known.get(id) != digest]
-                texts = tables.texts(transaction, missing)
+                known = tables.indexed(transaction, page)
+                texts = tables.texts(transaction, [i for i, digest in page.items() if known.get(i) != digest])
             if not page:
-                # What has no vector is looked for again from the same version on.
-                self._finish(version if is_whole else before.version)
+                self._finish(version)
                 return count
             after = last
             if texts:
-                found = [replace(Decode.decode(text), digest=digest) for digest, text in texts.values()]
-                made = self._add(found, partial(_onward, progress, count, len(found)))
-                is_whole = is_whole and (made or not before.model)
-                count += len(found)
+                self._add([replace(Decode.decode(text), digest=digest) for digest, text in texts.values()])
+                count += len(texts)
         return count
-
-    def _begin(self, model: str) -> IndexState:
-        """Where to go on; anew where the vectors are of another model than the one that works."""
-        with self._database.writing() as transaction:
-            now = tables.state(transaction)
-            if now is None or (model and now.model != model):
-                tables.clear(transaction)
-                change = now.change + 1 if now else 1
-                now = IndexState(change=change, next=now.next if now else 0, model=model)
-                tables.write_state(transaction, now)
-        return now
 
     def _finish(self, version: int) -> None:
         with self._database.writing() as transaction:
-            now = tables.state(transaction) or IndexState()
-            gone = tables.retire_removed(transaction, now.change + 1)
-            change = now.change + bool(gone)
-            tables.write_state(transaction, replace(now, version=max(version, now.version), change=change))
+            change = (tables.state(transaction) or IndexState()).change
+            if tables.retire_removed(transaction, change + 1):
+                tables.advance(transaction)
+            tables.reach(transaction, version)
         self._merge_small()
 
-    def _add(self, capabilities: Sequence[Capability], made: Callable[[int], None]) -> bool:
-        """Index these; returns whether all of them have vectors."""
+    def _add(self, capabilities: Sequence[Capability]) -> None:
         documents = [document(each, self._words, _examples(each)) for each in capabilities]
-        vectors = self._encoded(capabilities, made)
         with self._database.writing() as transaction:
-            now = tables.state(transaction) or IndexState()
-            change, first = now.change + 1, now.next
-            tables.retire(transaction, [each.id for each in capabilities], change)
+            now = tables.advance(transaction, len(capabilities))
+            first = now.next - len(capabilities)
+            tables.retire(transaction, [each.id for each in capabilities], now.change)
             numbered = dict(enumerate(capabilities, first))
-            by_number = {n: vectors[each.id] for n, each in numbered.items() if each.id in vectors}
-            tables.add_rows(transaction, numbered, self._columns, by_number)
-            mean = np.frombuffer(now.mean, np.float32) if now.mean else _mean(by_number)
-            by_terms = dict(enumerate(documents, first))
-            segment = _segment(first, by_terms, by_number, mean)
-            tables.add_segment(transaction, segment, change, lists_of(by_terms))
-            after = replace(now, change=change, next=first + len(capabilities), mean=mean.tobytes())
-            tables.write_state(transaction, after)
+            tables.add_rows(transaction, numbered, self._columns)
+            by_number = dict(enumerate(documents, first))
+            lengths = np.array([one.length for one in documents], np.float32)
+            segment = Segment(first, np.array(list(numbered), np.int32), lengths)
+            tables.add_segment(transaction, segment, now.change, lists_of(by_number))
             if len(capabilities) >= self._portion:
-                transaction.analyze("indexed_capability", "indexed_vector", "posting_list")
-        return len(vectors) == len(capabilities)
-
-    def _encoded(self, capabilities: Sequence[Capability], made: Callable[[int], None]) -> Mapping[str, Half]:
-        """Their vectors by id; none where the embedder cannot be used, and words serve."""
-        if self._embedding.failure is not None:
-            return {}
-        texts = {each.id: embedding_text(each) for each in capabilities}
-        known = dict(self._vectors.stored([key_of(text) for text in texts.values()]))
-        missing = list(dict.fromkeys(text for text in texts.values() if key_of(text) not in known))
-        try:
-            for batch in self._vectors.made(missing, len(texts), 0, lambda done, _: made(done)):
-                known |= {key_of(text): vector for text, vector in batch.items()}
-        except EncoderUnavailable:
-            return {}
-        return {id: known[key_of(text)] for id, text in texts.items()}
+                transaction.analyze("indexed_capability", "posting_list")
 
     def _merge_small(self) -> None:
         """Several segments that are not full become one, so that a search reads few."""
@@ -153,15 +133,9 @@ class StoredIndexing:
         with self._database.writing() as transaction:
             if not set(small) <= tables.sizes(transaction).keys():
                 return  # another process was quicker
-            now = tables.state(transaction) or IndexState()
+            now = tables.advance(transaction, 1)
             tables.drop_segments(transaction, small)
-            merged = _merged(now.next, parts)
-            tables.add_segment(transaction, merged, now.change + 1, _joined(lists))
-            tables.write_state(transaction, replace(now, change=now.change + 1, next=now.next + 1))
-
-
-def _onward(progress: Progress, before: int, portion: int, made: int) -> None:
-    progress(before + made, before + portion)
+            tables.add_segment(transaction, _merged(now.next - 1, parts), now.change, _joined(lists))
 
 
 def _examples(capability: Capability) -> tuple[str, ...]:
@@ -170,29 +144,11 @@ def _examples(capability: Capability) -> tuple[str, ...]:
     return tuple(one for one in stated if isinstance(one, str)) if isinstance(stated, list) else ()
 
 
-def _mean(vectors: Mapping[int, Half]) -> Matrix:
-    if not vectors:
-        return np.zeros(0, np.float32)
-    return np.asarray(np.mean(np.stack(list(vectors.values())), axis=0, dtype=np.float32))
-
-
-def _segment(
-    first: int, documents: Mapping[int, IndexedTerms], vectors: Mapping[int, Half], mean: Matrix
-) -> Segment:
-    rows = np.zeros((len(documents), len(mean)), np.float32)
-    for place, number in enumerate(documents):
-        if number in vectors:
-            rows[place] = vectors[number]
-    lengths = np.array([one.length for one in documents.values()], np.float32)
-    return Segment(first, np.array(list(documents), np.int32), lengths, codes_of(rows, mean))
-
-
 def _merged(segment: int, parts: Sequence[Segment]) -> Segment:
     return Segment(
         segment=segment,
         numbers=np.concatenate([part.numbers for part in parts]),
         lengths=np.concatenate([part.lengths for part in parts]),
-        codes=np.concatenate([part.codes for part in parts]),
     )
 
 

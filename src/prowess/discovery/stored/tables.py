@@ -1,6 +1,7 @@
-"""The tables of an index in the store: rows with numbers, their vectors, segments and posting lists.
+"""The tables of an index in the store: rows with numbers, segments and posting lists.
 
 Every change of the index has a number, by which a process that holds a part of it reads what it has not seen.
+`+gone` keeps SQLite from reading all rows in use where it is asked for a few of them.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -10,9 +11,8 @@ import numpy as np
 
 from prowess.areas import area_of
 from prowess.discovery.names import name_key
-from prowess.discovery.stored.codes import Bytes, Numbers
+from prowess.discovery.stored.codes import Numbers
 from prowess.discovery.stored.postings import Floats, Weights
-from prowess.discovery.vectors import Half
 from prowess.store.database import Row, Transaction
 from prowess.types import Capability
 
@@ -26,14 +26,12 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """Up to which version of the catalogue an index goes, how often it changed, what its vectors are of."""
+    """Up to which version of the catalogue an index goes, and how often it changed."""
 
     version: int = 0
     change: int = 0
     next: int = 0
     """The number that the next row gets."""
-    model: str = ""
-    mean: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,38 +42,42 @@ class Segment:
     numbers: Numbers
     lengths: Floats
     """How long the text of each is."""
-    codes: Bytes
 
 
 def state(transaction: Transaction) -> IndexState | None:
-    row = transaction.one(
-        "SELECT version, change, next, model, mean FROM stored_index WHERE workspace = :workspace"
-    )
-    if row is None:
-        return None
-    version, change, after, model, mean = row
-    return IndexState(version, change, after, model, bytes(mean))
+    row = transaction.one("SELECT version, change, next FROM stored_index WHERE workspace = :workspace")
+    return IndexState(*row) if row else None
 
 
-def write_state(transaction: Transaction, now: IndexState) -> None:
+def begin(transaction: Transaction) -> None:
     transaction.run(
-        "INSERT INTO stored_index (workspace, version, change, next, model, mean)"
-        " VALUES (:workspace, :version, :change, :next, :model, :mean)"
-        " ON CONFLICT (workspace) DO UPDATE SET version = excluded.version, change = excluded.change,"
-        " next = excluded.next, model = excluded.model, mean = excluded.mean",
-        version=now.version, change=now.change, next=now.next, model=now.model, mean=now.mean,
-    )  # fmt: skip
+        "INSERT INTO stored_index (workspace, version, change, next) VALUES (:workspace, 0, 1, 0)"
+        " ON CONFLICT DO NOTHING"
+    )
 
 
-def clear(transaction: Transaction) -> None:
-    """Begin anew, such as with another model."""
-    for statement in (
-        "DELETE FROM indexed_capability WHERE workspace = :workspace",
-        "DELETE FROM indexed_vector WHERE workspace = :workspace",
-        "DELETE FROM index_segment WHERE workspace = :workspace",
-        "DELETE FROM posting_list WHERE workspace = :workspace",
-    ):
-        transaction.run(statement)
+def advance(transaction: Transaction, rows: int = 0) -> IndexState:
+    """The next change, with numbers for new rows; whoever else changes the index waits until it is made."""
+    row = transaction.one(
+        "UPDATE stored_index SET change = change + 1, next = next + :rows"
+        " WHERE workspace = :workspace RETURNING version, change, next",
+        rows=rows,
+    )
+    return IndexState(*row) if row else IndexState()
+
+
+def reach(transaction: Transaction, version: int) -> None:
+    """The index goes up to this version of the catalogue."""
+    transaction.run(
+        "UPDATE stored_index SET version = :version WHERE workspace = :workspace AND version < :version",
+        version=version,
+    )
+
+
+def newest(transaction: Transaction) -> int:
+    """The version of the catalogue."""
+    row = transaction.one("SELECT version FROM catalogue_version WHERE workspace = :workspace AND one = 1")
+    return int(row[0]) if row else 0
 
 
 def changed(transaction: Transaction, since: int, after: str, most: int) -> dict[str, str]:
@@ -88,15 +90,13 @@ def changed(transaction: Transaction, since: int, after: str, most: int) -> dict
     return dict(rows)
 
 
-def indexed(transaction: Transaction, after: str, last: str, with_vector: bool) -> dict[str, str]:
-    """Id -> digest of what is indexed, behind an id and up to another; of all, or of what has a vector."""
-    rows = transaction.all(
-        "SELECT i.id, i.digest FROM indexed_capability i LEFT JOIN indexed_vector v"
-        " ON v.workspace = i.workspace AND v.number = i.number"
-        " WHERE i.workspace = :workspace AND i.id > :after AND i.id <= :last AND i.gone = 0"
-        " AND (v.number IS NOT NULL OR :any = 1)",
-        after=after, last=last, any=int(not with_vector),
-    )  # fmt: skip
+def indexed(transaction: Transaction, ids: Collection[str]) -> dict[str, str]:
+    """Id -> digest of what is indexed of these."""
+    rows = transaction.among(
+        "SELECT id, digest FROM indexed_capability"
+        " WHERE workspace = :workspace AND id IN (:listed) AND +gone = 0",
+        ids,
+    )
     return dict(rows)
 
 
@@ -115,13 +115,18 @@ def retire(transaction: Transaction, ids: Collection[str], change: int) -> None:
     """What is indexed of these is of no use from this change on."""
     transaction.among(
         "UPDATE indexed_capability SET gone = :change"
-        " WHERE workspace = :workspace AND id IN (:listed) AND gone = 0 RETURNING number",
+        " WHERE workspace = :workspace AND id IN (:listed) AND +gone = 0 RETURNING number",
         ids, change=change,
     )  # fmt: skip
 
 
 def retire_removed(transaction: Transaction, change: int) -> int:
     """What the catalogue does not hold any more, or holds with another content; returns how many."""
+    there = transaction.one("SELECT COUNT(*) FROM capability WHERE workspace = :workspace")
+    if there == transaction.one(
+        "SELECT COUNT(*) FROM indexed_capability WHERE workspace = :workspace AND gone = 0"
+    ):
+        return 0  # what was added or changed is indexed by now, so nothing was removed
     return transaction.run(
         "UPDATE indexed_capability SET gone = :change WHERE workspace = :workspace AND gone = 0"
         " AND NOT EXISTS (SELECT 1 FROM capability c WHERE c.workspace = indexed_capability.workspace"
@@ -130,18 +135,11 @@ def retire_removed(transaction: Transaction, change: int) -> int:
     )
 
 
-def add_rows(
-    transaction: Transaction, rows: Mapping[int, Capability], columns: Columns,
-    vectors: Mapping[int, Half],
-) -> None:  # fmt: skip
+def add_rows(transaction: Transaction, rows: Mapping[int, Capability], columns: Columns) -> None:
     transaction.many(
         f"INSERT INTO indexed_capability (workspace, {', '.join(COLUMNS)})"
         f" VALUES (:workspace, {', '.join(f':{name}' for name in COLUMNS)})",
         (_row(number, each, columns) for number, each in rows.items()),
-    )
-    transaction.many(
-        "INSERT INTO indexed_vector (workspace, number, vector) VALUES (:workspace, :number, :vector)",
-        ({"number": number, "vector": vector.tobytes()} for number, vector in vectors.items()),
     )
 
 
@@ -162,10 +160,10 @@ def add_segment(
     transaction: Transaction, segment: Segment, change: int, lists: Iterable[tuple[str, Numbers, Weights]]
 ) -> None:
     transaction.run(
-        "INSERT INTO index_segment (workspace, segment, change, size, numbers, lengths, codes)"
-        " VALUES (:workspace, :segment, :change, :size, :numbers, :lengths, :codes)",
+        "INSERT INTO index_segment (workspace, segment, change, size, numbers, lengths)"
+        " VALUES (:workspace, :segment, :change, :size, :numbers, :lengths)",
         segment=segment.segment, change=change, size=len(segment.numbers),
-        numbers=segment.numbers.tobytes(), lengths=segment.lengths.tobytes(), codes=segment.codes.tobytes(),
+        numbers=segment.numbers.tobytes(), lengths=segment.lengths.tobytes(),
     )  # fmt: skip
     transaction.many(
         "INSERT INTO posting_list (workspace, term, segment, numbers, weights)"
@@ -200,7 +198,7 @@ def sizes(transaction: Transaction) -> dict[int, int]:
 
 def segments_since(transaction: Transaction, change: int) -> list[Segment]:
     rows = transaction.all(
-        "SELECT segment, numbers, lengths, codes FROM index_segment"
+        "SELECT segment, numbers, lengths FROM index_segment"
         " WHERE workspace = :workspace AND change > :change ORDER BY segment",
         change=change,
     )
@@ -209,7 +207,7 @@ def segments_since(transaction: Transaction, change: int) -> list[Segment]:
 
 def segments(transaction: Transaction, which: Collection[int]) -> list[Segment]:
     rows = transaction.among(
-        "SELECT segment, numbers, lengths, codes FROM index_segment"
+        "SELECT segment, numbers, lengths FROM index_segment"
         " WHERE workspace = :workspace AND segment IN (:listed) ORDER BY segment",
         which,
     )
@@ -217,10 +215,8 @@ def segments(transaction: Transaction, which: Collection[int]) -> list[Segment]:
 
 
 def _segment(row: Row) -> Segment:
-    number, numbers, lengths, codes = row
-    ids = np.frombuffer(numbers, np.int32)
-    rows = np.frombuffer(codes, np.uint8).reshape(len(ids), -1)
-    return Segment(number, ids, np.frombuffer(lengths, np.float32), rows)
+    number, numbers, lengths = row
+    return Segment(number, np.frombuffer(numbers, np.int32), np.frombuffer(lengths, np.float32))
 
 
 def lists_in(transaction: Transaction, which: Collection[int]) -> list[tuple[str, Numbers, Weights]]:
@@ -246,7 +242,7 @@ def gone_since(transaction: Transaction, change: int) -> list[int]:
 def ids_of(transaction: Transaction, numbers: Collection[int]) -> dict[int, str]:
     rows = transaction.among(
         "SELECT number, id FROM indexed_capability"
-        " WHERE workspace = :workspace AND number IN (:listed) AND gone = 0",
+        " WHERE workspace = :workspace AND number IN (:listed) AND +gone = 0",
         numbers,
     )
     return dict(rows)
@@ -254,7 +250,8 @@ def ids_of(transaction: Transaction, numbers: Collection[int]) -> dict[int, str]
 
 def numbers_of(transaction: Transaction, ids: Collection[str]) -> list[int]:
     rows = transaction.among(
-        "SELECT number FROM indexed_capability WHERE workspace = :workspace AND id IN (:listed) AND gone = 0",
+        "SELECT number FROM indexed_capability"
+        " WHERE workspace = :workspace AND id IN (:listed) AND +gone = 0",
         ids,
     )
     return [row[0] for row in rows]
@@ -263,19 +260,11 @@ def numbers_of(transaction: Transaction, ids: Collection[str]) -> list[int]:
 def called(transaction: Transaction, keys: Collection[str], most: int) -> list[int]:
     """The numbers of what is called by one of these keys; not those of a name that many share."""
     rows = transaction.among(
-        "SELECT number FROM indexed_capability WHERE workspace = :workspace AND gone = 0"
+        "SELECT number FROM indexed_capability WHERE workspace = :workspace AND +gone = 0"
         " AND (name_key IN (:listed) OR shown_key IN (:listed)) LIMIT :most",
         keys, most=most,
     )  # fmt: skip
     return sorted(row[0] for row in rows)
-
-
-def vectors_of(transaction: Transaction, numbers: Collection[int]) -> dict[int, Half]:
-    rows = transaction.among(
-        "SELECT number, vector FROM indexed_vector WHERE workspace = :workspace AND number IN (:listed)",
-        numbers,
-    )
-    return {number: np.frombuffer(vector, np.float16) for number, vector in rows}
 
 
 def selected(transaction: Transaction, condition: str, values: Mapping[str, object]) -> list[int]:
@@ -313,7 +302,7 @@ def having(transaction: Transaction, name: str, wanted: Callable[[str], bool]) -
             row[0]
             for row in transaction.among(
                 "SELECT number FROM indexed_capability"
-                f" WHERE workspace = :workspace AND {column} IN (:listed) AND gone = 0",
+                f" WHERE workspace = :workspace AND {column} IN (:listed) AND +gone = 0",
                 values,
             )
         ]
@@ -340,7 +329,7 @@ def areas(transaction: Transaction, numbers: Collection[int] | None = None) -> d
     else:
         rows = transaction.among(
             "SELECT area, COUNT(*) FROM indexed_capability"
-            " WHERE workspace = :workspace AND number IN (:listed) AND gone = 0 GROUP BY area",
+            " WHERE workspace = :workspace AND number IN (:listed) AND +gone = 0 GROUP BY area",
             numbers,
         )
     return dict(rows)

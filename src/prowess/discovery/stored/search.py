@@ -5,7 +5,6 @@ tables of the rest, and the ranker. Candidates are those nearest by their codes,
 called by name; what they score is worked out exactly, with the statistics of the whole catalogue.
 """
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
@@ -142,13 +141,9 @@ class StoredSearch:
 
     def areas(self, allowed: Collection[str]) -> Mapping[str, int]:
         """How many of each category, or server where there is none, are allowed."""
-        reach = self._parts.reaches.of(self.held, allowed, Options())
         with self._parts.database.reading() as transaction:
-            if reach.count <= self.held.population // 2:
-                return tables.areas(transaction, np.flatnonzero(reach.mask).tolist())
-            every = Counter(tables.areas(transaction))
-            every.subtract(tables.areas(transaction, np.flatnonzero(self.held.in_use & ~reach.mask).tolist()))
-        return {area: size for area, size in every.items() if size > 0}
+            condition = self._parts.reaches.condition_of(allowed).condition(transaction)
+            return {area: size for (area,), size in tables.counts(transaction, condition, ["area"]).items()}
 
     # --- candidates ----------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ import numpy as np
 from prowess.areas import area_of
 from prowess.discovery.names import name_key
 from prowess.discovery.stored.codes import Bytes, Numbers
+from prowess.discovery.stored.conditions import RowCondition
 from prowess.discovery.stored.postings import PostingList
 from prowess.discovery.vectors import Half
 from prowess.store.database import Row, Transaction
@@ -281,24 +282,14 @@ def vectors_of(transaction: Transaction, numbers: Collection[int]) -> dict[int, 
     return {number: np.frombuffer(vector, np.float16) for number, vector in rows}
 
 
-def selected(transaction: Transaction, condition: str, values: Mapping[str, object]) -> list[int]:
-    """The numbers of the rows, called `c`, of which a condition is true."""
+def selected(transaction: Transaction, condition: RowCondition) -> list[int]:
+    """The numbers of the rows of which a condition is true."""
     rows = transaction.all(
         "SELECT c.number FROM indexed_capability c"
-        f" WHERE c.workspace = :workspace AND c.gone = 0 AND ({condition})",
-        **values,
+        f" WHERE c.workspace = :workspace AND c.gone = 0 AND ({condition.text})",
+        **condition.values,
     )
     return [row[0] for row in rows]
-
-
-def pages(transaction: Transaction, after: int, most: int) -> Sequence[tuple[int, str]]:
-    """Numbers and ids in use, in order of number."""
-    rows = transaction.all(
-        "SELECT number, id FROM indexed_capability"
-        " WHERE workspace = :workspace AND gone = 0 AND number > :after ORDER BY number LIMIT :most",
-        after=after, most=most,
-    )  # fmt: skip
-    return [(number, id) for number, id in rows]
 
 
 def having(transaction: Transaction, name: str, wanted: Callable[[str], bool]) -> list[int]:
@@ -323,27 +314,34 @@ def having(transaction: Transaction, name: str, wanted: Callable[[str], bool]) -
     return found
 
 
-def count_selected(transaction: Transaction, condition: str, values: Mapping[str, object]) -> int:
-    """How many rows, called `c`, a condition is true of."""
+def count(transaction: Transaction, condition: RowCondition) -> int:
+    """How many rows a condition is true of."""
     row = transaction.one(
         "SELECT COUNT(*) FROM indexed_capability c"
-        f" WHERE c.workspace = :workspace AND c.gone = 0 AND ({condition})",
-        **values,
+        f" WHERE c.workspace = :workspace AND c.gone = 0 AND ({condition.text})",
+        **condition.values,
     )
     return int(row[0]) if row else 0
 
 
-def areas(transaction: Transaction, numbers: Collection[int] | None = None) -> dict[str, int]:
-    """How many rows there are of each category or server, of all or of some."""
-    if numbers is None:
-        rows = transaction.all(
-            "SELECT area, COUNT(*) FROM indexed_capability"
-            " WHERE workspace = :workspace AND gone = 0 GROUP BY area"
-        )
-    else:
-        rows = transaction.among(
-            "SELECT area, COUNT(*) FROM indexed_capability"
-            " WHERE workspace = :workspace AND number IN (:listed) AND gone = 0 GROUP BY area",
-            numbers,
-        )
-    return dict(rows)
+def counts(
+    transaction: Transaction, condition: RowCondition, columns: Sequence[str]
+) -> dict[tuple[str, ...], int]:
+    """Of the rows that a condition is true of, how many have each value, or pair of values, in columns."""
+    listed = ", ".join(f"c.{name}" for name in columns)
+    rows = transaction.all(
+        f"SELECT {listed}, COUNT(*) FROM indexed_capability c"
+        f" WHERE c.workspace = :workspace AND c.gone = 0 AND ({condition.text}) GROUP BY {listed}",
+        **condition.values,
+    )
+    return {tuple(row[:-1]): row[-1] for row in rows}
+
+
+def ids(transaction: Transaction, condition: RowCondition, after: str, most: int) -> list[str]:
+    """Ids of which a condition is true, in order, behind one."""
+    rows = transaction.all(
+        "SELECT c.id FROM indexed_capability c WHERE c.workspace = :workspace AND c.gone = 0"
+        f" AND c.id > :after AND ({condition.text}) ORDER BY c.id LIMIT :most",
+        after=after, most=most, **condition.values,
+    )  # fmt: skip
+    return [row[0] for row in rows]

@@ -1,7 +1,6 @@
 """A catalogue that is too large to be held answers as one that is: offers, searches, policy and changes."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from prowess.store.opening import open_database
 from prowess.testing import StaticSource, capability, word_embedder
 from prowess.types import Capability, Message
 from tests.support.clock import SteppingClock
+from tests.support.large import POLICY, opened
 
 VERBS = ("create", "search", "delete", "export", "approve", "archive")
 THINGS = ("invoice", "ticket", "calendar event", "mail", "contract", "flight", "report", "room")
@@ -28,11 +28,6 @@ REQUESTS = (
     "export the report as a file",
     "book a flight",
 )
-POLICY = """
-profiles:
-  clerk: {agents: [ada], additional_tools: ["tool:office/*"], disallowed_tools: ["tool:office/delete_*"]}
-  owner: {agents: [default], additional_tools: ["*"]}
-"""
 
 
 def tools() -> list[Capability]:
@@ -49,20 +44,6 @@ def tools() -> list[Capability]:
 
 def office() -> StaticSource:
     return StaticSource("tools", capabilities=tools())
-
-
-@contextmanager
-def opened(url: str, folder: Path, source: StaticSource, in_memory: int = 10) -> Iterator[Engine]:
-    if not (folder / "policy.yaml").exists():
-        (folder / "policy.yaml").write_text(POLICY)
-    options = EngineOptions(
-        embedder=word_embedder,
-        policy_files=(folder / "policy.yaml",),
-        in_memory=in_memory,
-    )
-    with Engine(open_database(url, folder), (source,), SteppingClock(), {}, options) as engine:
-        engine.sync()
-        yield engine
 
 
 @pytest.fixture

@@ -36,8 +36,18 @@ class PagedCapabilities(Mapping[str, Capability]):
         """Those of one kind."""
 
     @abstractmethod
+    def called(self, names: Collection[str]) -> dict[str, str]:
+        """Name of a server's tool -> its id, the last in order where several are called so."""
+
+    @abstractmethod
     def pages(self, after: str = "") -> Iterator[dict[str, Capability]]:
         """All of them, or those behind an id, a page after the other."""
+
+    def tool_ids(self, names: Collection[str]) -> dict[str, str]:
+        """Name -> what something requires under it: an id, a tool without a server, the tool of any server."""
+        there = self.several({*names, *map(_as_tool, names)}) if names else {}
+        found = {name: id for name in names for id in (_as_tool(name), name) if id in there}
+        return {**self.called([name for name in names if name not in found]), **found}
 
     def __getitem__(self, id: str) -> Capability:
         found = self.several([id]).get(id) if isinstance(id, str) else None
@@ -108,6 +118,8 @@ class StoredCapabilities(PagedCapabilities):
         self._kinds: dict[str, Mapping[str, Capability]] = {}
 
     def several(self, ids: Collection[str]) -> dict[str, Capability]:
+        if not ids:
+            return {}
         with self._database.reading() as transaction:
             rows = transaction.among(
                 "SELECT id, digest FROM capability"
@@ -144,18 +156,34 @@ class StoredCapabilities(PagedCapabilities):
             self._kinds[kind] = self.several([row[0] for row in rows])
         return self._kinds[kind]
 
+    def called(self, names: Collection[str]) -> dict[str, str]:
+        if not names:
+            return {}
+        with self._database.reading() as transaction:
+            rows = transaction.among(
+                "SELECT substr(id, length(provider) + 7), MAX(id) FROM capability"
+                " WHERE workspace = :workspace AND substr(id, length(provider) + 7) IN (:listed)"
+                " AND version <= :version AND substr(id, 1, length(provider) + 6) = 'tool:' || provider || '/'"
+                " GROUP BY substr(id, length(provider) + 7)",
+                names, version=self.version,
+            )  # fmt: skip
+        return dict(rows)
+
     def pages(self, after: str = "") -> Iterator[dict[str, Capability]]:
+        """What is read through is not kept at hand: it would push out what is asked for again."""
         while True:
             with self._database.reading() as transaction:
                 rows = transaction.all(
-                    "SELECT id FROM capability WHERE workspace = :workspace AND version <= :version"
-                    " AND id > :after ORDER BY id LIMIT :page",
+                    "SELECT c.id, t.capability FROM capability c JOIN capability_text t"
+                    " ON t.workspace = c.workspace AND t.id = c.id AND t.digest = c.digest"
+                    " WHERE c.workspace = :workspace AND c.version <= :version"
+                    " AND c.id > :after ORDER BY c.id LIMIT :page",
                     version=self.version, after=after, page=PAGE,
                 )  # fmt: skip
             if not rows:
                 return
             after = rows[-1][0]
-            yield self.several([row[0] for row in rows])
+            yield {id: Decode.decode(text) for id, text in rows}
 
 
 Change = Callable[[Mapping[str, Capability]], Mapping[str, Capability]]
@@ -178,6 +206,9 @@ class ChangedCapabilities(PagedCapabilities):
     def among(self, some: Mapping[str, Capability]) -> Mapping[str, Capability]:
         return self._change(self.base.among(some))
 
+    def called(self, names: Collection[str]) -> dict[str, str]:
+        return self.base.called(names)
+
     def __len__(self) -> int:
         return self._size() if self._size else len(self.base)
 
@@ -187,6 +218,10 @@ class ChangedCapabilities(PagedCapabilities):
     def pages(self, after: str = "") -> Iterator[dict[str, Capability]]:
         for page in self.base.pages(after):
             yield dict(self._change(page))
+
+
+def _as_tool(name: str) -> str:
+    return f"tool:{name}"
 
 
 def several(of: Mapping[str, Capability], ids: Collection[str]) -> Mapping[str, Capability]:

@@ -52,7 +52,8 @@ class SourceShown(msgspec.Struct, frozen=True):
 class Stats(msgspec.Struct, frozen=True, kw_only=True):
     capability_count: int
     graph_nodes: int
-    graph_edges: int
+    graph_edges: int | None
+    """None where the catalogue is too large to be held in memory: nobody counts them then."""
     index_version: int
     kinds: Mapping[str, int]
     providers: int

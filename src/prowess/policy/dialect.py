@@ -1,7 +1,7 @@
 """How conditions over a table of capabilities are written for each database, where they differ.
 
-Above: `selection`. PostgreSQL takes lists as arrays and tells letter case apart in LIKE; SQLite takes lists as
-JSON, and tells letter case apart in GLOB alone.
+Above: `selection`. PostgreSQL takes lists as arrays and tells letter case apart in LIKE; SQLite takes lists
+as JSON, and tells letter case apart in GLOB alone.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Conditions over the rows of an index in the store, in SQL: what an agent may use, what a person filters by."""
+"""Conditions over the rows of an index in the store: what an agent may use, what a person filters by."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

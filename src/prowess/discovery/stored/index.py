@@ -15,6 +15,7 @@ from prowess.discovery.stored.held import HeldIndex
 from prowess.discovery.stored.indexing import StoredIndexing
 from prowess.discovery.stored.postings import PostingLists
 from prowess.discovery.stored.reach import Allowed, Reaches
+from prowess.discovery.stored.relations import Relations
 from prowess.discovery.stored.search import StoredParts, StoredSearch
 from prowess.discovery.stored.tables import Columns
 from prowess.discovery.vectors import VectorStore
@@ -36,7 +37,7 @@ class StoredIndex:
         self.indexing = StoredIndexing(database, embedding, vectors, columns, jobs)
         self._parts = StoredParts(
             database, PostingLists(), Documents(), Calibration.read(), requests, presets,
-            Reaches(database, allowed),
+            Reaches(database, allowed), Relations(database, presets),
         )  # fmt: skip
 
     def at(self, capabilities: PagedCapabilities, examples: Mapping[str, Sequence[str]]) -> StoredSearch:

@@ -15,7 +15,7 @@ import numpy as np
 from prowess.discovery.dense import Matrix
 from prowess.discovery.embedding import Embedding
 from prowess.discovery.lexical import document
-from prowess.discovery.stored import tables
+from prowess.discovery.stored import relations, tables
 from prowess.discovery.stored.codes import codes_of
 from prowess.discovery.stored.postings import PostingList, lists_of
 from prowess.discovery.stored.tables import Columns, IndexState, Segment
@@ -92,6 +92,7 @@ class StoredIndexing:
             now = tables.state(transaction)
             if now is None or (model and now.model != model):
                 tables.clear(transaction)
+                relations.clear(transaction)
                 change = now.change + 1 if now else 1
                 now = IndexState(change=change, next=now.next if now else 0, model=model)
                 tables.write_state(transaction, now)
@@ -116,6 +117,7 @@ class StoredIndexing:
             numbered = dict(enumerate(capabilities, first))
             by_number = {n: vectors[each.id] for n, each in numbered.items() if each.id in vectors}
             tables.add_rows(transaction, numbered, self._columns, by_number)
+            relations.write(transaction, numbered)
             length = sum(one.length for one in documents)
             mean = np.frombuffer(now.mean, np.float32) if now.mean else _mean(by_number)
             lists = lists_of(dict(enumerate(documents, first)), length / len(documents))
@@ -124,7 +126,9 @@ class StoredIndexing:
             after = replace(now, change=change, next=first + len(capabilities), mean=mean.tobytes())
             tables.write_state(transaction, after)
             if len(capabilities) >= self._portion:
-                transaction.analyze("indexed_capability", "indexed_vector", "posting_list")
+                transaction.analyze(
+                    "indexed_capability", "indexed_vector", "indexed_relation", "posting_list"
+                )
         return len(vectors) == len(capabilities)
 
     def _encoded(self, capabilities: Sequence[Capability], made: Callable[[int], None]) -> Mapping[str, Half]:

@@ -8,7 +8,8 @@ called by name; what they score is worked out exactly, with the statistics of th
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,6 @@ from prowess.catalogue.stored import PagedCapabilities
 from prowess.discovery.corpus import Corpus
 from prowess.discovery.dense import Matrix
 from prowess.discovery.fusion import Calibration
-from prowess.discovery.graph import Graph
 from prowess.discovery.known_requests import known_to
 from prowess.discovery.lexical import LexicalStatistics
 from prowess.discovery.lint import LintFinding
@@ -28,6 +28,7 @@ from prowess.discovery.stored import postings, tables
 from prowess.discovery.stored.documents import Documents
 from prowess.discovery.stored.held import HeldIndex
 from prowess.discovery.stored.reach import Reach, Reaches
+from prowess.discovery.stored.relations import Relations, StoredGraph
 from prowess.discovery.vectors import Half
 from prowess.errors import EncoderUnavailable
 from prowess.store.database import Database, Transaction
@@ -42,8 +43,6 @@ RANKED = 40
 FOR_A_NEED = 30
 """How many of each need, where a request has several."""
 MOST_CALLED = 50
-DEEPEST = 4
-"""How far what a candidate needs is followed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +57,8 @@ class StoredParts:
     presets: Mapping[str, Sequence[str]]
     reaches: Reaches
     """Which rows may be looked at."""
+    relations: Relations
+    """What they share and need."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +89,10 @@ class StoredSearch:
         return other
 
     @property
-    def graph(self) -> Graph:
-        """The relations of a whole catalogue are not known here."""
-        return Graph(self._parts.presets, relates_alike=False)
+    def graph(self) -> StoredGraph:
+        """How everything hangs together, looked up."""
+        held = self.held
+        return StoredGraph(self._parts.relations, self.capabilities, held.change, held.population)
 
     @property
     def unencoded(self) -> int:
@@ -121,6 +123,7 @@ class StoredSearch:
         reach = self._parts.reaches.of(self.held, allowed, wanted)
         found = self._candidates(read, reach, wanted)
         existing, usable = self._loaded(found.ids.values(), allowed)
+        found = self._with_vectors(found, existing.keys() - set(found.ids.values()))
         corpus = self._corpus(found, existing)
         ranker = Ranker(corpus, self._parts.calibration, population=reach.count)
         again = self._parsed(corpus, read.request, by_words=not read.embeds)
@@ -200,20 +203,23 @@ class StoredSearch:
         self, ids: Collection[str], allowed: Collection[str]
     ) -> tuple[dict[str, Capability], Collection[str]]:
         """The candidates and what they need, and which of them may be used."""
-        found = self.capabilities.several(ids)
-        wanted = _needed(found.values()) - found.keys()
-        for _ in range(DEEPEST):
-            if not wanted:
-                break
-            more = self.capabilities.several(wanted)
-            found |= more
-            wanted = _needed(more.values()) - found.keys()
+        found = self._parts.relations.with_needed(self.capabilities, self.capabilities.several(ids))
         if isinstance(allowed, PagedCapabilities):
             return found, allowed.among(found).keys()
         return found, [id for id in found if id in allowed]
 
+    def _with_vectors(self, found: _Candidates, brought: Collection[str]) -> _Candidates:
+        """The same, and what they bring along, which is told as well how near it is."""
+        if not brought:
+            return found
+        with self._parts.database.reading() as transaction:
+            ids = tables.ids_of(transaction, tables.numbers_of(transaction, brought))
+            vectors = tables.vectors_of(transaction, ids.keys())
+        return replace(found, ids={**found.ids, **ids}, vectors={**found.vectors, **vectors})
+
     def _corpus(self, found: _Candidates, existing: Mapping[str, Capability]) -> Corpus:
-        corpus = Corpus(self._parts.presets, found.statistics, self._parts.documents.words)
+        sizes = partial(self._parts.relations.sizes, self.held.change)
+        corpus = Corpus(self._parts.presets, found.statistics, self._parts.documents.words, sizes)
         examples = {id: self._examples[id] for id in existing if id in self._examples}
         corpus.put(existing.values(), examples, self._parts.documents.of(existing.values(), examples))
         numbers = {id: number for number, id in found.ids.items()}
@@ -224,9 +230,3 @@ class StoredSearch:
         }
         corpus.give_vectors(vectors)
         return corpus
-
-
-def _needed(capabilities: Collection[Capability]) -> set[str]:
-    """What these need, by id, where a name is one."""
-    names = {name for each in capabilities for name in each.required_tools}
-    return names | {f"tool:{name}" for name in names}

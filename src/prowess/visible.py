@@ -59,6 +59,9 @@ class VisibleCapabilities(PagedCapabilities):
         usable = self.several({*found.values()})
         return {name: id for name, id in found.items() if id in usable}
 
+    def namesakes(self, name: str) -> Mapping[str, Capability]:
+        return self.among(self._existing.namesakes(name))
+
     def pages(self, after: str = "") -> Iterator[dict[str, Capability]]:
         for page in self._existing.pages(after):
             yield self.among(page)

@@ -66,13 +66,14 @@ def test_it_ranks_as_a_catalogue_in_memory_does(held: Engine, stored: Engine, ag
 
 
 def test_an_offer_shows_the_same_tools_and_lines(held: Engine, stored: Engine) -> None:
-    for agent in ("default", "ada"):
+    for agent in ("default", "ada", "few"):
         for request in REQUESTS:
             turn = Turn(messages=(Message("user", request),), agent=agent)
-            one, other = held.offer(turn), stored.offer(turn)
+            one, other = (engine.offer(turn, few_tools_whole=True) for engine in (held, stored))
             assert [hit.id for hit in other.hits] == [hit.id for hit in one.hits]
             assert other.tools == one.tools
             assert other.left_out.counts == one.left_out.counts
+            assert other.mode == one.mode and ("they are few" in one.mode) == (agent == "few")
 
 
 def test_what_is_added_changed_or_removed_is_found_so_after_the_sync(store_url: str, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from tests.support.clock import SteppingClock
 POLICY = """
 profiles:
   clerk: {agents: [ada], additional_tools: ["tool:office/*"], disallowed_tools: ["tool:office/delete_*"]}
+  searcher: {agents: [few], additional_tools: ["tool:office/search_*"]}
   owner: {agents: [default], additional_tools: ["*"]}
 """
 HELD, LOOKED_UP = 1000, 10
@@ -28,9 +29,8 @@ def opened(
     folder.mkdir(exist_ok=True)
     if not (folder / "policy.yaml").exists():
         (folder / "policy.yaml").write_text(POLICY)
-    chosen = EngineOptions(
-        embedder=word_embedder, policy_files=(folder / "policy.yaml",), in_memory=in_memory, **options
-    )
+    usual = {"embedder": word_embedder, "policy_files": (folder / "policy.yaml",), "in_memory": in_memory}
+    chosen = EngineOptions(**{**usual, **options})
     with Engine(open_database(url, folder), (source,), SteppingClock(), {}, chosen) as engine:
         engine.sync()
         yield engine

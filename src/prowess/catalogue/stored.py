@@ -15,6 +15,7 @@ from prowess.store.database import Database
 from prowess.types import Capability
 
 PAGE = 1000
+MOST_NAMESAKES = 50
 MOST_HELD = 20_000
 """Capabilities that a process holds of those it read lately."""
 Decode = msgspec.json.Decoder(Capability)
@@ -40,11 +41,15 @@ class PagedCapabilities(Mapping[str, Capability]):
         """Name of a server's tool -> its id, the last in order where several are called so."""
 
     @abstractmethod
+    def namesakes(self, name: str) -> Mapping[str, Capability]:
+        """The tools that servers call so, the first of very many."""
+
+    @abstractmethod
     def pages(self, after: str = "") -> Iterator[dict[str, Capability]]:
         """All of them, or those behind an id, a page after the other."""
 
     def tool_ids(self, names: Collection[str]) -> dict[str, str]:
-        """Name -> what something requires under it: an id, a tool without a server, the tool of any server."""
+        """Name -> what something requires under it: an id, a tool without a server, one of any server."""
         there = self.several({*names, *map(_as_tool, names)}) if names else {}
         found = {name: id for name in names for id in (_as_tool(name), name) if id in there}
         return {**self.called([name for name in names if name not in found]), **found}
@@ -163,11 +168,22 @@ class StoredCapabilities(PagedCapabilities):
             rows = transaction.among(
                 "SELECT substr(id, length(provider) + 7), MAX(id) FROM capability"
                 " WHERE workspace = :workspace AND substr(id, length(provider) + 7) IN (:listed)"
-                " AND version <= :version AND substr(id, 1, length(provider) + 6) = 'tool:' || provider || '/'"
+                " AND substr(id, 1, length(provider) + 6) = 'tool:' || provider || '/'"
+                " AND version <= :version"
                 " GROUP BY substr(id, length(provider) + 7)",
                 names, version=self.version,
             )  # fmt: skip
         return dict(rows)
+
+    def namesakes(self, name: str) -> Mapping[str, Capability]:
+        with self._database.reading() as transaction:
+            rows = transaction.all(
+                "SELECT id FROM capability WHERE workspace = :workspace"
+                " AND substr(id, length(provider) + 7) = :name AND version <= :version"
+                " AND substr(id, 1, length(provider) + 6) = 'tool:' || provider || '/' LIMIT :most",
+                name=name, version=self.version, most=MOST_NAMESAKES,
+            )  # fmt: skip
+        return self.several([row[0] for row in rows])
 
     def pages(self, after: str = "") -> Iterator[dict[str, Capability]]:
         """What is read through is not kept at hand: it would push out what is asked for again."""
@@ -208,6 +224,9 @@ class ChangedCapabilities(PagedCapabilities):
 
     def called(self, names: Collection[str]) -> dict[str, str]:
         return self.base.called(names)
+
+    def namesakes(self, name: str) -> Mapping[str, Capability]:
+        return self._change(self.base.namesakes(name))
 
     def __len__(self) -> int:
         return self._size() if self._size else len(self.base)

@@ -1,6 +1,6 @@
 """The catalogue at one version, in memory, and why something in it cannot be used right now."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -213,6 +213,12 @@ class View:
             for name in names
         }  # fmt: skip
         return {name: id for name, id in ids.items() if id}
+
+    def tools_called(self, name: str) -> Sequence[str]:
+        """The ids of the tools whose servers call them so."""
+        if isinstance(self.capabilities, PagedCapabilities):
+            return [*self.capabilities.namesakes(name)]
+        return [c.id for c in self.capabilities.values() if c.name == name and c.kind == "tool"]
 
     @cached_property
     def has_cards(self) -> bool:

@@ -26,12 +26,12 @@ def allowed_rows(allowed: Collection[str]) -> Allowed:
     if isinstance(allowed, PagedCapabilities):
         return Allowed("everything", lambda _: EVERYTHING)
     ids = frozenset(allowed)
-    return Allowed(ids, lambda transaction: _one_of(_dialect(transaction), "id", "ids", ids))
+    return Allowed(ids, lambda transaction: _one_of(dialect_for(transaction), "id", "ids", ids))
 
 
 def active_rows(view: View, agent: str, transaction: Transaction) -> RowCondition:
     """The rows of what is neither switched off nor held back."""
-    dialect = _dialect(transaction)
+    dialect = dialect_for(transaction)
     off = {composed(name) for name, whose in view.switched_off if whose in ("", agent)}
     found = EVERYTHING
     if off:
@@ -44,7 +44,7 @@ def active_rows(view: View, agent: str, transaction: Transaction) -> RowConditio
 def _of_agent(allowed: VisibleCapabilities, transaction: Transaction) -> RowCondition:
     asked = allowed.asked
     chosen = selection(
-        allowed.policy, asked.agent, asked.authenticated, asked.over_mcp, dialect=_dialect(transaction)
+        allowed.policy, asked.agent, asked.authenticated, asked.over_mcp, dialect=dialect_for(transaction)
     )
     ruled = RowCondition(chosen.text, chosen.values)
     return ruled.and_also(active_rows(allowed.view, asked.agent, transaction))
@@ -54,5 +54,6 @@ def _one_of(dialect: Dialect, column: str, name: str, values: Iterable[str]) -> 
     return RowCondition(dialect.one_of(f"c.{column}", f":{name}"), {name: dialect.listed(sorted(values))})
 
 
-def _dialect(transaction: Transaction) -> Dialect:
+def dialect_for(transaction: Transaction) -> Dialect:
+    """How conditions are written for the database of a transaction."""
     return dialect_of(transaction.has_arrays)

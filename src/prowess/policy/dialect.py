@@ -13,7 +13,7 @@ STARS = re.compile(r"\*+")
 
 
 class Dialect(Protocol):
-    def listed(self, values: Sequence[str]) -> object:
+    def listed(self, values: Sequence[str] | Sequence[int]) -> object:
         """Many values as one parameter."""
 
     def one_of(self, column: str, listed: str) -> str:
@@ -36,7 +36,7 @@ class Dialect(Protocol):
 
 
 class Postgres:
-    def listed(self, values: Sequence[str]) -> object:
+    def listed(self, values: Sequence[str] | Sequence[int]) -> object:
         return list(values)
 
     def one_of(self, column: str, listed: str) -> str:
@@ -59,7 +59,7 @@ class Postgres:
 
 
 class Sqlite:
-    def listed(self, values: Sequence[str]) -> object:
+    def listed(self, values: Sequence[str] | Sequence[int]) -> object:
         return json.dumps(list(values))
 
     def one_of(self, column: str, listed: str) -> str:

@@ -102,7 +102,7 @@ def _fulfilling(condition: RowCondition, transaction: Transaction, held: HeldInd
     return held.in_use & ~masked(tables.selected(transaction, condition.negated()), held)
 
 
-def masked(numbers: Collection[int], held: HeldIndex) -> Mask:
+def masked(numbers: Collection[int] | Numbers, held: HeldIndex) -> Mask:
     """Numbers as a mask over the rows; what came since is left out."""
     mask = np.zeros(len(held.in_use), np.bool_)
     given = np.fromiter(numbers, np.int64, len(numbers))

@@ -12,6 +12,7 @@ from unicodedata import normalize
 
 from prowess.catalogue.stored import PagedCapabilities
 from prowess.discovery.graph import Edge, Graph, Key, alike_by, largest, partners
+from prowess.discovery.stored.tables import SERVER
 from prowess.store.database import Database, Transaction
 from prowess.types import Capability, Problem
 
@@ -29,13 +30,18 @@ def write(transaction: Transaction, rows: Mapping[int, Capability]) -> None:
         (
             {"what": what, "name": name, "number": number}
             for number, each in rows.items()
-            for what, names in (("tag", each.tags), ("needs", each.required_tools))
+            for what, names in (
+                ("tag", each.tags),
+                ("needs", each.required_tools),
+                ("secret", each.required_secrets),
+            )
             for name in dict.fromkeys(names)
         ),
     )
 
 
 def clear(transaction: Transaction) -> None:
+    """Begin anew."""
     transaction.run("DELETE FROM indexed_relation WHERE workspace = :workspace")
 
 
@@ -123,10 +129,24 @@ def _sharing(transaction: Transaction, key: Key, most: int) -> list[str]:
         rows = transaction.all(
             "SELECT c.id FROM indexed_relation r JOIN indexed_capability c"
             " ON c.workspace = r.workspace AND c.number = r.number"
-            " WHERE r.workspace = :workspace AND r.what = :what AND r.name = :name AND c.gone = 0 LIMIT :most",
+            " WHERE r.workspace = :workspace AND r.what = :what AND r.name = :name"
+            " AND c.gone = 0 LIMIT :most",
             what=what, name=name, most=most,
         )  # fmt: skip
     return [row[0] for row in rows]
+
+
+def secrets(transaction: Transaction) -> list[tuple[str, str, str, str, int]]:
+    """Every secret that something needs: its name, the source, server and kind of what needs it, how many."""
+    return [
+        (name, source, server, kind, count)
+        for name, source, server, kind, count in transaction.all(
+            f"SELECT r.name, c.source, {SERVER}, c.kind, COUNT(*) FROM indexed_relation r"
+            " JOIN indexed_capability c ON c.workspace = r.workspace AND c.number = r.number"
+            " WHERE r.workspace = :workspace AND r.what = 'secret' AND c.gone = 0"
+            f" GROUP BY r.name, c.source, {SERVER}, c.kind ORDER BY r.name, c.source, {SERVER}, c.kind"
+        )
+    ]
 
 
 class StoredGraph:

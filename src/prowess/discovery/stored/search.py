@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from prowess.catalogue.stored import PagedCapabilities
+from prowess.catalogue.stored import PagedCapabilities, several
 from prowess.discovery.corpus import Corpus
 from prowess.discovery.dense import Matrix
 from prowess.discovery.fusion import Calibration
@@ -27,7 +27,8 @@ from prowess.discovery.search import RequestVectors, lowered
 from prowess.discovery.stored import postings, tables
 from prowess.discovery.stored.documents import Documents
 from prowess.discovery.stored.held import HeldIndex
-from prowess.discovery.stored.reach import Reach, Reaches
+from prowess.discovery.stored.lint import StoredLint
+from prowess.discovery.stored.reach import Reach, Reaches, masked
 from prowess.discovery.stored.relations import Relations, StoredGraph
 from prowess.discovery.vectors import Half
 from prowess.errors import EncoderUnavailable
@@ -100,8 +101,8 @@ class StoredSearch:
         return max(0, len(self.capabilities) - self.held.population)
 
     def lint(self) -> tuple[LintFinding, ...]:
-        """Nothing: what is compared with everything is not for a catalogue of this size."""
-        return ()
+        parts = self._parts
+        return StoredLint(parts.database, self.capabilities, self.graph, parts.documents.words).findings()
 
     def read(self, request: str) -> ParsedRequest:
         """A request to be searched for once or several times."""
@@ -142,11 +143,34 @@ class StoredSearch:
         """How many of what is indexed are allowed."""
         return self._parts.reaches.of(self.held, allowed, Options()).count
 
+    def few(self, allowed: Collection[str], most: int) -> Mapping[str, Capability] | None:
+        """All of what is allowed, where it is so little."""
+        reach = self._parts.reaches.of(self.held, allowed, Options())
+        if reach.count > most:
+            return None
+        with self._parts.database.reading() as transaction:
+            ids = tables.ids_of(transaction, np.flatnonzero(reach.mask).tolist())
+        return several(allowed, ids.values()) if isinstance(allowed, Mapping) else None
+
     def areas(self, allowed: Collection[str]) -> Mapping[str, int]:
         """How many of each category, or server where there is none, are allowed."""
         with self._parts.database.reading() as transaction:
             condition = self._parts.reaches.condition_of(allowed).condition(transaction)
             return {area: size for (area,), size in tables.counts(transaction, condition, ["area"]).items()}
+
+    def saying(self, words: Sequence[str]) -> Sequence[int]:
+        """The rows in which each of these words stands, or whose id has it in it."""
+        found = self.held.in_use
+        for word in words:
+            terms = self._parts.documents.words.terms(word)
+            with self._parts.database.reading() as transaction:
+                lists = self._parts.lists.read(transaction, terms, self.held.segments)
+                having = masked(tables.with_id_like(transaction, word), self.held)
+            said = self.held.in_use if terms else having
+            for parts in lists.values():
+                said = said & masked(np.concatenate([part.numbers for part in parts]), self.held)
+            found = found & (said | having)
+        return [int(number) for number in np.flatnonzero(found)]
 
     # --- candidates ----------------------------------------------------------------------------
 
@@ -213,8 +237,9 @@ class StoredSearch:
         if not brought:
             return found
         with self._parts.database.reading() as transaction:
-            ids = tables.ids_of(transaction, tables.numbers_of(transaction, brought))
-            vectors = tables.vectors_of(transaction, ids.keys())
+            numbers = tables.numbers_of(transaction, brought)
+            vectors = tables.vectors_of(transaction, numbers.values())
+        ids = {number: id for id, number in numbers.items()}
         return replace(found, ids={**found.ids, **ids}, vectors={**found.vectors, **vectors})
 
     def _corpus(self, found: _Candidates, existing: Mapping[str, Capability]) -> Corpus:

@@ -21,8 +21,15 @@ Columns = Callable[[Capability], Mapping[str, object]]
 """What policy looks at in a capability."""
 COLUMNS = (
     "number", "id", "digest", "name_key", "shown_key", "area", "spelling", "kind", "provider", "category",
-    "source", "tags", "effects", "joined_grant", "climbs", "requires_auth",
+    "source", "tags", "effects", "joined_grant", "climbs", "requires_auth", "demanding",
 )  # fmt: skip
+
+
+SERVER = "CASE WHEN c.provider = '' THEN c.source ELSE c.provider END"
+"""Who brings a row, called `c`."""
+FIELDS = {"kind": "c.kind", "provider": "c.provider", "category": "c.category", "area": "c.area",
+          "server": SERVER}  # fmt: skip
+"""What rows are counted and filtered by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +164,7 @@ def _row(number: int, capability: Capability, columns: Columns) -> Mapping[str, 
         "name_key": name_key(capability.name),
         "shown_key": shown,
         "area": area_of(capability),
+        "demanding": bool(capability.required_tools or "declared_available" in capability.metadata),
     }
 
 
@@ -253,12 +261,13 @@ def ids_of(transaction: Transaction, numbers: Collection[int]) -> dict[int, str]
     return dict(rows)
 
 
-def numbers_of(transaction: Transaction, ids: Collection[str]) -> list[int]:
+def numbers_of(transaction: Transaction, ids: Collection[str]) -> dict[str, int]:
     rows = transaction.among(
-        "SELECT number FROM indexed_capability WHERE workspace = :workspace AND id IN (:listed) AND gone = 0",
+        "SELECT id, number FROM indexed_capability"
+        " WHERE workspace = :workspace AND id IN (:listed) AND gone = 0",
         ids,
     )
-    return [row[0] for row in rows]
+    return dict(rows)
 
 
 def called(transaction: Transaction, keys: Collection[str], most: int) -> list[int]:
@@ -272,6 +281,45 @@ def called(transaction: Transaction, keys: Collection[str], most: int) -> list[i
     ):
         found.update(row[0] for row in transaction.among(statement, keys, most=most))
     return sorted(found)
+
+
+def shared_names(transaction: Transaction, after: str, most: int) -> list[str]:
+    """Names that more than one is called by, in order, behind one."""
+    rows = transaction.all(
+        "SELECT name_key FROM indexed_capability WHERE workspace = :workspace AND gone = 0"
+        " AND name_key > :after GROUP BY name_key HAVING COUNT(*) > 1 ORDER BY name_key LIMIT :most",
+        after=after, most=most,
+    )  # fmt: skip
+    return [row[0] for row in rows]
+
+
+def ids_called(transaction: Transaction, name: str, most: int) -> list[str]:
+    """The first ids of what is called so."""
+    rows = transaction.all(
+        "SELECT id FROM indexed_capability WHERE workspace = :workspace AND gone = 0"
+        " AND name_key = :name ORDER BY id LIMIT :most",
+        name=name, most=most,
+    )  # fmt: skip
+    return [row[0] for row in rows]
+
+
+def with_id_like(transaction: Transaction, word: str) -> list[int]:
+    """The numbers of the rows whose id has this in it, in lower case."""
+    rows = transaction.all(
+        "SELECT number FROM indexed_capability WHERE workspace = :workspace AND gone = 0"
+        " AND replace(lower(id), :word, '') <> lower(id)",
+        word=word,
+    )
+    return [row[0] for row in rows]
+
+
+def count_vectors(transaction: Transaction) -> int:
+    """How many rows in use have a vector."""
+    row = transaction.one(
+        "SELECT COUNT(*) FROM indexed_capability c JOIN indexed_vector v"
+        " ON v.workspace = c.workspace AND v.number = c.number WHERE c.workspace = :workspace AND c.gone = 0"
+    )
+    return int(row[0]) if row else 0
 
 
 def vectors_of(transaction: Transaction, numbers: Collection[int]) -> dict[int, Half]:
@@ -325,10 +373,10 @@ def count(transaction: Transaction, condition: RowCondition) -> int:
 
 
 def counts(
-    transaction: Transaction, condition: RowCondition, columns: Sequence[str]
+    transaction: Transaction, condition: RowCondition, fields: Sequence[str]
 ) -> dict[tuple[str, ...], int]:
-    """Of the rows that a condition is true of, how many have each value, or pair of values, in columns."""
-    listed = ", ".join(f"c.{name}" for name in columns)
+    """Of the rows that a condition is true of, how many have each value, or pair of values, of fields."""
+    listed = ", ".join(FIELDS[name] for name in fields)
     rows = transaction.all(
         f"SELECT {listed}, COUNT(*) FROM indexed_capability c"
         f" WHERE c.workspace = :workspace AND c.gone = 0 AND ({condition.text}) GROUP BY {listed}",
@@ -337,11 +385,13 @@ def counts(
     return {tuple(row[:-1]): row[-1] for row in rows}
 
 
-def ids(transaction: Transaction, condition: RowCondition, after: str, most: int) -> list[str]:
-    """Ids of which a condition is true, in order, behind one."""
+def ids(
+    transaction: Transaction, condition: RowCondition, after: str, most: int, skipped: int = 0
+) -> list[str]:
+    """Ids of which a condition is true, in order, behind one and behind so many more."""
     rows = transaction.all(
         "SELECT c.id FROM indexed_capability c WHERE c.workspace = :workspace AND c.gone = 0"
-        f" AND c.id > :after AND ({condition.text}) ORDER BY c.id LIMIT :most",
-        after=after, most=most, **condition.values,
+        f" AND c.id > :after AND ({condition.text}) ORDER BY c.id LIMIT :most OFFSET :skipped",
+        after=after, most=most, skipped=skipped, **condition.values,
     )  # fmt: skip
     return [row[0] for row in rows]

@@ -9,7 +9,7 @@ import pytest
 from prowess import Turn
 from prowess.discovery.dense import Matrix
 from prowess.discovery.ranking import Embed
-from prowess.discovery.stored import tables
+from prowess.discovery.stored import queries, tables
 from prowess.discovery.stored.conditions import EVERYTHING
 from prowess.engine import Engine
 from prowess.engine.options import EngineOptions
@@ -200,7 +200,7 @@ def test_while_the_embedder_fails_what_is_new_is_found_by_words_and_gets_its_vec
 def vectors_and_rows(engine: Engine) -> tuple[int, int]:
     """How many capabilities in use have a vector in the index, and how many there are."""
     with engine.internals.database.reading() as transaction:
-        rows = tables.selected(transaction, EVERYTHING)
+        rows = queries.selected(transaction, EVERYTHING)
         return len(tables.vectors_of(transaction, rows)), len(rows)
 
 

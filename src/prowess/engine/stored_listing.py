@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from prowess.catalogue.stored import PagedCapabilities
 from prowess.catalogue.view import View
-from prowess.discovery.stored import relations, tables
-from prowess.discovery.stored.conditions import RowCondition
+from prowess.discovery.stored import queries, relations
+from prowess.discovery.stored.conditions import EVERYTHING, RowCondition, any_of
 from prowess.discovery.stored.search import StoredSearch
 from prowess.engine.internals import Internals
-from prowess.engine.listing import ANYTHING, PAGE, Field, ListingFilter, unavailable_of
+from prowess.engine.listing import ANYTHING, PAGE, Field, ListingFilter, NeededSecret, unavailable_of
 from prowess.engine.stored_reach import active_rows, allowed_rows, dialect_for
 from prowess.store.database import Database, Transaction
 from prowess.types import Capability
@@ -23,75 +23,92 @@ DEMANDING = RowCondition("c.demanding")
 
 class StoredListing:
     def __init__(
-        self, database: Database, capabilities: PagedCapabilities,
+        self, database: Database, view: View, capabilities: PagedCapabilities,
         condition: Callable[[Transaction], RowCondition], saying: Callable[[Sequence[str]], Sequence[int]],
-        down: Mapping[str, str], environment: Mapping[str, str],
+        environment: Mapping[str, str],
     ) -> None:  # fmt: skip
-        """condition: of the rows that belong to it; saying: the rows in which words stand; down: the servers
-        that are, and why; environment: where secrets are."""
+        """condition: of the rows that belong to it; saying: the rows in which words stand; environment: where
+        secrets are."""
         self._database = database
+        self._view = view
         self._capabilities = capabilities
         self._condition = condition
         self._saying = saying
-        self._down = down
         self._environment = environment
 
     def count(self, wanted: ListingFilter = ANYTHING) -> int:
+        rows = self._rows(wanted)
         with self._database.reading() as transaction:
-            return tables.count(transaction, self._rows(transaction, wanted))
+            return queries.count(transaction, rows)
 
-    def counts(self, *fields: Field) -> Mapping[tuple[str, ...], int]:
+    def counts(self, *fields: Field, state: str = "") -> Mapping[tuple[str, ...], int]:
+        rows = self._rows(ListingFilter(state=state))
         with self._database.reading() as transaction:
-            found = tables.counts(transaction, self._rows(transaction, ANYTHING), fields)
-        return dict(sorted(found.items()))
+            return dict(sorted(queries.counts(transaction, rows, fields).items()))
 
     def page(
-        self, wanted: ListingFilter = ANYTHING, after: str = "", most: int = PAGE, skipped: int = 0
+        self, wanted: ListingFilter = ANYTHING, after: str = "", most: int = PAGE
     ) -> Sequence[Capability]:
-        found: dict[str, Capability] = {}
+        rows, found = self._rows(wanted), dict[str, Capability]()
         # What was removed since it was indexed, or is not allowed after all, leaves room for what comes next.
         while len(found) < most:
             with self._database.reading() as transaction:
-                rows = self._rows(transaction, wanted)
-                ids = tables.ids(transaction, rows, after, most - len(found), skipped)
+                ids = queries.ids(transaction, rows, after, most - len(found))
             if not ids:
                 break
             found |= self._capabilities.several(ids)
-            after, skipped = ids[-1], 0
+            after = ids[-1]
         return [found[id] for id in sorted(found)]
 
-    def available(self) -> int:
+    def closest(self, wanted: ListingFilter, skipped: int, most: int) -> Sequence[Capability]:
+        rows = self._rows(wanted)
         with self._database.reading() as transaction:
-            rows = self._rows(transaction, ANYTHING)
-            for without in (DEMANDING, *self._causes(transaction).values()):
-                rows = rows.and_also(without.negated())
-            count = tables.count(transaction, rows)
-        return count + sum(one.available for one in self._demanding())
+            ids = queries.closest_ids(transaction, rows, wanted.words, skipped, most)
+        found = self._capabilities.several(ids)
+        return [found[id] for id in ids if id in found]
+
+    def unusable(self) -> Mapping[str, int]:
+        rows = self._rows(ANYTHING).and_also(self._cannot_be_used())
+        with self._database.reading() as transaction:
+            found = queries.counts(transaction, rows, ["server"])
+        return {server: count for (server,), count in found.items()}
 
     def unavailable(self) -> Mapping[tuple[str, str], int]:
-        found = Counter(unavailable_of(self._demanding()))
-        with self._database.reading() as transaction:
-            rows = self._rows(transaction, ANYTHING).and_also(DEMANDING.negated())
-            for reason, cause in self._causes(transaction).items():
-                for (server,), count in tables.counts(transaction, rows.and_also(cause), ["server"]).items():
-                    found[server, reason] += count
+        found = Counter(unavailable_of(self.needing_tools()))
+        rows = self._rows(ANYTHING).and_also(DEMANDING.negated())
+        for reason, cause in self._causes().items():
+            with self._database.reading() as transaction:
+                counts = queries.counts(transaction, rows.and_also(cause), ["server"])
+            found.update({(server, reason): count for (server,), count in counts.items()})
         return found
 
-    def _demanding(self) -> Iterator[Capability]:
-        """What has to be looked at to know whether it can be used, a page at a time."""
-        after = ""
+    def needing_tools(self) -> Iterator[Capability]:
+        rows, after = self._rows(ANYTHING).and_also(DEMANDING), ""
         while True:
             with self._database.reading() as transaction:
-                rows = self._rows(transaction, ANYTHING).and_also(DEMANDING)
-                ids = tables.ids(transaction, rows, after, PAGE)
+                ids = queries.ids(transaction, rows, after, PAGE)
             if not ids:
                 return
             yield from self._capabilities.several(ids).values()
             after = ids[-1]
 
-    def _causes(self, transaction: Transaction) -> dict[str, RowCondition]:
+    def secrets(self) -> Sequence[NeededSecret]:
+        rows = self._rows(ANYTHING)
+        with self._database.reading() as transaction:
+            return [NeededSecret(*row) for row in relations.secrets(transaction, rows)]
+
+    # --- conditions ----------------------------------------------------------------------------
+
+    def _cannot_be_used(self) -> RowCondition:
+        """What lacks a secret or a server, and what needs a tool that cannot be used."""
+        lacking = [one.id for one in self.needing_tools() if not one.available]
+        causes = [DEMANDING.negated().and_also(cause) for cause in self._causes().values()]
+        return any_of([*causes, self._listed("id", "lacking", lacking)])
+
+    def _causes(self) -> dict[str, RowCondition]:
         """Why rows cannot be used: what is said of it, and what is true of them."""
-        needed = dict.fromkeys(name for name, *_ in relations.secrets(transaction))
+        with self._database.reading() as transaction:
+            needed = relations.secret_names(transaction)
         missing = [name for name in needed if not self._environment.get(name)]
         secrets = {
             f"secret {name} is not set": RowCondition(
@@ -101,24 +118,44 @@ class StoredListing:
             )
             for number, name in enumerate(missing)
         }
-        down = {
-            f"provider {name} is down: {why}": RowCondition(
-                f"c.provider = :down{number}", {f"down{number}": name}
+        down = [one for one in self._view.providers.values() if one.down]
+        return secrets | {
+            f"provider {one.name} is down: {one.down}": RowCondition(
+                f"c.provider = :down{number}", {f"down{number}": one.name}
             )
-            for number, (name, why) in enumerate(self._down.items())
+            for number, one in enumerate(down)
         }
-        return {**secrets, **down}
 
-    def _rows(self, transaction: Transaction, wanted: ListingFilter) -> RowCondition:
-        found = self._condition(transaction)
+    def _rows(self, wanted: ListingFilter) -> RowCondition:
+        with self._database.reading() as transaction:
+            found = self._condition(transaction)
         for name, value in wanted.stated.items():
-            column = tables.FIELDS[name]
+            column = queries.FIELDS[name]
             found = found.and_also(RowCondition(f"{column} = :wanted_{name}", {f"wanted_{name}": value}))
         if wanted.words:
+            found = found.and_also(self._listed("number", "said", self._saying(wanted.words)))
+        return found.and_also(self._in_state(wanted.state)) if wanted.state else found
+
+    def _in_state(self, state: str) -> RowCondition:
+        held = self._listed("id", "in_quarantine", sorted(self._view.quarantined))
+        off = sorted({name for name, whose in self._view.switched_off if not whose})
+        is_off = self._listed("provider", "are_off", off)
+        free = held.negated()
+        match state:
+            case "held":
+                return held
+            case "off":
+                return is_off.and_also(free)
+            case "unavailable":
+                return self._cannot_be_used().and_also(free).and_also(is_off.negated())
+            case "available":
+                return self._cannot_be_used().negated().and_also(free).and_also(is_off.negated())
+        return EVERYTHING
+
+    def _listed(self, column: str, name: str, values: Sequence[str] | Sequence[int]) -> RowCondition:
+        with self._database.reading() as transaction:
             dialect = dialect_for(transaction)
-            said = dialect.listed(self._saying(wanted.words))
-            found = found.and_also(RowCondition(dialect.one_of("c.number", ":said"), {"said": said}))
-        return found
+        return RowCondition(dialect.one_of(f"c.{column}", f":{name}"), {name: dialect.listed(values)})
 
 
 def stored_listing(
@@ -127,10 +164,9 @@ def stored_listing(
     """That of a view whose capabilities are looked up; of those that are on alone, or of all."""
     search = inner.search(inner.world())
     assert isinstance(search, StoredSearch)
-    down = {name: one.down for name, one in view.providers.items() if one.down}
 
     def condition(transaction: Transaction) -> RowCondition:
         rows = allowed_rows(view.capabilities).condition(transaction)
         return rows.and_also(active_rows(view, "", transaction)) if active else rows
 
-    return StoredListing(inner.database, capabilities, condition, search.saying, down, inner.environment)
+    return StoredListing(inner.database, view, capabilities, condition, search.saying, inner.environment)

@@ -1,6 +1,6 @@
 """Conditions over the rows of an index in the store: what an agent may use, what a person filters by."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 
@@ -23,3 +23,9 @@ class RowCondition:
 
 
 EVERYTHING = RowCondition("TRUE")
+
+
+def any_of(conditions: Sequence[RowCondition]) -> RowCondition:
+    """At least one of these; no two parameters may be called alike."""
+    values = {name: value for one in conditions for name, value in one.values.items()}
+    return RowCondition(" OR ".join(f"({one.text})" for one in conditions) or "FALSE", values)

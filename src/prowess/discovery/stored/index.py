@@ -13,12 +13,13 @@ from prowess.discovery.search import RequestVectors
 from prowess.discovery.stored.documents import Documents
 from prowess.discovery.stored.held import HeldIndex
 from prowess.discovery.stored.indexing import StoredIndexing
+from prowess.discovery.stored.lessons import StoredLessons
 from prowess.discovery.stored.postings import PostingLists
 from prowess.discovery.stored.reach import Allowed, Reaches
 from prowess.discovery.stored.relations import Relations
 from prowess.discovery.stored.search import StoredParts, StoredSearch
 from prowess.discovery.stored.tables import Columns
-from prowess.discovery.vectors import VectorStore
+from prowess.discovery.vectors import Progress, VectorStore
 from prowess.jobs import Jobs
 from prowess.store.database import Database
 
@@ -33,10 +34,12 @@ class StoredIndex:
         self._database = database
         self._refreshing = Lock()
         self._held = HeldIndex()
+        self._documents = Documents()
         vectors = VectorStore(database, embedding, jobs)
         self.indexing = StoredIndexing(database, embedding, vectors, columns, jobs)
+        self._lessons = StoredLessons(database, vectors, self._documents.words)
         self._parts = StoredParts(
-            database, PostingLists(), Documents(), Calibration.read(), requests, presets,
+            database, PostingLists(), self._documents, Calibration.read(), requests, presets,
             Reaches(database, allowed), Relations(database, presets),
         )  # fmt: skip
 
@@ -44,4 +47,15 @@ class StoredIndex:
         """What to search in a catalogue, with the index as it is now."""
         with self._refreshing, self._database.reading() as transaction:
             held = self._held = self._held.refreshed(transaction)
-        return StoredSearch(held, capabilities, examples, self._parts)
+        rows = self._lessons.at(held.change, capabilities, examples)
+        return StoredSearch(held, capabilities, examples, rows, self._parts)
+
+    def update(
+        self, version: int, capabilities: PagedCapabilities, examples: Mapping[str, Sequence[str]],
+        progress: Progress,
+    ) -> None:  # fmt: skip
+        """Index what is not indexed of a version of the catalogue, and encode what lessons teach."""
+        self.indexing.update(version, progress)
+        taught = self.at(capabilities, examples).taught
+        if taught.unencoded:
+            self._lessons.encode(taught, progress)

@@ -17,6 +17,7 @@ from prowess.discovery.embedding import Embedding
 from prowess.discovery.lexical import document
 from prowess.discovery.stored import relations, tables
 from prowess.discovery.stored.codes import codes_of
+from prowess.discovery.stored.lessons import authored
 from prowess.discovery.stored.postings import PostingList, lists_of
 from prowess.discovery.stored.tables import Columns, IndexState, Segment
 from prowess.discovery.text import Words, embedding_text
@@ -24,7 +25,7 @@ from prowess.discovery.vectors import Half, Progress, VectorStore, key_of
 from prowess.errors import EncoderUnavailable
 from prowess.jobs import Jobs
 from prowess.store.database import Database
-from prowess.types import EXAMPLES, Capability
+from prowess.types import Capability
 
 PORTION = 20_000
 """Rows of a segment, at most: what one transaction writes."""
@@ -108,7 +109,7 @@ class StoredIndexing:
 
     def _add(self, capabilities: Sequence[Capability], made: Callable[[int], None]) -> bool:
         """Index these; returns whether all of them have vectors."""
-        documents = [document(each, self._words, _examples(each)) for each in capabilities]
+        documents = [document(each, self._words, authored(each)) for each in capabilities]
         vectors = self._encoded(capabilities, made)
         with self._database.writing() as transaction:
             now = tables.state(transaction) or IndexState()
@@ -165,12 +166,6 @@ class StoredIndexing:
 
 def _onward(progress: Progress, before: int, portion: int, made: int) -> None:
     progress(before + made, before + portion)
-
-
-def _examples(capability: Capability) -> tuple[str, ...]:
-    """The requests that its author says it answers."""
-    stated = capability.metadata.get(EXAMPLES)
-    return tuple(one for one in stated if isinstance(one, str)) if isinstance(stated, list) else ()
 
 
 def _mean(vectors: Mapping[int, Half]) -> Matrix:

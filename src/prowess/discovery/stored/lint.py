@@ -20,7 +20,7 @@ from prowess.discovery.lint import (
     twins_by_words,
     without_vectors,
 )
-from prowess.discovery.stored import tables
+from prowess.discovery.stored import queries, tables
 from prowess.discovery.stored.conditions import EVERYTHING
 from prowess.discovery.stored.relations import StoredGraph
 from prowess.discovery.text import Words
@@ -72,7 +72,7 @@ class StoredLint:
 
     def _compared(self) -> Iterator[LintFinding]:
         with self._database.reading() as transaction:
-            known = tables.ids_of(transaction, tables.selected(transaction, EVERYTHING))
+            known = tables.ids_of(transaction, queries.selected(transaction, EVERYTHING))
         ids = sorted(known.values())
         yield from self._twins(ids)
         encoded = {known[number] for number in self._vectors(known)}
@@ -84,8 +84,8 @@ class StoredLint:
         after = ""
         while True:
             with self._database.reading() as transaction:
-                names = tables.shared_names(transaction, after, NAMES)
-                groups = [tables.ids_called(transaction, name, MOST_WITH_ONE_NAME) for name in names]
+                names = queries.shared_names(transaction, after, NAMES)
+                groups = [queries.ids_called(transaction, name, MOST_WITH_ONE_NAME) for name in names]
             if not names:
                 return
             after = names[-1]

@@ -9,7 +9,7 @@ import numpy as np
 
 from prowess.discovery.corpus import same_name
 from prowess.discovery.ranking import Options
-from prowess.discovery.stored import tables
+from prowess.discovery.stored import queries
 from prowess.discovery.stored.codes import Mask, Numbers
 from prowess.discovery.stored.conditions import EVERYTHING, RowCondition
 from prowess.discovery.stored.held import HeldIndex
@@ -78,7 +78,7 @@ class Reaches:
         """The rows with a value in a column, however its words are written."""
 
         def mask(transaction: Transaction, held: HeldIndex) -> Mask:
-            return masked(tables.having(transaction, name, lambda one: same_name(one, value)), held)
+            return masked(queries.having(transaction, name, lambda one: same_name(one, value)), held)
 
         return self._known((held.change, name, value), held, mask)
 
@@ -97,9 +97,9 @@ def _fulfilling(condition: RowCondition, transaction: Transaction, held: HeldInd
     """The rows that a condition is true of. The smaller side is read: those, or the others."""
     if condition == EVERYTHING:
         return held.in_use
-    if 2 * tables.count(transaction, condition) <= held.population:
-        return masked(tables.selected(transaction, condition), held)
-    return held.in_use & ~masked(tables.selected(transaction, condition.negated()), held)
+    if 2 * queries.count(transaction, condition) <= held.population:
+        return masked(queries.selected(transaction, condition), held)
+    return held.in_use & ~masked(queries.selected(transaction, condition.negated()), held)
 
 
 def masked(numbers: Collection[int] | Numbers, held: HeldIndex) -> Mask:

@@ -5,16 +5,17 @@ this module owns, and the rows of the index. Looked up is just what makes the re
 that they have in the whole catalogue; a graph of these then says them.
 """
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from threading import Lock
 from unicodedata import normalize
 
 from prowess.catalogue.stored import PagedCapabilities
 from prowess.discovery.graph import Edge, Graph, Key, alike_by, largest, partners
-from prowess.discovery.stored.tables import SERVER
+from prowess.discovery.stored.conditions import RowCondition
+from prowess.discovery.stored.queries import SERVER
 from prowess.store.database import Database, Transaction
-from prowess.types import Capability, Problem
+from prowess.types import EXAMPLES, Capability, Problem
 
 DEEPEST = 4
 """How far what somebody needs is followed."""
@@ -34,6 +35,7 @@ def write(transaction: Transaction, rows: Mapping[int, Capability]) -> None:
                 ("tag", each.tags),
                 ("needs", each.required_tools),
                 ("secret", each.required_secrets),
+                ("examples", [""] if each.metadata.get(EXAMPLES) else []),
             )
             for name in dict.fromkeys(names)
         ),
@@ -136,15 +138,31 @@ def _sharing(transaction: Transaction, key: Key, most: int) -> list[str]:
     return [row[0] for row in rows]
 
 
-def secrets(transaction: Transaction) -> list[tuple[str, str, str, str, int]]:
-    """Every secret that something needs: its name, the source, server and kind of what needs it, how many."""
+def having_examples(transaction: Transaction, most: int) -> list[str]:
+    """Ids of what has examples of its author, up to so many."""
+    return _sharing(transaction, ("examples", ""), most)
+
+
+def secret_names(transaction: Transaction) -> list[str]:
+    """Every secret that something in the index needs or needed."""
+    rows = transaction.all(
+        "SELECT DISTINCT name FROM indexed_relation"
+        " WHERE workspace = :workspace AND what = 'secret' ORDER BY name"
+    )
+    return [row[0] for row in rows]
+
+
+def secrets(transaction: Transaction, condition: RowCondition) -> list[tuple[str, str, str, str, int]]:
+    """The secrets that rows need: the name, the source, server and kind of what needs it, and how many do."""
     return [
         (name, source, server, kind, count)
         for name, source, server, kind, count in transaction.all(
             f"SELECT r.name, c.source, {SERVER}, c.kind, COUNT(*) FROM indexed_relation r"
             " JOIN indexed_capability c ON c.workspace = r.workspace AND c.number = r.number"
             " WHERE r.workspace = :workspace AND r.what = 'secret' AND c.gone = 0"
-            f" GROUP BY r.name, c.source, {SERVER}, c.kind ORDER BY r.name, c.source, {SERVER}, c.kind"
+            f" AND ({condition.text})"
+            f" GROUP BY r.name, c.source, {SERVER}, c.kind ORDER BY r.name, c.source, {SERVER}, c.kind",
+            **condition.values,
         )
     ]
 
@@ -195,8 +213,11 @@ class StoredGraph:
         named = () if ids else {name for members in presets.values() for name in members}
         graph = Graph(presets, self._sizes)
         found = self._capabilities.several({*ids, *self._capabilities.tool_ids(named).values()})
-        for each in self._relations.with_needed(self._capabilities, found).values():
+        every = self._relations.with_needed(self._capabilities, found).values()
+        for each in every:
             graph.put(each)
+        shared = Counter(key for each in every for key in alike_by(each))
+        self._sizes(key for key, count in shared.items() if 2 <= count <= largest(key))  # read together
         return graph
 
     def _sizes(self, keys: Iterable[Key]) -> dict[Key, int]:

@@ -24,9 +24,10 @@ from prowess.discovery.lint import LintFinding
 from prowess.discovery.names import keys_in
 from prowess.discovery.ranking import Options, ParsedRequest, RankedText, Ranker
 from prowess.discovery.search import RequestVectors, lowered
-from prowess.discovery.stored import postings, tables
+from prowess.discovery.stored import postings, queries, tables
 from prowess.discovery.stored.documents import Documents
 from prowess.discovery.stored.held import HeldIndex
+from prowess.discovery.stored.lessons import TaughtRows, examples_of, vectors_of
 from prowess.discovery.stored.lint import StoredLint
 from prowess.discovery.stored.reach import Reach, Reaches, masked
 from prowess.discovery.stored.relations import Relations, StoredGraph
@@ -74,12 +75,14 @@ class _Candidates:
 class StoredSearch:
     def __init__(
         self, held: HeldIndex, capabilities: PagedCapabilities, examples: Mapping[str, Sequence[str]],
-        parts: StoredParts,
+        taught: TaughtRows, parts: StoredParts,
     ) -> None:  # fmt: skip
-        """held: the index; capabilities: everything there is; examples: requests that some answered."""
+        """held: the index; capabilities: everything there is; examples: requests that some answered; taught:
+        what these teach."""
         self.held = held
         self.capabilities = capabilities
         self._examples = examples
+        self.taught = taught
         self._parts = parts
         self._failing: Mapping[str, str] = {}
 
@@ -156,7 +159,7 @@ class StoredSearch:
         """How many of each category, or server where there is none, are allowed."""
         with self._parts.database.reading() as transaction:
             condition = self._parts.reaches.condition_of(allowed).condition(transaction)
-            return {area: size for (area,), size in tables.counts(transaction, condition, ["area"]).items()}
+            return {area: size for (area,), size in queries.counts(transaction, condition, ["area"]).items()}
 
     def saying(self, words: Sequence[str]) -> Sequence[int]:
         """The rows in which each of these words stands, or whose id has it in it."""
@@ -165,7 +168,7 @@ class StoredSearch:
             terms = self._parts.documents.words.terms(word)
             with self._parts.database.reading() as transaction:
                 lists = self._parts.lists.read(transaction, terms, self.held.segments)
-                having = masked(tables.with_id_like(transaction, word), self.held)
+                having = masked(queries.with_id_like(transaction, word), self.held)
             said = self.held.in_use if terms else having
             for parts in lists.values():
                 said = said & masked(np.concatenate([part.numbers for part in parts]), self.held)
@@ -185,6 +188,7 @@ class StoredSearch:
             for text in texts:
                 count = 2 * wanted.top_k + (FOR_A_NEED if text.need else RANKED)
                 chosen |= set(self._nearest(transaction, text, lists, reach, count, vectors))
+                chosen |= self.taught.near(text, reach.mask, count)
             ids = tables.ids_of(transaction, chosen)
             missing = [number for number in ids if number not in vectors]
             vectors |= tables.vectors_of(transaction, missing)
@@ -245,7 +249,7 @@ class StoredSearch:
     def _corpus(self, found: _Candidates, existing: Mapping[str, Capability]) -> Corpus:
         sizes = partial(self._parts.relations.sizes, self.held.change)
         corpus = Corpus(self._parts.presets, found.statistics, self._parts.documents.words, sizes)
-        examples = {id: self._examples[id] for id in existing if id in self._examples}
+        examples = {id: examples_of(each, self._examples) for id, each in existing.items()}
         corpus.put(existing.values(), examples, self._parts.documents.of(existing.values(), examples))
         numbers = {id: number for number, id in found.ids.items()}
         vectors = {
@@ -253,5 +257,6 @@ class StoredSearch:
             for id in existing
             if id in numbers and numbers[id] in found.vectors
         }
-        corpus.give_vectors(vectors)
+        corpus.give_vectors({**vectors, **vectors_of(self.taught, existing.keys())})
+        corpus.give_handicaps({id: one.handicap for id, one in self.taught.taught.items() if id in existing})
         return corpus

@@ -3,7 +3,7 @@
 Every change of the index has a number, by which a process that holds a part of it reads what it has not seen.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,6 @@ import numpy as np
 from prowess.areas import area_of
 from prowess.discovery.names import name_key
 from prowess.discovery.stored.codes import Bytes, Numbers
-from prowess.discovery.stored.conditions import RowCondition
 from prowess.discovery.stored.postings import PostingList
 from prowess.discovery.vectors import Half
 from prowess.store.database import Row, Transaction
@@ -23,13 +22,6 @@ COLUMNS = (
     "number", "id", "digest", "name_key", "shown_key", "area", "spelling", "kind", "provider", "category",
     "source", "tags", "effects", "joined_grant", "climbs", "requires_auth", "demanding",
 )  # fmt: skip
-
-
-SERVER = "CASE WHEN c.provider = '' THEN c.source ELSE c.provider END"
-"""Who brings a row, called `c`."""
-FIELDS = {"kind": "c.kind", "provider": "c.provider", "category": "c.category", "area": "c.area",
-          "server": SERVER}  # fmt: skip
-"""What rows are counted and filtered by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,36 +275,6 @@ def called(transaction: Transaction, keys: Collection[str], most: int) -> list[i
     return sorted(found)
 
 
-def shared_names(transaction: Transaction, after: str, most: int) -> list[str]:
-    """Names that more than one is called by, in order, behind one."""
-    rows = transaction.all(
-        "SELECT name_key FROM indexed_capability WHERE workspace = :workspace AND gone = 0"
-        " AND name_key > :after GROUP BY name_key HAVING COUNT(*) > 1 ORDER BY name_key LIMIT :most",
-        after=after, most=most,
-    )  # fmt: skip
-    return [row[0] for row in rows]
-
-
-def ids_called(transaction: Transaction, name: str, most: int) -> list[str]:
-    """The first ids of what is called so."""
-    rows = transaction.all(
-        "SELECT id FROM indexed_capability WHERE workspace = :workspace AND gone = 0"
-        " AND name_key = :name ORDER BY id LIMIT :most",
-        name=name, most=most,
-    )  # fmt: skip
-    return [row[0] for row in rows]
-
-
-def with_id_like(transaction: Transaction, word: str) -> list[int]:
-    """The numbers of the rows whose id has this in it, in lower case."""
-    rows = transaction.all(
-        "SELECT number FROM indexed_capability WHERE workspace = :workspace AND gone = 0"
-        " AND replace(lower(id), :word, '') <> lower(id)",
-        word=word,
-    )
-    return [row[0] for row in rows]
-
-
 def count_vectors(transaction: Transaction) -> int:
     """How many rows in use have a vector."""
     row = transaction.one(
@@ -328,70 +290,3 @@ def vectors_of(transaction: Transaction, numbers: Collection[int]) -> dict[int, 
         numbers,
     )
     return {number: np.frombuffer(vector, np.float16) for number, vector in rows}
-
-
-def selected(transaction: Transaction, condition: RowCondition) -> list[int]:
-    """The numbers of the rows of which a condition is true."""
-    rows = transaction.all(
-        "SELECT c.number FROM indexed_capability c"
-        f" WHERE c.workspace = :workspace AND c.gone = 0 AND ({condition.text})",
-        **condition.values,
-    )
-    return [row[0] for row in rows]
-
-
-def having(transaction: Transaction, name: str, wanted: Callable[[str], bool]) -> list[int]:
-    """The numbers of the rows whose value in a column is a wanted one; a category may be a server's, too."""
-    found: list[int] = []
-    for column in ("category", "area") if name == "category" else (name,):
-        values = [
-            row[0]
-            for row in transaction.all(
-                f"SELECT DISTINCT {column} FROM indexed_capability WHERE workspace = :workspace AND gone = 0"
-            )
-            if wanted(row[0])
-        ]
-        found += [
-            row[0]
-            for row in transaction.among(
-                "SELECT number FROM indexed_capability"
-                f" WHERE workspace = :workspace AND {column} IN (:listed) AND gone = 0",
-                values,
-            )
-        ]
-    return found
-
-
-def count(transaction: Transaction, condition: RowCondition) -> int:
-    """How many rows a condition is true of."""
-    row = transaction.one(
-        "SELECT COUNT(*) FROM indexed_capability c"
-        f" WHERE c.workspace = :workspace AND c.gone = 0 AND ({condition.text})",
-        **condition.values,
-    )
-    return int(row[0]) if row else 0
-
-
-def counts(
-    transaction: Transaction, condition: RowCondition, fields: Sequence[str]
-) -> dict[tuple[str, ...], int]:
-    """Of the rows that a condition is true of, how many have each value, or pair of values, of fields."""
-    listed = ", ".join(FIELDS[name] for name in fields)
-    rows = transaction.all(
-        f"SELECT {listed}, COUNT(*) FROM indexed_capability c"
-        f" WHERE c.workspace = :workspace AND c.gone = 0 AND ({condition.text}) GROUP BY {listed}",
-        **condition.values,
-    )
-    return {tuple(row[:-1]): row[-1] for row in rows}
-
-
-def ids(
-    transaction: Transaction, condition: RowCondition, after: str, most: int, skipped: int = 0
-) -> list[str]:
-    """Ids of which a condition is true, in order, behind one and behind so many more."""
-    rows = transaction.all(
-        "SELECT c.id FROM indexed_capability c WHERE c.workspace = :workspace AND c.gone = 0"
-        f" AND c.id > :after AND ({condition.text}) ORDER BY c.id LIMIT :most OFFSET :skipped",
-        after=after, most=most, skipped=skipped, **condition.values,
-    )  # fmt: skip
-    return [row[0] for row in rows]

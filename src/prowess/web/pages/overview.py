@@ -10,6 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from prowess.engine.engine import Engine
+from prowess.engine.listing import ListingFilter, listing
 from prowess.engine.server_reports import server_reports
 from prowess.operations.agents import list_agents
 from prowess.operations.approvals import Every, list_approvals
@@ -45,7 +46,7 @@ WINDOWS = {
 def overview(request: Request) -> Response:
     local = backend(request)
     engine = local.engine
-    view = engine.catalogue.view()
+    there = listing(engine.internals, engine.catalogue.view())
     chosen = request.query_params.get("window", "")
     window = WINDOWS.get(chosen, WINDOWS["week"])
     held = [one for one in local.call(list_held, NO_PARAMS) if one.state == "waiting"]
@@ -53,9 +54,9 @@ def overview(request: Request) -> Response:
         request,
         "overview.html",
         title="Overview",
-        kinds=Counter(c.kind for c in view.capabilities.values()).most_common(),
-        total=len(view.capabilities),
-        available=sum(c.available for c in view.active("").values()),
+        kinds=Counter({kind: count for (kind,), count in there.counts("kind").items()}).most_common(),
+        total=there.count(),
+        available=there.count(ListingFilter(state="available")),
         servers=server_reports(engine.internals, 0),
         tones=TONES,
         window=window,

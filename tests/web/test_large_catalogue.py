@@ -127,5 +127,5 @@ def test_an_evaluation_finds_the_same_to_be_usable_and_says_the_same_of_the_rest
         assert set(one.snapshot.active_providers) - {"tools"} == {"office", "home", *filter(None, [switch])}
     told = [[(e.type, e.data) for e in engine.journal.latest(50, type="Evolution*")] for engine in pair]
     assert told[1] == told[0]
-    problems = [[p for p in engine.diagnose() if p.source != "journal"] for engine in pair]
+    problems = [[p for p in engine.diagnose() if p.source != "store"] for engine in pair]
     assert problems[1] == problems[0]

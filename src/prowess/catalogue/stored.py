@@ -190,10 +190,10 @@ class StoredCapabilities(PagedCapabilities):
         while True:
             with self._database.reading() as transaction:
                 rows = transaction.all(
-                    "SELECT c.id, t.capability FROM capability c JOIN capability_text t"
-                    " ON t.workspace = c.workspace AND t.id = c.id AND t.digest = c.digest"
-                    " WHERE c.workspace = :workspace AND c.version <= :version"
-                    " AND c.id > :after ORDER BY c.id LIMIT :page",
+                    "SELECT c.id, t.capability FROM (SELECT workspace, id, digest FROM capability"
+                    " WHERE workspace = :workspace AND version <= :version AND id > :after"
+                    " ORDER BY id LIMIT :page) c JOIN capability_text t"
+                    " ON t.workspace = c.workspace AND t.id = c.id AND t.digest = c.digest ORDER BY c.id",
                     version=self.version, after=after, page=PAGE,
                 )  # fmt: skip
             if not rows:

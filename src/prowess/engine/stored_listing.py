@@ -6,6 +6,7 @@ can be used is counted by the secrets and servers that are not there; only what 
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 from prowess.catalogue.stored import PagedCapabilities
 from prowess.catalogue.view import View
@@ -24,27 +25,22 @@ DEMANDING = RowCondition("c.demanding")
 class StoredListing:
     def __init__(
         self, database: Database, view: View, capabilities: PagedCapabilities,
-        condition: Callable[[Transaction], RowCondition], saying: Callable[[Sequence[str]], Sequence[int]],
+        condition: Callable[[Transaction], RowCondition], search: StoredSearch,
         environment: Mapping[str, str],
     ) -> None:  # fmt: skip
-        """condition: of the rows that belong to it; saying: the rows in which words stand; environment: where
-        secrets are."""
+        """condition: of the rows that belong to it; search: of everything; environment: where secrets are."""
         self._database = database
         self._view = view
         self._capabilities = capabilities
         self._condition = condition
-        self._saying = saying
+        self._search = search
         self._environment = environment
 
     def count(self, wanted: ListingFilter = ANYTHING) -> int:
-        rows = self._rows(wanted)
-        with self._database.reading() as transaction:
-            return queries.count(transaction, rows)
+        return self._search.count_of(self._rows(wanted))
 
     def counts(self, *fields: Field, state: str = "") -> Mapping[tuple[str, ...], int]:
-        rows = self._rows(ListingFilter(state=state))
-        with self._database.reading() as transaction:
-            return dict(sorted(queries.counts(transaction, rows, fields).items()))
+        return self._search.counts(self._rows(ListingFilter(state=state)), *fields)
 
     def page(
         self, wanted: ListingFilter = ANYTHING, after: str = "", most: int = PAGE
@@ -68,17 +64,14 @@ class StoredListing:
         return [found[id] for id in ids if id in found]
 
     def unusable(self) -> Mapping[str, int]:
-        rows = self._rows(ANYTHING).and_also(self._cannot_be_used())
-        with self._database.reading() as transaction:
-            found = queries.counts(transaction, rows, ["server"])
-        return {server: count for (server,), count in found.items()}
+        rows = self._rows(ANYTHING).and_also(self._unusable)
+        return {server: count for (server,), count in self._search.counts(rows, "server").items()}
 
     def unavailable(self) -> Mapping[tuple[str, str], int]:
         found = Counter(unavailable_of(self.needing_tools()))
         rows = self._rows(ANYTHING).and_also(DEMANDING.negated())
         for reason, cause in self._causes().items():
-            with self._database.reading() as transaction:
-                counts = queries.counts(transaction, rows.and_also(cause), ["server"])
+            counts = self._search.counts(rows.and_also(cause), "server")
             found.update({(server, reason): count for (server,), count in counts.items()})
         return found
 
@@ -99,7 +92,8 @@ class StoredListing:
 
     # --- conditions ----------------------------------------------------------------------------
 
-    def _cannot_be_used(self) -> RowCondition:
+    @cached_property
+    def _unusable(self) -> RowCondition:
         """What lacks a secret or a server, and what needs a tool that cannot be used."""
         lacking = [one.id for one in self.needing_tools() if not one.available]
         causes = [DEMANDING.negated().and_also(cause) for cause in self._causes().values()]
@@ -133,7 +127,7 @@ class StoredListing:
             column = queries.FIELDS[name]
             found = found.and_also(RowCondition(f"{column} = :wanted_{name}", {f"wanted_{name}": value}))
         if wanted.words:
-            found = found.and_also(self._listed("number", "said", self._saying(wanted.words)))
+            found = found.and_also(self._listed("number", "said", self._search.saying(wanted.words)))
         return found.and_also(self._in_state(wanted.state)) if wanted.state else found
 
     def _in_state(self, state: str) -> RowCondition:
@@ -147,9 +141,9 @@ class StoredListing:
             case "off":
                 return is_off.and_also(free)
             case "unavailable":
-                return self._cannot_be_used().and_also(free).and_also(is_off.negated())
+                return self._unusable.and_also(free).and_also(is_off.negated())
             case "available":
-                return self._cannot_be_used().negated().and_also(free).and_also(is_off.negated())
+                return self._unusable.negated().and_also(free).and_also(is_off.negated())
         return EVERYTHING
 
     def _listed(self, column: str, name: str, values: Sequence[str] | Sequence[int]) -> RowCondition:
@@ -169,4 +163,4 @@ def stored_listing(
         rows = allowed_rows(view.capabilities).condition(transaction)
         return rows.and_also(active_rows(view, "", transaction)) if active else rows
 
-    return StoredListing(inner.database, view, capabilities, condition, search.saying, inner.environment)
+    return StoredListing(inner.database, view, capabilities, condition, search, inner.environment)

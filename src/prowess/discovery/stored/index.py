@@ -10,6 +10,7 @@ from prowess.catalogue.stored import PagedCapabilities
 from prowess.discovery.embedding import Embedding
 from prowess.discovery.fusion import Calibration
 from prowess.discovery.search import RequestVectors
+from prowess.discovery.stored.counted import Counted
 from prowess.discovery.stored.documents import Documents
 from prowess.discovery.stored.held import HeldIndex
 from prowess.discovery.stored.indexing import StoredIndexing
@@ -41,6 +42,7 @@ class StoredIndex:
         self._parts = StoredParts(
             database, PostingLists(), self._documents, Calibration.read(), requests, presets,
             Reaches(database, allowed), Relations(database, presets),
+            Counted(database),
         )  # fmt: skip
 
     def at(self, capabilities: PagedCapabilities, examples: Mapping[str, Sequence[str]]) -> StoredSearch:

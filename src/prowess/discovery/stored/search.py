@@ -25,6 +25,8 @@ from prowess.discovery.names import keys_in
 from prowess.discovery.ranking import Options, ParsedRequest, RankedText, Ranker
 from prowess.discovery.search import RequestVectors, lowered
 from prowess.discovery.stored import postings, queries, tables
+from prowess.discovery.stored.conditions import RowCondition
+from prowess.discovery.stored.counted import Counted
 from prowess.discovery.stored.documents import Documents
 from prowess.discovery.stored.held import HeldIndex
 from prowess.discovery.stored.lessons import TaughtRows, examples_of, vectors_of
@@ -61,6 +63,8 @@ class StoredParts:
     """Which rows may be looked at."""
     relations: Relations
     """What they share and need."""
+    counted: Counted
+    """How many there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +163,15 @@ class StoredSearch:
         """How many of each category, or server where there is none, are allowed."""
         with self._parts.database.reading() as transaction:
             condition = self._parts.reaches.condition_of(allowed).condition(transaction)
-            return {area: size for (area,), size in queries.counts(transaction, condition, ["area"]).items()}
+        return {area: size for (area,), size in self.counts(condition, "area").items()}
+
+    def counts(self, condition: RowCondition, *fields: str) -> Mapping[tuple[str, ...], int]:
+        """How many rows of which a condition is true have each value of some fields."""
+        return self._parts.counted.counts(self.held.change, condition, fields)
+
+    def count_of(self, condition: RowCondition) -> int:
+        """How many rows a condition is true of."""
+        return self._parts.counted.count(self.held.change, condition)
 
     def saying(self, words: Sequence[str]) -> Sequence[int]:
         """The rows in which each of these words stands, or whose id has it in it."""

@@ -26,6 +26,8 @@ from prowess.web.pages.servers import TONES
 HOUR = timedelta(hours=1)
 SERIES = {"Offers": "offer", "Calls": "outcome"}
 LATEST = 8
+MOST_SERVERS = 100
+"""Those with something wrong come first; the page `servers` has all."""
 
 
 class ChartWindow(NamedTuple):
@@ -47,6 +49,7 @@ def overview(request: Request) -> Response:
     local = backend(request)
     engine = local.engine
     there = listing(engine.internals, engine.catalogue.view())
+    servers = server_reports(engine.internals, 0)
     chosen = request.query_params.get("window", "")
     window = WINDOWS.get(chosen, WINDOWS["week"])
     held = [one for one in local.call(list_held, NO_PARAMS) if one.state == "waiting"]
@@ -57,7 +60,9 @@ def overview(request: Request) -> Response:
         kinds=Counter({kind: count for (kind,), count in there.counts("kind").items()}).most_common(),
         total=there.count(),
         available=there.count(ListingFilter(state="available")),
-        servers=server_reports(engine.internals, 0),
+        servers=servers[:MOST_SERVERS],
+        all_servers=len(servers),
+        down=sum(one.state == "down" for one in servers),
         tones=TONES,
         window=window,
         windows=WINDOWS,

@@ -1,7 +1,7 @@
 """The page `graph`: how capabilities hang together, as a picture and as a list."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -30,6 +30,7 @@ MOST_RANKED = 10_000
 """Of more than that, the first are drawn, not those with the most relations."""
 MOST_EDGES = 8000
 """What a browser still draws fluently."""
+MOST_GROUPS, OTHERS = 60, "others"
 MOST_AROUND = 150
 MOST_LISTED, ROWS = 8, 25
 HOPS = {"1": 1, "2": 2, "3": 3}
@@ -175,7 +176,7 @@ def _picture(engine: Engine, looked: GraphFocus) -> Picture:
     members: dict[str, list[str]] = {}
     for one in looked.nodes:
         members.setdefault(str(getattr(one, looked.group or OTHERWISE)) or "none", []).append(one.id)
-    places, groups = plot(members)
+    places, groups = plot(_few(members))
     return Picture(
         nodes=[
             Node(c.id, plain(c.display_name), c.kind, plain(c.description[:160]), *places[c.id])
@@ -187,6 +188,15 @@ def _picture(engine: Engine, looked: GraphFocus) -> Picture:
         around=looked.around,
         grouped=looked.group,
     )
+
+
+def _few(members: Mapping[str, list[str]]) -> Mapping[str, list[str]]:
+    """The largest groups, and all smaller ones as one: thousands of discs find no place beside each other."""
+    if len(members) <= MOST_GROUPS:
+        return members
+    by_size = sorted(members, key=lambda name: (-len(members[name]), name))
+    found = {name: members[name] for name in by_size[:MOST_GROUPS]}
+    return found | {OTHERS: [id for name in by_size[MOST_GROUPS:] for id in members[name]]}
 
 
 ROUTES = (Route("/graph", shown), Route("/graph/data", data))

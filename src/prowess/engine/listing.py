@@ -76,7 +76,7 @@ class NeededSecret:
     count: int
 
 
-class Listing(Protocol):
+class CatalogueListing(Protocol):
     def count(self, wanted: ListingFilter = ANYTHING) -> int:
         """How many there are."""
 
@@ -111,7 +111,7 @@ def field_of(capability: Capability, name: str) -> str:
 
 
 def each(
-    there: Listing, wanted: ListingFilter = ANYTHING, after: str = "", portion: int = PAGE
+    there: CatalogueListing, wanted: ListingFilter = ANYTHING, after: str = "", portion: int = PAGE
 ) -> Iterator[Capability]:
     """All of them, read a page at a time."""
     while page := there.page(wanted, after, portion):
@@ -187,7 +187,7 @@ def unavailable_of(capabilities: Iterable[Capability]) -> Mapping[tuple[str, str
     return Counter((field_of(c, "server"), reason) for c in capabilities for reason in c.unavailable)
 
 
-def listing(inner: "Internals", view: View, active: bool = False) -> Listing:
+def listing(inner: "Internals", view: View, active: bool = False) -> CatalogueListing:
     """What there is in a view, or what of it is neither switched off nor held back.
 
     view: of everything, or of what an agent may use.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 from prowess.catalogue.health import Observation, observations
 from prowess.catalogue.stored import several
 from prowess.catalogue.view import View
-from prowess.engine.listing import Listing, ListingFilter, each, field_of, listing
+from prowess.engine.listing import CatalogueListing, ListingFilter, each, field_of, listing
 from prowess.engine.needed_secrets import secret_statuses
 from prowess.engine.use_figures import RecordedUse, UseFigures, figures, recorded_uses
 from prowess.sources.mcp.source import McpSource
@@ -143,7 +143,7 @@ def _reports(inner: "Internals", view: View, uses: Sequence[RecordedUse]) -> tup
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class ServerContent:
     """How much a server brings."""
 
     source: str = ""
@@ -154,23 +154,23 @@ class Brought:
     held: int = 0
 
 
-def _owned(view: View, there: Listing, sources: Iterable[str]) -> Mapping[str, Brought]:
+def _owned(view: View, there: CatalogueListing, sources: Iterable[str]) -> Mapping[str, ServerContent]:
     """Server -> what it brings; a source that brought nothing so far stands for itself."""
     unusable, held = there.unusable(), Counter(_servers_of(view, view.quarantined.keys()).values())
     reasons: dict[str, tuple[int, str]] = {}
     for (name, why), count in (there.unavailable() if unusable else {}).items():
         if count > reasons.get(name, (0, ""))[0]:
             reasons[name] = count, why
-    own: dict[str, Brought] = {name: Brought() for name in view.providers}
+    own: dict[str, ServerContent] = {name: ServerContent() for name in view.providers}
     for (name, source), count in there.counts("server", "source").items():
-        before = own.get(name, Brought())
+        before = own.get(name, ServerContent())
         why = reasons.get(name, (0, ""))[1]
-        own[name] = Brought(
+        own[name] = ServerContent(
             before.source or source, before.count + count, unusable.get(name, 0), why, held[name]
         )
     served = {one.source for one in view.providers.values()}
     served |= {source for (source,) in there.counts("source")}
-    return own | {source: Brought() for source in sources if source not in served}
+    return own | {source: ServerContent() for source in sources if source not in served}
 
 
 def _servers_of(view: View, ids: Collection[str]) -> Mapping[str, str]:
@@ -180,7 +180,7 @@ def _servers_of(view: View, ids: Collection[str]) -> Mapping[str, str]:
 def _report(
     view: View,
     provider: Provider,
-    brought: Brought,
+    brought: ServerContent,
     source: Source | None,
     lacking: tuple[str, ...],
     use: UseFigures,
@@ -221,7 +221,7 @@ def _state(off: str, down: str, known: bool, partly: bool) -> ServerState:
     return "partly" if partly else "on"
 
 
-def _why(lacking: Sequence[str], brought: Brought) -> str:
+def _why(lacking: Sequence[str], brought: ServerContent) -> str:
     if lacking:
         return f"{', '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} not set"
     return brought.why

@@ -6,7 +6,7 @@ from dataclasses import replace
 from prowess.catalogue.catalogue import Catalogue
 from prowess.catalogue.stored import several
 from prowess.catalogue.view import View
-from prowess.engine.listing import Listing
+from prowess.engine.listing import CatalogueListing
 from prowess.engine.usable import Usable, usable
 from prowess.errors import EvolutionError
 from prowess.evolution.evidence import failing
@@ -35,7 +35,7 @@ class EvaluationSurroundings:
         now: Callable[[], str],
         generations: Generations,
         on_regression: OnRegression,
-        there: Callable[[View], Listing],
+        there: Callable[[View], CatalogueListing],
     ) -> None:
         """there: what there is in a view, counted and by pages."""
         self._database = database

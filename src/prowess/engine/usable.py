@@ -11,7 +11,7 @@ import msgspec
 
 from prowess.catalogue.stored import several
 from prowess.catalogue.view import View
-from prowess.engine.listing import Listing, ListingFilter, each
+from prowess.engine.listing import CatalogueListing, ListingFilter, each
 from prowess.evolution.events import Event
 from prowess.evolution.snapshot import Snapshot, snapshot_of
 from prowess.journal import canonical
@@ -46,7 +46,7 @@ class Usable:
         return self.reasons.get(provider, REMOVED)
 
 
-def usable(world: World, agent: str, tools: bool, there: Callable[[View], Listing]) -> Usable:
+def usable(world: World, agent: str, tools: bool, there: Callable[[View], CatalogueListing]) -> Usable:
     """What an agent can use in a world, whether or not it is stopped there.
 
     tools: whether its tools are named one by one, too.
@@ -62,7 +62,11 @@ def usable(world: World, agent: str, tools: bool, there: Callable[[View], Listin
 
 
 def _reasons(
-    world: World, agent: str, visible: Listing, there: Callable[[View], Listing], active: set[str]
+    world: World,
+    agent: str,
+    visible: CatalogueListing,
+    there: Callable[[View], CatalogueListing],
+    active: set[str],
 ) -> Reasons:
     view = world.view
     missing = sorted(view.providers.keys() - active)

@@ -15,7 +15,7 @@ from prowess.calling.wording import EFFECTS, READ, callable_here, clean, clean_s
 from prowess.catalogue.stored import several
 from prowess.catalogue.view import View
 from prowess.engine.engine import Engine
-from prowess.engine.listing import Listing, ListingFilter, listing
+from prowess.engine.listing import CatalogueListing, ListingFilter, listing
 from prowess.prompt.render import gist
 from prowess.types import SIMILARITY, Capability, Hit, JsonObject
 
@@ -172,7 +172,7 @@ def listed(engine: Engine, caller: Caller, kind: str, provider: str, start: str)
     return {"ids": page, **more}
 
 
-def _by_server(there: Listing, start: str) -> JsonObject:
+def _by_server(there: CatalogueListing, start: str) -> JsonObject:
     """How much each server has, of very many a page at a time."""
     counts = there.counts("server", "kind")
     names = [name for name in dict.fromkeys(name for name, _ in counts) if name > start]

@@ -7,7 +7,7 @@ the caller may use, and nothing else.
 from prowess.calling.caller import Caller
 from prowess.calling.wording import clean
 from prowess.engine.engine import Engine
-from prowess.engine.listing import Listing, ListingFilter, listing
+from prowess.engine.listing import CatalogueListing, ListingFilter, listing
 from prowess.gateway.greeting import INSTRUCTIONS
 
 MAX_SERVERS_CHARACTERS = 1500
@@ -31,7 +31,7 @@ def introduction(engine: Engine, caller: Caller) -> str:
     return "\n".join([f"{INSTRUCTIONS} Behind it:", *told]) if told else INSTRUCTIONS
 
 
-def _purpose(engine: Engine, name: str, there: Listing) -> str:
+def _purpose(engine: Engine, name: str, there: CatalogueListing) -> str:
     """What a trusted server says of itself, where that is more than a name; else what is there."""
     provider = engine.catalogue.view().providers.get(name)
     said = " ".join(provider.description.split()) if provider else ""

@@ -35,7 +35,7 @@ class Dialect(Protocol):
         """What stands before the first colon of a column, or all of it."""
 
 
-class Postgres:
+class ArrayDialect:
     def listed(self, values: Sequence[str] | Sequence[int]) -> object:
         return list(values)
 
@@ -58,7 +58,7 @@ class Postgres:
         return f"split_part({column}, ':', 1)"
 
 
-class Sqlite:
+class JsonDialect:
     def listed(self, values: Sequence[str] | Sequence[int]) -> object:
         return json.dumps(list(values))
 
@@ -81,8 +81,8 @@ class Sqlite:
         return f"substr({column}, 1, instr({column} || ':', ':') - 1)"
 
 
-POSTGRES = Postgres()
-SQLITE = Sqlite()
+POSTGRES = ArrayDialect()
+SQLITE = JsonDialect()
 
 
 def dialect_of(has_arrays: bool) -> Dialect:

@@ -344,7 +344,7 @@ class PolicySnapshot:
         """For what is said of one thing: where all is looked up, this moment as if nothing else were."""
         if not isinstance(self.capabilities, PagedCapabilities):
             return self
-        return PolicySnapshot(self._stated, self.standing, _Alone(self, self.capabilities.several([id])))
+        return PolicySnapshot(self._stated, self.standing, _SomeOfAll(self, self.capabilities.several([id])))
 
     def with_standing(self, standing: PolicyState) -> "PolicySnapshot":
         """The same rules and catalogue, for what a transaction sees of the agents."""
@@ -353,7 +353,7 @@ class PolicySnapshot:
         return moment
 
 
-class _Alone:
+class _SomeOfAll:
     """A few capabilities of a moment."""
 
     def __init__(self, moment: PolicySnapshot, capabilities: Mapping[str, Capability]) -> None:

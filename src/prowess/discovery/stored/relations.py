@@ -93,7 +93,7 @@ class Relations:
                 "SELECT DISTINCT c.id FROM indexed_relation r JOIN indexed_capability c"
                 " ON c.workspace = r.workspace AND c.number = r.number"
                 " WHERE r.workspace = :workspace AND r.what = 'needs' AND r.name IN (:listed)"
-                " AND c.gone = 0 ORDER BY c.id LIMIT :most",
+                " AND +c.gone = 0 ORDER BY c.id LIMIT :most",
                 names, most=MOST_DEPENDENTS,
             )  # fmt: skip
         return [row[0] for row in rows]
@@ -124,7 +124,7 @@ def _sharing(transaction: Transaction, key: Key, most: int) -> list[str]:
         kind, _, category = name.partition(":")
         rows = transaction.all(
             "SELECT id FROM indexed_capability WHERE workspace = :workspace"
-            " AND category = :category AND kind = :kind AND gone = 0 LIMIT :most",
+            " AND category = :category AND kind = :kind AND +gone = 0 LIMIT :most",
             category=normalize("NFC", category), kind=kind, most=most,
         )  # fmt: skip
     else:
@@ -132,7 +132,7 @@ def _sharing(transaction: Transaction, key: Key, most: int) -> list[str]:
             "SELECT c.id FROM indexed_relation r JOIN indexed_capability c"
             " ON c.workspace = r.workspace AND c.number = r.number"
             " WHERE r.workspace = :workspace AND r.what = :what AND r.name = :name"
-            " AND c.gone = 0 LIMIT :most",
+            " AND +c.gone = 0 LIMIT :most",
             what=what, name=name, most=most,
         )  # fmt: skip
     return [row[0] for row in rows]
@@ -159,7 +159,7 @@ def secrets(transaction: Transaction, condition: RowCondition) -> list[tuple[str
         for name, source, server, kind, count in transaction.all(
             f"SELECT r.name, c.source, {SERVER}, c.kind, COUNT(*) FROM indexed_relation r"
             " JOIN indexed_capability c ON c.workspace = r.workspace AND c.number = r.number"
-            " WHERE r.workspace = :workspace AND r.what = 'secret' AND c.gone = 0"
+            " WHERE r.workspace = :workspace AND r.what = 'secret' AND +c.gone = 0"
             f" AND ({condition.text})"
             f" GROUP BY r.name, c.source, {SERVER}, c.kind ORDER BY r.name, c.source, {SERVER}, c.kind",
             **condition.values,

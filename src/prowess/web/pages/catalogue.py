@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from prowess.catalogue.view import View
 from prowess.engine.engine import Engine
-from prowess.engine.listing import Field, Listing, ListingFilter, State, listing, state_of
+from prowess.engine.listing import CatalogueListing, Field, ListingFilter, State, listing, state_of
 from prowess.types import Capability
 from prowess.web import identity, page
 from prowess.web.pages.pagination import paged
@@ -64,7 +64,7 @@ def listed(request: Request) -> Response:
 class ListedRows(Sequence[Capability]):
     """What a filter leaves, of which a page is read at a time."""
 
-    def __init__(self, there: Listing, wanted: ListingFilter) -> None:
+    def __init__(self, there: CatalogueListing, wanted: ListingFilter) -> None:
         self._there = there
         self._wanted = wanted
         self._size = there.count(wanted)
@@ -97,7 +97,7 @@ def _why(view: View, capability: Capability) -> str:
     return view.why_off(capability.provider, "") or "; ".join(capability.unavailable)
 
 
-def choices(there: Listing) -> dict[str, list[tuple[str, int]]]:
+def choices(there: CatalogueListing) -> dict[str, list[tuple[str, int]]]:
     """What there is to filter by, with how many each has, in order of name; of very many, the first."""
     found = {}
     for name in FILTERS:

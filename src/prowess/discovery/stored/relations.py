@@ -124,7 +124,7 @@ def _sharing(transaction: Transaction, key: Key, most: int) -> list[str]:
         kind, _, category = name.partition(":")
         rows = transaction.all(
             "SELECT id FROM indexed_capability WHERE workspace = :workspace"
-            " AND category = :category AND kind = :kind AND +gone = 0 LIMIT :most",
+            " AND category = :category AND kind || '' = :kind AND +gone = 0 LIMIT :most",
             category=normalize("NFC", category), kind=kind, most=most,
         )  # fmt: skip
     else:

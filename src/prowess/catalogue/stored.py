@@ -128,7 +128,7 @@ class StoredCapabilities(PagedCapabilities):
         with self._database.reading() as transaction:
             rows = transaction.among(
                 "SELECT id, digest FROM capability"
-                " WHERE workspace = :workspace AND id IN (:listed) AND version <= :version",
+                " WHERE workspace = :workspace AND id IN (:listed) AND +version <= :version",
                 ids, version=self.version,
             )  # fmt: skip
             found = {id: self._held.get(id, digest) for id, digest in rows}
@@ -154,7 +154,7 @@ class StoredCapabilities(PagedCapabilities):
         if kind not in self._kinds:
             with self._database.reading() as transaction:
                 rows = transaction.all(
-                    "SELECT id FROM capability WHERE workspace = :workspace AND version <= :version"
+                    "SELECT id FROM capability WHERE workspace = :workspace AND +version <= :version"
                     " AND substr(id, 1, :length) = :prefix",
                     version=self.version, prefix=f"{kind}:", length=len(kind) + 1,
                 )  # fmt: skip
@@ -169,7 +169,7 @@ class StoredCapabilities(PagedCapabilities):
                 "SELECT substr(id, length(provider) + 7), MAX(id) FROM capability"
                 " WHERE workspace = :workspace AND substr(id, length(provider) + 7) IN (:listed)"
                 " AND substr(id, 1, length(provider) + 6) = 'tool:' || provider || '/'"
-                " AND version <= :version"
+                " AND +version <= :version"
                 " GROUP BY substr(id, length(provider) + 7)",
                 names, version=self.version,
             )  # fmt: skip
@@ -179,7 +179,7 @@ class StoredCapabilities(PagedCapabilities):
         with self._database.reading() as transaction:
             rows = transaction.all(
                 "SELECT id FROM capability WHERE workspace = :workspace"
-                " AND substr(id, length(provider) + 7) = :name AND version <= :version"
+                " AND substr(id, length(provider) + 7) = :name AND +version <= :version"
                 " AND substr(id, 1, length(provider) + 6) = 'tool:' || provider || '/' LIMIT :most",
                 name=name, version=self.version, most=MOST_NAMESAKES,
             )  # fmt: skip
@@ -191,7 +191,7 @@ class StoredCapabilities(PagedCapabilities):
             with self._database.reading() as transaction:
                 rows = transaction.all(
                     "SELECT c.id, t.capability FROM (SELECT workspace, id, digest FROM capability"
-                    " WHERE workspace = :workspace AND version <= :version AND id > :after"
+                    " WHERE workspace = :workspace AND +version <= :version AND id > :after"
                     " ORDER BY id LIMIT :page) c JOIN capability_text t"
                     " ON t.workspace = c.workspace AND t.id = c.id AND t.digest = c.digest ORDER BY c.id",
                     version=self.version, after=after, page=PAGE,

@@ -54,6 +54,14 @@ class VisibleCapabilities(PagedCapabilities):
     def of_kind(self, kind: str) -> Mapping[str, Capability]:
         return self.among(self._existing.of_kind(kind))
 
+    def called(self, names: Collection[str]) -> dict[str, str]:
+        found = self._existing.called(names)
+        usable = self.several({*found.values()})
+        return {name: id for name, id in found.items() if id in usable}
+
+    def namesakes(self, name: str) -> Mapping[str, Capability]:
+        return self.among(self._existing.namesakes(name))
+
     def pages(self, after: str = "") -> Iterator[dict[str, Capability]]:
         for page in self._existing.pages(after):
             yield self.among(page)
@@ -65,7 +73,7 @@ class VisibleCapabilities(PagedCapabilities):
     def among(self, some: Mapping[str, Capability]) -> dict[str, Capability]:
         """Of some that exist, what the agent may use."""
         names = {name for each in some.values() for name in each.required_tools}
-        needed = self._existing.several(names | {f"tool:{name}" for name in names}) if names else {}
+        needed = self._existing.several({*self._existing.tool_ids(names).values()})
         small = replace(self.view, capabilities={**needed, **some})
         seen = _in_memory(small, PolicySnapshot(self.policy.rules, self.policy.standing, small), self.asked)
         found = {id: seen[id] for id in some if id in seen}

@@ -51,6 +51,8 @@ def test_it_is_synced_searched_listed_and_called_like_any_other(folder: Path) ->
     assert "tool:flowers_3" in run("find", "order the flowers number 3").output
     assert "flowers 3: Ann" in run("call", "tool:flowers_3", "name=Ann").output
     assert run("list").output.count("tool:") == 36
+    assert "finding" in run("lint").output
+    assert "related to nothing" in run("graph", "tool:flowers_3").output
     run("doctor")
     (folder / "orders_of_a_day.py").write_text(TOOLS.replace('"taxi"', '"gondola"'))
     run("sync")

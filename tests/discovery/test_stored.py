@@ -1,7 +1,6 @@
 """A catalogue that is too large to be held answers as one that is: offers, searches, policy and changes."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,13 +9,15 @@ import pytest
 from prowess import Turn
 from prowess.discovery.dense import Matrix
 from prowess.discovery.ranking import Embed
-from prowess.discovery.stored import encodings, tables
+from prowess.discovery.stored import encodings, queries, tables
+from prowess.discovery.stored.conditions import EVERYTHING
 from prowess.engine import Engine
 from prowess.engine.options import EngineOptions
 from prowess.store.opening import open_database
 from prowess.testing import StaticSource, capability, word_embedder
 from prowess.types import Capability, Message
 from tests.support.clock import SteppingClock
+from tests.support.large import POLICY, opened
 
 VERBS = ("create", "search", "delete", "export", "approve", "archive")
 THINGS = ("invoice", "ticket", "calendar event", "mail", "contract", "flight", "report", "room")
@@ -26,11 +27,6 @@ REQUESTS = (
     "export the report as a file",
     "book a flight",
 )
-POLICY = """
-profiles:
-  clerk: {agents: [ada], additional_tools: ["tool:office/*"], disallowed_tools: ["tool:office/delete_*"]}
-  owner: {agents: [default], additional_tools: ["*"]}
-"""
 
 
 def tools() -> list[Capability]:
@@ -47,20 +43,6 @@ def tools() -> list[Capability]:
 
 def office() -> StaticSource:
     return StaticSource("tools", capabilities=tools())
-
-
-@contextmanager
-def opened(url: str, folder: Path, source: StaticSource, in_memory: int = 10) -> Iterator[Engine]:
-    if not (folder / "policy.yaml").exists():
-        (folder / "policy.yaml").write_text(POLICY)
-    options = EngineOptions(
-        embedder=word_embedder,
-        policy_files=(folder / "policy.yaml",),
-        in_memory=in_memory,
-    )
-    with Engine(open_database(url, folder), (source,), SteppingClock(), {}, options) as engine:
-        engine.sync()
-        yield engine
 
 
 @pytest.fixture
@@ -83,13 +65,14 @@ def test_it_ranks_as_a_catalogue_in_memory_does(held: Engine, stored: Engine, ag
 
 
 def test_an_offer_shows_the_same_tools_and_lines(held: Engine, stored: Engine) -> None:
-    for agent in ("default", "ada"):
+    for agent in ("default", "ada", "few"):
         for request in REQUESTS:
             turn = Turn(messages=(Message("user", request),), agent=agent)
-            one, other = held.offer(turn), stored.offer(turn)
+            one, other = (engine.offer(turn, few_tools_whole=True) for engine in (held, stored))
             assert [hit.id for hit in other.hits] == [hit.id for hit in one.hits]
             assert other.tools == one.tools
             assert other.left_out.counts == one.left_out.counts
+            assert other.mode == one.mode and ("they are few" in one.mode) == (agent == "few")
 
 
 def test_what_is_added_changed_or_removed_is_found_so_after_the_sync(store_url: str, tmp_path: Path) -> None:
@@ -215,7 +198,7 @@ def test_while_the_embedder_fails_what_is_new_is_found_by_words_and_gets_its_vec
 def vectors_and_rows(engine: Engine) -> tuple[int, int]:
     """How many capabilities in use have a vector in the index, and how many there are."""
     with engine.internals.database.reading() as transaction:
-        rows = list(encodings.lacking(transaction, -1, 10_000))
+        rows = queries.selected(transaction, EVERYTHING)
         (encoding,) = encodings.every(transaction)
         return len(encodings.vectors_of(transaction, encoding.encoding, rows)), len(rows)
 

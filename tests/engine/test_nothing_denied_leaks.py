@@ -75,8 +75,8 @@ AS_AGENT: dict[str, Answer] = {
 FOR_PEOPLE = {
     *("check", "close", "decide", "diagnose", "explain", "preview", "record", "sync", "trace", "watch"),
     *(f"catalogue.{verb}" for verb in (
-        "cost_of", "detail", "get", "history", "lint", "problems", "related", "relations", "stats", "usage",
-        "view",
+        "cost_of", "dependents", "detail", "get", "history", "lint", "problems", "related", "relations",
+        "stats", "usage", "view",
     )),
     *(f"policy.{verb}" for verb in (
         "allowed", "change", "changes", "diff", "limits", "problems", "propose", "propose_undo", "replay",

@@ -41,8 +41,8 @@ MEMBERS = {
     "calls": "open settle",
     "cards": """baseline drop fit keep list list_capabilities read_reference recent report resume review
         rollout""",
-    "catalogue": """cost_of cost_of_everything detail get history lint list problems related relations stats
-        usage view visible""",
+    "catalogue": """cost_of cost_of_everything dependents detail get history lint list problems related
+        relations stats usage view visible""",
     "evolution": """agents all_stopped answer contribute difference evaluate evaluate_due fitness generation
         history kept_off note_outcome params preview problems repair report_intervention
         report_violation resume rollback rollbacks set_params status stopped trigger

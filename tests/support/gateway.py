@@ -91,6 +91,7 @@ def make_engine(
     environment: Mapping[str, str] | None = None,
     learning: LearningConfig = LearningConfig(),  # noqa: B008 - frozen
     evolution: EvolutionConfig = EvolutionConfig(),  # noqa: B008 - frozen
+    in_memory: int = 100_000,
 ) -> Engine:
     file = folder / "policy.yaml"
     file.write_text(policy)
@@ -98,7 +99,7 @@ def make_engine(
     environment = {"SHOP_KEY": "sesame-open-1234"} if environment is None else environment
     options = EngineOptions(
         policy_files=(file,), embedder=embedder, trust=trusted, calls=calls, learning=learning,
-        evolution=evolution,
+        evolution=evolution, in_memory=in_memory,
     )  # fmt: skip
     database = open_database(store or f"sqlite:{folder / 'store.db'}", folder, patience)
     return Engine(database, sources, lambda: datetime.now(UTC), environment, options)
@@ -117,6 +118,7 @@ async def world(
     environment: Mapping[str, str] | None = None,
     learning: LearningConfig = LearningConfig(),  # noqa: B008 - frozen
     evolution: EvolutionConfig = EvolutionConfig(),  # noqa: B008 - frozen
+    in_memory: int = 100_000,
     **config: Any,
 ) -> AsyncIterator[World]:
     of_calls = set(CallsConfig.__struct_fields__)
@@ -128,7 +130,7 @@ async def world(
     environment = {"SHOP_KEY": "sesame-open-1234"} if environment is None else environment
     engine = make_engine(
         folder, upstreams.sources, policy, trust, embedder, store, patience, limits, environment, learning,
-        evolution,
+        evolution, in_memory,
     )  # fmt: skip
     try:
         gateway = Gateway(engine, upstreams, environment, settings)

@@ -12,10 +12,11 @@ from threading import Lock
 
 import msgspec
 
-from prowess.store.database import Database, Transaction
+from prowess.store.database import Database, Row, Transaction
 from prowess.types import Capability
 
 PAGE = 1000
+MOST_NAMESAKES = 50
 MOST_HELD = 20_000
 """Capabilities that a process holds of those it read lately."""
 Decode = msgspec.json.Decoder(Capability)
@@ -37,8 +38,22 @@ class PagedCapabilities(Mapping[str, Capability]):
         """Those of one kind."""
 
     @abstractmethod
+    def called(self, names: Collection[str]) -> dict[str, str]:
+        """Name of a server's tool -> its id, the last in order where several are called so."""
+
+    @abstractmethod
+    def namesakes(self, name: str) -> Mapping[str, Capability]:
+        """The tools that servers call so, the first of very many."""
+
+    @abstractmethod
     def pages(self, after: str = "") -> Iterator[dict[str, Capability]]:
         """All of them, or those behind an id, a page after the other."""
+
+    def tool_ids(self, names: Collection[str]) -> dict[str, str]:
+        """Name -> what something requires under it: an id, a tool without a server, one of any server."""
+        there = self.several({*names, *map(_as_tool, names)}) if names else {}
+        found = {name: id for name in names for id in (_as_tool(name), name) if id in there}
+        return {**self.called([name for name in names if name not in found]), **found}
 
     def __getitem__(self, id: str) -> Capability:
         found = self.several([id]).get(id) if isinstance(id, str) else None
@@ -109,6 +124,8 @@ class StoredCapabilities(PagedCapabilities):
         self._kinds: dict[str, Mapping[str, Capability]] = {}
 
     def several(self, ids: Collection[str]) -> dict[str, Capability]:
+        if not ids:
+            return {}
         return self._database.from_replica(lambda transaction: self._several(transaction, ids))
 
     def _several(self, transaction: Transaction, ids: Collection[str]) -> dict[str, Capability]:
@@ -143,28 +160,55 @@ class StoredCapabilities(PagedCapabilities):
 
     def _of_kind(self, kind: str, transaction: Transaction) -> dict[str, Capability]:
         rows = transaction.all(
-            "SELECT id FROM capability WHERE workspace = :workspace AND version <= :version"
+            "SELECT id FROM capability WHERE workspace = :workspace AND +version <= :version"
             " AND substr(id, 1, :length) = :prefix",
             version=self.version, prefix=f"{kind}:", length=len(kind) + 1,
         )  # fmt: skip
         return self._several(transaction, [row[0] for row in rows])
 
+    def called(self, names: Collection[str]) -> dict[str, str]:
+        return dict(self._database.from_replica(partial(self._called, names))) if names else {}
+
+    def _called(self, names: Collection[str], transaction: Transaction) -> list[Row]:
+        return transaction.among(
+            "SELECT substr(id, length(provider) + 7), MAX(id) FROM capability"
+            " WHERE workspace = :workspace AND substr(id, length(provider) + 7) IN (:listed)"
+            " AND substr(id, 1, length(provider) + 6) = 'tool:' || provider || '/'"
+            " AND +version <= :version"
+            " GROUP BY substr(id, length(provider) + 7)",
+            names, version=self.version,
+        )  # fmt: skip
+
+    def namesakes(self, name: str) -> Mapping[str, Capability]:
+        return self._database.from_replica(partial(self._namesakes, name))
+
+    def _namesakes(self, name: str, transaction: Transaction) -> dict[str, Capability]:
+        rows = transaction.all(
+            "SELECT id FROM capability WHERE workspace = :workspace"
+            " AND substr(id, length(provider) + 7) = :name AND +version <= :version"
+            " AND substr(id, 1, length(provider) + 6) = 'tool:' || provider || '/' LIMIT :most",
+            name=name, version=self.version, most=MOST_NAMESAKES,
+        )  # fmt: skip
+        return self._several(transaction, [row[0] for row in rows])
+
     def pages(self, after: str = "") -> Iterator[dict[str, Capability]]:
+        """What is read through is not kept at hand: it would push out what is asked for again."""
         while True:
-            after, page = self._database.from_replica(partial(self._page, after))
-            if not after:
+            page = self._database.from_replica(partial(self._page, after))
+            if not page:
                 return
+            after = next(reversed(page))
             yield page
 
-    def _page(self, after: str, transaction: Transaction) -> tuple[str, dict[str, Capability]]:
-        """The last id of the page that comes after one, and the page; nothing behind the last page."""
+    def _page(self, after: str, transaction: Transaction) -> dict[str, Capability]:
         rows = transaction.all(
-            "SELECT id FROM capability WHERE workspace = :workspace AND version <= :version"
-            " AND id > :after ORDER BY id LIMIT :page",
+            "SELECT c.id, t.capability FROM (SELECT workspace, id, digest FROM capability"
+            " WHERE workspace = :workspace AND +version <= :version AND id > :after"
+            " ORDER BY id LIMIT :page) c JOIN capability_text t"
+            " ON t.workspace = c.workspace AND t.id = c.id AND t.digest = c.digest ORDER BY c.id",
             version=self.version, after=after, page=PAGE,
         )  # fmt: skip
-        ids = [row[0] for row in rows]
-        return (ids[-1] if ids else ""), self._several(transaction, ids)
+        return {id: Decode.decode(text) for id, text in rows}
 
 
 Change = Callable[[Mapping[str, Capability]], Mapping[str, Capability]]
@@ -187,6 +231,12 @@ class ChangedCapabilities(PagedCapabilities):
     def among(self, some: Mapping[str, Capability]) -> Mapping[str, Capability]:
         return self._change(self.base.among(some))
 
+    def called(self, names: Collection[str]) -> dict[str, str]:
+        return self.base.called(names)
+
+    def namesakes(self, name: str) -> Mapping[str, Capability]:
+        return self._change(self.base.namesakes(name))
+
     def __len__(self) -> int:
         return self._size() if self._size else len(self.base)
 
@@ -196,6 +246,10 @@ class ChangedCapabilities(PagedCapabilities):
     def pages(self, after: str = "") -> Iterator[dict[str, Capability]]:
         for page in self.base.pages(after):
             yield dict(self._change(page))
+
+
+def _as_tool(name: str) -> str:
+    return f"tool:{name}"
 
 
 def several(of: Mapping[str, Capability], ids: Collection[str]) -> Mapping[str, Capability]:

@@ -1,6 +1,6 @@
 """The catalogue at one version, in memory, and why something in it cannot be used right now."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -200,9 +200,25 @@ class View:
 
     def tool_id(self, name: str) -> str:
         """The capability that something requires under this name, or nothing."""
-        if name in self.capabilities:
-            return name
-        return f"tool:{name}" if f"tool:{name}" in self.capabilities else self.tool_names.get(name, "")
+        return self.tool_ids([name]).get(name, "")
+
+    def tool_ids(self, names: Collection[str]) -> Mapping[str, str]:
+        """The same for several names, found together; what means nothing is left out."""
+        if isinstance(self.capabilities, PagedCapabilities):
+            return self.capabilities.tool_ids(names)
+        known = self.capabilities
+        ids = {
+            name: name if name in known
+            else f"tool:{name}" if f"tool:{name}" in known else self.tool_names.get(name, "")
+            for name in names
+        }  # fmt: skip
+        return {name: id for name, id in ids.items() if id}
+
+    def tools_called(self, name: str) -> Sequence[str]:
+        """The ids of the tools whose servers call them so."""
+        if isinstance(self.capabilities, PagedCapabilities):
+            return [*self.capabilities.namesakes(name)]
+        return [c.id for c in self.capabilities.values() if c.name == name and c.kind == "tool"]
 
     @cached_property
     def has_cards(self) -> bool:
@@ -219,9 +235,7 @@ class View:
 
     @cached_property
     def tool_names(self) -> Mapping[str, str]:
-        """Name of a tool -> its id, for what others require by name; ids alone where there are very many."""
-        if self.is_stored:
-            return {}
+        """Name of a tool -> its id, for what others require by name."""
         return {c.name: id for id, c in self.capabilities.items() if c.kind == "tool"}
 
 
@@ -234,11 +248,15 @@ def with_availability(view: View, environment: Mapping[str, str], which: Which) 
 
     def changed(some: Mapping[str, Capability]) -> Mapping[str, Capability]:
         demanding = [c for c in some.values() if _demands(c, down)]
-        own = {c.id: _own_reasons(c, view, environment, which) for c in demanding}
-        needed = {view.tool_id(tool) for c in demanding for tool in c.required_tools} - own.keys() - {""}
-        for id in needed if view.is_stored else ():
-            own[id] = _own_reasons(view.capabilities[id], view, environment, which)
-        reasons = {c.id: (*own[c.id], *_reasons_of_tools(c, view, own)) for c in demanding}
+        if not demanding:
+            return some
+        meant = view.tool_ids({tool for c in demanding for tool in c.required_tools})
+        own = {c.id: _own_reasons(c, view, meant, environment, which) for c in demanding}
+        if isinstance(view.capabilities, PagedCapabilities):
+            further = view.capabilities.several({*meant.values()} - own.keys())
+            theirs = view.tool_ids({tool for c in further.values() for tool in c.required_tools})
+            own |= {id: _own_reasons(c, view, theirs, environment, which) for id, c in further.items()}
+        reasons = {c.id: (*own[c.id], *_reasons_of_tools(c, meant, own)) for c in demanding}
         other = {
             c.id: replace(c, unavailable=why) for c in demanding if (why := reasons[c.id]) != c.unavailable
         }
@@ -282,23 +300,25 @@ def off_below(view: View, above: Mapping[str, Collection[str]]) -> View:
     return replace(view, switched_off={**view.switched_off, **more}) if more else view
 
 
-def _reasons_of_tools(capability: Capability, view: View, own: Mapping[str, tuple[str, ...]]) -> list[str]:
+def _reasons_of_tools(
+    capability: Capability, meant: Mapping[str, str], own: Mapping[str, tuple[str, ...]]
+) -> list[str]:
     found = []
     for tool in capability.required_tools:
-        needed = view.tool_id(tool)
+        needed = meant.get(tool, "")
         if needed != capability.id and own.get(needed):
             found.append(f"required tool {tool} is unavailable: {own[needed][0]}")
     return found
 
 
 def _own_reasons(
-    capability: Capability, view: View, environment: Mapping[str, str], which: Which
+    capability: Capability, view: View, meant: Mapping[str, str], environment: Mapping[str, str], which: Which
 ) -> tuple[str, ...]:
     found = [f"secret {name} is not set" for name in capability.required_secrets if not environment.get(name)]
     found += [
         f"required tool {tool} is not in the catalogue and not an installed program"
         for tool in capability.required_tools
-        if not view.tool_id(tool) and not which(tool)
+        if tool not in meant and not which(tool)
     ]
     provider = view.providers.get(capability.provider)
     if provider and provider.down:

@@ -30,7 +30,5 @@ def command(id: str, as_json: bool) -> None:
 
 def _from_what_needs_it(engine: "Engine", id: str) -> "Iterable[Edge]":
     """Its dependents, each with its own edge: a dependency is a relation of the one that has it."""
-    view = engine.catalogue.view()
-    for user in view.capabilities.values():
-        if id in map(view.tool_id, user.required_tools):
-            yield from (edge for edge in engine.catalogue.related(user.id) if edge.target == id)
+    for user in engine.catalogue.dependents(id):
+        yield from (edge for edge in engine.catalogue.related(user) if edge.target == id)

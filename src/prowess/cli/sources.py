@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import click
 
 from prowess.cli.session import emit, json_option, opened, printable, say, table
+from prowess.engine.listing import listing
 from prowess.engine.needed_secrets import secret_statuses
 from prowess.sources.mcp.source import McpSource
 
@@ -15,12 +16,13 @@ from prowess.sources.mcp.source import McpSource
 def command(as_json: bool) -> None:
     """Where capabilities are read from, how many each brings, and what is wrong with it."""
     with opened() as engine:
-        count = Counter(c.source for c in engine.catalogue.list())
+        view = engine.catalogue.view()
+        on = listing(engine.internals, view, active=True).counts("source")
+        count = Counter({source: number for (source,), number in on.items()})
         problems = Counter(p.source for p in engine.catalogue.problems())
         down = {p.source: p.down for p in engine.providers.list() if p.down}
-        secrets = secret_statuses(
-            engine.catalogue.view().capabilities.values(), engine.sources, engine.internals.environment
-        )
+        needed = listing(engine.internals, view).secrets()
+        secrets = secret_statuses(needed, engine.sources, engine.internals.environment)
         missing = {s.name: [one.name for one in secrets if one.is_missing and s.name in one.sources]
                    for s in engine.sources}  # fmt: skip
         rows = [

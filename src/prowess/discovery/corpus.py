@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from prowess.areas import area_of
 from prowess.discovery.dense import Dense, Matrix
-from prowess.discovery.graph import Graph
+from prowess.discovery.graph import Graph, Sizes
 from prowess.discovery.lexical import IndexedTerms, Lexical, LexicalState, LexicalStatistics, document
 from prowess.discovery.names import NameIndex
 from prowess.discovery.text import Words, embedding_text, joined_name
@@ -42,12 +42,12 @@ class Corpus:
 
     def __init__(
         self, presets: Mapping[str, Sequence[str]] | None = None, of_all: LexicalStatistics | None = None,
-        words: Words | None = None,
+        words: Words | None = None, sizes: Sizes | None = None,
     ) -> None:  # fmt: skip
         """of_all: the statistics of a whole catalogue, where these are only candidates of it; words: what
-        reads texts, where it has read others."""
+        reads texts, where it has read others; sizes: how many of the whole catalogue share what."""
         self.words = words or Words()
-        self.graph = Graph(presets, relates_alike=of_all is None)
+        self.graph = Graph(presets, sizes)
         self.lexical = Lexical(of_all)
         self.dense = Dense()
         self.names = NameIndex()

@@ -30,6 +30,8 @@ DEEPEST = 8
 EMPTY: frozenset[str] = frozenset()
 Key = tuple[str, str]
 """What capabilities may share: a tag, a category of a kind, the name of a tool, a tool they need."""
+Sizes = Callable[[Iterable[Key]], Mapping[Key, int]]
+"""How many share each of these; a number above the largest that counts stands for all above it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +57,14 @@ class Graph:
     """The relations of the capabilities it was given."""
 
     def __init__(
-        self, presets: Mapping[str, Sequence[str]] | None = None, relates_alike: bool = True
+        self, presets: Mapping[str, Sequence[str]] | None = None, sizes: Sizes | None = None
     ) -> None:
-        """relates_alike: whether shared tags and small categories count; a part of a catalogue misleads."""
-        self._relates_alike = relates_alike
+        """sizes: how many share what, in a catalogue of which these are only some."""
+        self._sizes = sizes
         self._nodes: dict[str, Capability] = {}
         self._sharing: dict[Key, set[str]] = {}
         self._presets: Mapping[str, Sequence[str]] = {}
-        self._together: dict[str, set[str]] = {}
+        self._together: Mapping[str, Set[str]] = {}
         self._own: set[Key] = set()
         """Where the set is one that no other copy reads."""
         self.compose(presets or {})
@@ -82,12 +84,7 @@ class Graph:
 
     def compose(self, presets: Mapping[str, Sequence[str]]) -> None:
         """Take these presets in place of those known so far."""
-        together: dict[str, set[str]] = {}
-        for members in presets.values():
-            for one, other in combinations(dict.fromkeys(members), 2):
-                together.setdefault(one, set()).add(other)
-                together.setdefault(other, set()).add(one)
-        self._presets, self._together = presets, together
+        self._presets, self._together = presets, partners(presets)
 
     def put(self, capability: Capability) -> None:
         """Add a capability, or replace the one with its id."""
@@ -216,23 +213,50 @@ class Graph:
         ]
 
     def _alike(self, known: Capability, members: Set[str]) -> list[Edge]:
+        groups = {key: self._others(key, known.id, members) for key in alike_by(known)}
+        groups = {key: others for key, others in groups.items() if others}
+        if groups and self._sizes is not None:
+            sizes = self._sizes(groups)
+            groups = {key: others for key, others in groups.items() if sizes[key] <= largest(key)}
         edges: list[Edge] = []
-        if not self._relates_alike:
-            return edges
-        group = self._who("category", f"{known.kind}:{known.category}")
-        if len(group) in CATEGORY_SIZES:
-            others = (group & members) - {known.id}
-            edges += [Edge(known.id, other, "SAME_CATEGORY", SAME_CATEGORY) for other in others]
-        if len(known.tags) < FEWEST_SHARED_TAGS:
-            return edges
-        tagged = (self._who("tag", tag) for tag in set(known.tags))
-        shared = Counter(id for ids in tagged if len(ids) <= COMMON_TAG for id in ids & members)
-        del shared[known.id]
+        for key, others in groups.items():
+            if key[0] == "category":
+                edges += [Edge(known.id, other, "SAME_CATEGORY", SAME_CATEGORY) for other in others]
+        shared = Counter(id for key, others in groups.items() if key[0] == "tag" for id in others)
         for other, count in shared.items():
             if count >= FEWEST_SHARED_TAGS:
                 weight = round(min(PER_SHARED_TAG * count, MOST_FOR_TAGS), 6)
                 edges.append(Edge(known.id, other, "TAGGED_WITH", weight))
         return edges
+
+    def _others(self, key: Key, id: str, members: Set[str]) -> Set[str]:
+        """Who shares something with this one, where few enough do for that to say something."""
+        group = self._who(*key)
+        return (group & members) - {id} if len(group) <= largest(key) else EMPTY
+
+
+def partners(presets: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
+    """Name -> the names that presets use it with."""
+    together: dict[str, set[str]] = {}
+    for members in presets.values():
+        for one, other in combinations(dict.fromkeys(members), 2):
+            together.setdefault(one, set()).add(other)
+            together.setdefault(other, set()).add(one)
+    return together
+
+
+def largest(key: Key) -> int:
+    """How many may share it at most for them to be related."""
+    return CATEGORY_SIZES[-1] if key[0] == "category" else COMMON_TAG
+
+
+def alike_by(capability: Capability) -> Iterable[Key]:
+    """What it may be like others by."""
+    if capability.category:
+        yield "category", f"{capability.kind}:{capability.category}"
+    tags = set(capability.tags)
+    if len(capability.tags) >= FEWEST_SHARED_TAGS:
+        yield from (("tag", tag) for tag in sorted(tags))
 
 
 def _shared(capability: Capability) -> Iterable[Key]:

@@ -3,7 +3,7 @@
 Twins are found by meaning. What has no vector is compared by its words, and a finding says so.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, combinations, islice, product
 
@@ -12,7 +12,8 @@ import numpy as np
 from prowess.discovery.corpus import Corpus
 from prowess.discovery.dense import Matrix
 from prowess.discovery.proposals import fuller, told_apart
-from prowess.types import Capability
+from prowess.discovery.text import Words
+from prowess.types import Capability, Problem
 
 TWINS = 0.93
 """Above this cosine the shipped encoder, and a model that reads the same text, cannot tell two apart."""
@@ -34,29 +35,30 @@ class LintFinding:
 
 
 def lint(capabilities: Mapping[str, Capability], corpus: Corpus) -> tuple[LintFinding, ...]:
+    encoded = {id for id in capabilities if _has_vector(id, corpus)}
     found = chain(
-        _vectors(capabilities, corpus),
-        _presets(corpus),
-        _twins(capabilities, corpus),
-        _twins_by_words(capabilities, corpus),
-        (finding for c in capabilities.values() for finding in _description(c)),
+        without_vectors(len(capabilities) - len(encoded), len(capabilities)),
+        in_presets(corpus.graph.problems()),
+        _twins(encoded, capabilities, corpus),
+        twins_by_words(capabilities.values(), encoded, corpus.words),
+        (finding for c in capabilities.values() for finding in of_description(c)),
     )
     return tuple(islice(found, MOST_FINDINGS))
 
 
-def _vectors(capabilities: Mapping[str, Capability], corpus: Corpus) -> Iterable[LintFinding]:
-    missing = sum(not _has_vector(id, corpus) for id in capabilities)
-    if missing:
-        what = f"{missing} of {len(capabilities)} have no vector and were compared by words alone"
+def without_vectors(missing: int, of: int) -> Iterable[LintFinding]:
+    if missing > 0:
+        what = f"{missing} of {of} have no vector and were compared by words alone"
         yield LintFinding((), what, "run: prowess sync; if they stay away, prowess doctor says why")
 
 
-def _presets(corpus: Corpus) -> Iterable[LintFinding]:
-    for problem in corpus.graph.problems():
+def in_presets(problems: Iterable[Problem]) -> Iterable[LintFinding]:
+    for problem in problems:
         yield LintFinding((), f"{problem.place}: {problem.what}", problem.remedy)
 
 
-def _description(capability: Capability) -> Iterable[LintFinding]:
+def of_description(capability: Capability) -> Iterable[LintFinding]:
+    """What one description says too little or too much of."""
     text = capability.description
     if len(text.split()) < FEWEST_WORDS and len(text) < 4 * FEWEST_WORDS:
         what = f"its description says too little ({text!r})"
@@ -69,29 +71,33 @@ def _description(capability: Capability) -> Iterable[LintFinding]:
         )
 
 
-def _twins(capabilities: Mapping[str, Capability], corpus: Corpus) -> Iterable[LintFinding]:
-    rows = [row for id in capabilities if (row := corpus.row(id)) is not None and _has_vector(id, corpus)]
-    for one, other, alike in _close_pairs(corpus.dense.matrix[rows]):
-        pair = (corpus.at(rows[one]), corpus.at(rows[other]))
-        yield LintFinding(
-            (pair[0].id, pair[1].id),
-            f"they cannot be told apart (similarity {alike:.2f})",
-            _difference(pair),
-            told_apart(pair),
-        )
+def _twins(
+    encoded: Collection[str], capabilities: Mapping[str, Capability], corpus: Corpus
+) -> Iterable[LintFinding]:
+    rows = [row for id in capabilities if id in encoded and (row := corpus.row(id)) is not None]
+    for one, other, alike in close_pairs(corpus.dense.matrix[rows]):
+        yield twins((corpus.at(rows[one]), corpus.at(rows[other])), alike)
 
 
-def _twins_by_words(capabilities: Mapping[str, Capability], corpus: Corpus) -> Iterable[LintFinding]:
+def twins(pair: Sequence[Capability], alike: float) -> LintFinding:
+    """Two that mean the same, by a cosine."""
+    what = f"they cannot be told apart (similarity {alike:.2f})"
+    return LintFinding((pair[0].id, pair[1].id), what, _difference(pair), told_apart(pair))
+
+
+def twins_by_words(
+    capabilities: Iterable[Capability], encoded: Collection[str], words: Words
+) -> Iterable[LintFinding]:
     """Pairs that use the same words, where at least one cannot be compared by meaning."""
     alike: dict[tuple[str, ...], list[Capability]] = {}
-    for each in capabilities.values():
-        words = corpus.words.terms(each.description) or corpus.words.terms(each.name)
-        if words:
-            alike.setdefault(tuple(sorted(words)), []).append(each)
+    for each in capabilities:
+        said = words.terms(each.description) or words.terms(each.name)
+        if said:
+            alike.setdefault(tuple(sorted(said)), []).append(each)
     for group in alike.values():
-        encoded = [each for each in group if _has_vector(each.id, corpus)]
-        without = [each for each in group if not _has_vector(each.id, corpus)]
-        for pair in chain(combinations(without, 2), product(without, encoded)):
+        having = [each for each in group if each.id in encoded]
+        without = [each for each in group if each.id not in encoded]
+        for pair in chain(combinations(without, 2), product(without, having)):
             ids = tuple(sorted(each.id for each in pair))
             what = "they cannot be told apart (the same words)"
             yield LintFinding(ids, what, _difference(pair), told_apart(pair))
@@ -110,7 +116,7 @@ def _difference(pair: Sequence[Capability]) -> str:
     return "begin each description with what it alone does"
 
 
-def _close_pairs(vectors: Matrix) -> Iterable[tuple[int, int, float]]:
+def close_pairs(vectors: Matrix) -> Iterable[tuple[int, int, float]]:
     """Pairs above the line, a block of rows at a time so that memory stays small."""
     for start in range(0, len(vectors), BLOCK):
         alike = vectors[start : start + BLOCK] @ vectors.T

@@ -335,9 +335,13 @@ class Conversation:
         return {tool_name(id): id for id, each in visible.items() if each.kind in CALLABLE}
 
     def _map(self) -> str:
+        from prowess.engine.turn import areas_of  # numpy, at the first turn
+
         inner = self._engine.internals
-        visible = inner.world(self.agent).visible(self.agent)
-        return str(inner.parts.offering.map_of(visible, self.agent, inner.discovery))
+        world = inner.world(self.agent)
+        visible = world.visible(self.agent)
+        areas = areas_of(visible, inner.search(world))
+        return str(inner.parts.offering.map_of(visible, self.agent, inner.discovery, areas))
 
     # --- calls -----------------------------------------------------------------------------------
 

@@ -10,6 +10,9 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from prowess.catalogue.stored import PagedCapabilities
+from prowess.catalogue.view import View
+from prowess.engine.listing import ListingFilter, listing
 from prowess.journal import JournalSearch, read, stamp
 from prowess.journal.entries import CostNoted, Offered
 from prowess.types import JournalEntry
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 WORK = "cost of everything"
 EVERY = timedelta(minutes=15)
 MAX_OFFERS = 500
+MAX_COUNTED = 1000
 MAX_NOTES = 5_000
 
 
@@ -28,9 +32,21 @@ def cost_now(inner: "Internals", agent: str) -> int:
     world = inner.world(agent)
 
     def count() -> int:
-        return inner.parts.offering.cost_of_everything([*world.visible(agent).capabilities.values()])
+        return cost_of_everything(inner, world.visible(agent))
 
     return world.policy.remembered(("cost of everything", agent, world.stopped.get(agent)), count)
+
+
+def cost_of_everything(inner: "Internals", visible: View) -> int:
+    """What all of it costs; where it is too large to be held, by what some of each kind cost on average."""
+    capabilities = visible.capabilities
+    if not isinstance(capabilities, PagedCapabilities):
+        return inner.parts.offering.cost_of_everything([*capabilities.values()])
+    there, total = listing(inner, visible), 0.0
+    for (kind,), count in there.counts("kind").items():
+        some = there.page(ListingFilter(kind=kind), most=MAX_COUNTED)
+        total += count * inner.parts.offering.cost_of_everything(some) / max(1, len(some))
+    return round(total)
 
 
 def note_costs(inner: "Internals", is_over: Callable[[], bool]) -> None:

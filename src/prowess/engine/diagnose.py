@@ -8,6 +8,7 @@ from prowess.catalogue import findings as flagged
 from prowess.catalogue.claims import collisions
 from prowess.catalogue.health import observations
 from prowess.engine.empty_catalogue import unread
+from prowess.engine.listing import listing
 from prowess.engine.needed_secrets import blocking, missing_programs, secret_statuses
 from prowess.errors import JournalBroken
 from prowess.policy.policy import Policy
@@ -33,9 +34,9 @@ def everything(inner: "Internals", cut: Iterable[Intent], evolution: Problems) -
 
 def unusable(inner: "Internals", world: World) -> Problems:
     """What is there and cannot be used: for want of a secret, or of a program."""
-    capabilities, environment = world.view.capabilities.values(), inner.environment
-    statuses = secret_statuses(capabilities, inner.sources.current, environment)
-    return (*blocking(environment, statuses), *missing_programs(capabilities))
+    there, environment = listing(inner, world.view), inner.environment
+    statuses = secret_statuses(there.secrets(), inner.sources.current, environment)
+    return (*blocking(environment, statuses), *missing_programs(there.needing_tools()))
 
 
 def stored(inner: "Internals", world: World) -> Problems:

@@ -56,7 +56,7 @@ class EvolutionService:
 
     def __init__(
         self, database: Database, journal: Journal, catalogue: Catalogue, now: Callable[[], str],
-        worlds: Worlds, use: UseCheck, schedule: Schedule, jobs: Jobs,
+        worlds: Worlds, use: UseCheck, schedule: Schedule, jobs: Jobs, surroundings: EvaluationSurroundings,
     ) -> None:  # fmt: skip
         self._database = database
         self._journal = journal
@@ -68,8 +68,7 @@ class EvolutionService:
         self._generations = Generations()
         self._measured = JournalScores(database, journal, self._generations)
         self._consequences = Consequences(journal, catalogue)
-        parts = (database, journal, catalogue, worlds, now)
-        self._surroundings = EvaluationSurroundings(*parts, self._generations, schedule.config.on_regression)
+        self._surroundings = surroundings
 
     def evaluate(
         self, agent: str, scores: Scores | Axes | None = None, snapshot: Snapshot | None = None

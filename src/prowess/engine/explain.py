@@ -47,11 +47,12 @@ def explain(
         close = nearest_name(id, world.view.capabilities)
         absent = f"nothing in the catalogue has this id{f'; did you mean {close!r}?' if close else ''}"
         told = replace(told, reason=absent)
-    steps = explained(moment, agent, id, stated, told).steps
+    about = moment.about(id)
+    steps = explained(about, agent, id, stated, told).steps
     capability = world.view.capabilities.get(id)
     if capability is None or told.verdict == "deny":
         return steps
-    if id in moment.kept_from_mcp(agent):
+    if id in about.kept_from_mcp(agent):
         steps = (*steps[:-1], KEPT_FROM_MCP, f"{steps[-1]}; but not to MCP clients")
     if capability.unavailable:
         return (*steps[:-1], f"policy would {steps[-1]}", f"unavailable: {'; '.join(capability.unavailable)}")

@@ -6,7 +6,7 @@ command line. Below: every stage. Nothing here is promised to anybody else.
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from prowess.calling.intents import Intents
@@ -15,8 +15,10 @@ from prowess.calling.use import UseCheck
 from prowess.catalogue.catalogue import Catalogue
 from prowess.config import DiscoveryConfig, with_arguments
 from prowess.engine.evolution import EvolutionService
+from prowess.engine.listing import listing
 from prowess.engine.options import EngineOptions
 from prowess.engine.replay import WorldReplays
+from prowess.engine.surroundings import EvaluationSurroundings
 from prowess.engine.sync import OpenedGuard, Sync
 from prowess.engine.turn_log import TurnLog
 from prowess.errors import StoreAway
@@ -94,10 +96,15 @@ class Internals:
     @cached_property
     def evolution(self) -> EvolutionService:
         """What changed in each agent, and when it is looked at."""
-        schedule = Schedule(self.options.evolution, self.clock)
+        config = self.options.evolution
+        surroundings = EvaluationSurroundings(
+            self.database, self.journal, self.catalogue, self.worlds, self.now, self.generations,
+            config.on_regression, partial(listing, self),
+        )  # fmt: skip
         return EvolutionService(
-            self.database, self.journal, self.catalogue, self.now, self.worlds, self.use, schedule, self.jobs
-        )
+            self.database, self.journal, self.catalogue, self.now, self.worlds, self.use,
+            Schedule(config, self.clock), self.jobs, surroundings,
+        )  # fmt: skip
 
     @cached_property
     def history(self) -> Journal:

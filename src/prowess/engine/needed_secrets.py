@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from prowess.engine.listing import NeededSecret
 from prowess.secrets.environment import SecretEnvironment
 from prowess.sources.mcp.source import McpSource
 from prowess.sources.source import Source
@@ -43,13 +44,12 @@ class SecretStatus:
 
 
 def secret_statuses(
-    capabilities: Iterable[Capability], sources: Sequence[Source], environment: Mapping[str, str]
+    needed: Iterable[NeededSecret], sources: Sequence[Source], environment: Mapping[str, str]
 ) -> tuple[SecretStatus, ...]:
     """Every secret that something needs or that is kept, in order of name."""
-    needing: dict[str, list[Capability]] = {}
-    for needy in capabilities:
-        for name in needy.required_secrets:
-            needing.setdefault(name, []).append(needy)
+    needing: dict[str, list[NeededSecret]] = {}
+    for one in needed:
+        needing.setdefault(one.name, []).append(one)
     configured: dict[str, list[str]] = {}
     for source in sources:
         for name in source.address.variables if isinstance(source, McpSource) else ():
@@ -58,14 +58,17 @@ def secret_statuses(
     found = []
     for name in sorted({*needing, *configured, *kept}):
         blocked = needing.get(name, [])
-        sources_of = [*(c.source for c in blocked), *configured.get(name, ())]
+        sources_of = [*(one.source for one in blocked), *configured.get(name, ())]
+        kinds: Counter[str] = Counter()
+        for each in blocked:
+            kinds[each.kind] += each.count
         found.append(
             SecretStatus(
                 name=name,
                 origin=_origin(environment, name),
                 sources=tuple(dict.fromkeys(sources_of)),
-                needed_by=len(blocked),
-                needed=in_words(blocked),
+                needed_by=kinds.total(),
+                needed=in_words(kinds),
             )
         )
     return tuple(found)
@@ -77,9 +80,8 @@ def _origin(environment: Mapping[str, str], name: str) -> str:
     return "environment" if environment.get(name) else ""
 
 
-def in_words(capabilities: Sequence[Capability]) -> str:
+def in_words(kinds: Mapping[str, int]) -> str:
     """Such as "14 tools and 1 prompt"; empty for none."""
-    kinds = Counter(capability.kind for capability in capabilities)
     said = [f"{count} {kind}{'' if count == 1 else 's'}" for kind, count in sorted(kinds.items())]
     return " and ".join((", ".join(said[:-1]), said[-1])) if len(said) > 1 else "".join(said)
 
@@ -109,10 +111,11 @@ def _missing_program(why: str, blocked: Sequence[Capability]) -> Problem:
     remedy = "install it, or add the source that brings it"
     if fault.startswith("unavailable"):
         remedy = "once it can be used, this can be, too"
+    who, verb = in_words(Counter(c.kind for c in blocked)), "needs" if len(blocked) == 1 else "need"
     return Problem(
         "availability",
         ", ".join(dict.fromkeys(c.source for c in blocked)),
-        f"{in_words(blocked)} {'needs' if len(blocked) == 1 else 'need'} the tool {tool}, which is {fault}",
+        f"{who} {verb} the tool {tool}, which is {fault}",
         remedy,
         "warning",
     )

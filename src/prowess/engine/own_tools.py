@@ -69,7 +69,7 @@ def _shown(inner: "Internals", found: Candidates) -> ModelSearch:
     clean, known, weak = inner.parts.offering.clean, found.visible.capabilities, found.weak
     hits = tuple(discovered(clean(known[hit.id]), hit, is_weak=hit.id in weak) for hit in found.hits)
     nearby = {hit.id: gist(clean(known[hit.id])) for hit in found.nearby}
-    return ModelSearch(hits, len(known), "", tuple(found.by_need), nearby, found.note)
+    return ModelSearch(hits, found.total, "", tuple(found.by_need), nearby, found.note)
 
 
 def own_tools(inner: "Internals") -> dict[str, OwnTool]:

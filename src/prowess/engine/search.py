@@ -48,9 +48,8 @@ class Searching:
         if isinstance(world.view.capabilities, PagedCapabilities):
             found = self.stored.at(world.view.capabilities, world.lessons)
             embedding = self.index.embedding
-            if self.stored.lags(found.held, world.view.version) and (
-                embedding.failure is None or embedding.is_due()
-            ):
+            lags = self.stored.lags(found, world.view.version)
+            if lags and (embedding.failure is None or embedding.is_due()):
                 self._encode_beside()
             return found.lowering(world.failing)
         followed = self.index.follow(world.view.capabilities, examples(world))
@@ -86,8 +85,9 @@ class Searching:
     def make_vectors(self, progress: Callable[[int, int], None] = silent) -> None:
         """Make what the newest world lacks; nothing is opened where it lacks nothing."""
         world = self._worlds.now()
-        if world.view.is_stored:
-            self.stored.indexing.update(world.view.version, progress)
+        existing = world.view.capabilities
+        if isinstance(existing, PagedCapabilities):
+            self.stored.update(world.view.version, existing, world.lessons, progress)
         else:
             make_vectors(self.index, world, progress)
 

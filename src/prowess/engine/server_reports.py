@@ -5,12 +5,15 @@ Above: the operations on servers, the overview. Below: the catalogue, its health
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from prowess.catalogue.health import Observation, observations
+from prowess.catalogue.stored import several
 from prowess.catalogue.view import View
+from prowess.engine.listing import CatalogueListing, ListingFilter, each, field_of, listing
 from prowess.engine.needed_secrets import secret_statuses
 from prowess.engine.use_figures import RecordedUse, UseFigures, figures, recorded_uses
 from prowess.sources.mcp.source import McpSource
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 
 MAX_USES = 5_000
 """So many of the latest calls are counted."""
+MAX_TOOLS = 5_000
+"""So many of one server are shown one by one."""
 
 T = TypeVar("T")
 ServerState: TypeAlias = Literal["on", "partly", "down", "off", "not read"]
@@ -92,7 +97,8 @@ def server_detail(inner: "Internals", name: str) -> ServerDetail | None:
     report = next((one for one in _reports(inner, view, uses) if one.name == name), None)
     if report is None:
         return None
-    own = {c.id: c for c in view.capabilities.values() if _provider(c) == name}
+    brought = each(listing(inner, view), ListingFilter(server=name))
+    own = {c.id: c for c in islice(brought, MAX_TOOLS)}
     source = next((one for one in inner.sources.current if one.name == report.source), None)
     by_tool = _grouped((one.capability, one) for one in uses if one.capability in own)
     tools = [
@@ -115,18 +121,20 @@ def server_detail(inner: "Internals", name: str) -> ServerDetail | None:
 
 def _reports(inner: "Internals", view: View, uses: Sequence[RecordedUse]) -> tuple[ServerReport, ...]:
     sources = {source.name: source for source in inner.sources.current}
-    own = _owned(view, sources)
-    server_of = {c.id: name for name, found in own.items() for c in found}
+    there = listing(inner, view)
+    own, needs = _owned(view, there, sources), there.secrets()
+    server_of = _servers_of(view, {one.capability for one in uses})
     used = _grouped((server_of[one.capability], one) for one in uses if one.capability in server_of)
-    secrets = secret_statuses(view.capabilities.values(), tuple(sources.values()), inner.environment)
+    secrets = secret_statuses(needs, tuple(sources.values()), inner.environment)
     missing = [one.name for one in secrets if one.is_missing]
+    needed_by: dict[str, set[str]] = {}
+    for one in needs:
+        needed_by.setdefault(one.server, set()).add(one.name)
     found = []
     for name, brought in own.items():
-        provider = view.providers.get(name) or Provider(
-            name=name, source=brought[0].source if brought else name
-        )
+        provider = view.providers.get(name) or Provider(name=name, source=brought.source or name)
         source = sources.get(provider.source)
-        needed = {secret for capability in brought for secret in capability.required_secrets}
+        needed = needed_by.get(name, set())
         needed |= set(source.address.variables) if isinstance(source, McpSource) else set()
         lacking = tuple(secret for secret in missing if secret in needed)
         found.append(_report(view, provider, brought, source, lacking, figures(used.get(name, ()))))
@@ -134,37 +142,62 @@ def _reports(inner: "Internals", view: View, uses: Sequence[RecordedUse]) -> tup
     return tuple(sorted(found, key=lambda one: (order.index(one.state), -one.capabilities, one.name)))
 
 
-def _owned(view: View, sources: Iterable[str]) -> Mapping[str, list[Capability]]:
+@dataclass(frozen=True, slots=True)
+class ServerContent:
+    """How much a server brings."""
+
+    source: str = ""
+    count: int = 0
+    unavailable: int = 0
+    why: str = ""
+    """The reason of most of what cannot be used."""
+    held: int = 0
+
+
+def _owned(view: View, there: CatalogueListing, sources: Iterable[str]) -> Mapping[str, ServerContent]:
     """Server -> what it brings; a source that brought nothing so far stands for itself."""
-    own: dict[str, list[Capability]] = {name: [] for name in view.providers}
-    for capability in view.capabilities.values():
-        own.setdefault(_provider(capability), []).append(capability)
+    unusable, held = there.unusable(), Counter(_servers_of(view, view.quarantined.keys()).values())
+    reasons: dict[str, tuple[int, str]] = {}
+    for (name, why), count in (there.unavailable() if unusable else {}).items():
+        if count > reasons.get(name, (0, ""))[0]:
+            reasons[name] = count, why
+    own: dict[str, ServerContent] = {name: ServerContent() for name in view.providers}
+    for (name, source), count in there.counts("server", "source").items():
+        before = own.get(name, ServerContent())
+        why = reasons.get(name, (0, ""))[1]
+        own[name] = ServerContent(
+            before.source or source, before.count + count, unusable.get(name, 0), why, held[name]
+        )
     served = {one.source for one in view.providers.values()}
-    served |= {capability.source for found in own.values() for capability in found}
-    return own | {source: [] for source in sources if source not in served}
+    served |= {source for (source,) in there.counts("source")}
+    return own | {source: ServerContent() for source in sources if source not in served}
+
+
+def _servers_of(view: View, ids: Collection[str]) -> Mapping[str, str]:
+    return {id: field_of(c, "server") for id, c in several(view.capabilities, ids).items()}
 
 
 def _report(
     view: View,
     provider: Provider,
-    brought: Sequence[Capability],
+    brought: ServerContent,
     source: Source | None,
     lacking: tuple[str, ...],
     use: UseFigures,
 ) -> ServerReport:
-    name, unavailable = provider.name, [c for c in brought if not c.available]
+    name = provider.name
     off = (view.why_off(name, "") or "switched off") if view.off(name, "") else ""
-    is_known = name in view.providers or bool(brought)
+    is_known = name in view.providers or bool(brought.count)
     return ServerReport(
         name=name,
         source=provider.source,
         kind=source.kind if source else "",
         description=provider.description,
-        state=_state(off, provider.down, is_known, bool(unavailable or lacking)),
-        why=off or provider.down or _why(lacking, unavailable),
-        capabilities=len(brought),
-        unavailable=len(unavailable),
-        held=sum(c.id in view.quarantined for c in brought),
+        state=_state(off, provider.down, is_known, bool(brought.unavailable or lacking)),
+        why=off or provider.down or _why(lacking, brought),
+        capabilities=brought.count,
+        unavailable=brought.unavailable,
+        held=brought.held,
         missing_secrets=lacking,
         reaches=source.reach if isinstance(source, McpSource) else "",
         readable=source is not None,
@@ -178,10 +211,6 @@ def _may_log_in(source: Source | None) -> bool:
     return not any(header.lower() == "authorization" for header in source.headers)
 
 
-def _provider(capability: Capability) -> str:
-    return capability.provider or capability.source
-
-
 def _state(off: str, down: str, known: bool, partly: bool) -> ServerState:
     if off:
         return "off"
@@ -192,12 +221,10 @@ def _state(off: str, down: str, known: bool, partly: bool) -> ServerState:
     return "partly" if partly else "on"
 
 
-def _why(lacking: Sequence[str], unavailable: Sequence[Capability]) -> str:
-    """The reason of most of what cannot be used."""
+def _why(lacking: Sequence[str], brought: ServerContent) -> str:
     if lacking:
         return f"{', '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} not set"
-    reasons = Counter(reason for capability in unavailable for reason in capability.unavailable)
-    return reasons.most_common(1)[0][0] if reasons else ""
+    return brought.why
 
 
 def _grouped(pairs: Iterable[tuple[str, T]]) -> Mapping[str, list[T]]:

@@ -4,7 +4,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from prowess.catalogue.catalogue import Catalogue
+from prowess.catalogue.stored import several
 from prowess.catalogue.view import View
+from prowess.engine.listing import CatalogueListing
 from prowess.engine.usable import Usable, usable
 from prowess.errors import EvolutionError
 from prowess.evolution.evidence import failing
@@ -33,7 +35,9 @@ class EvaluationSurroundings:
         now: Callable[[], str],
         generations: Generations,
         on_regression: OnRegression,
+        there: Callable[[View], CatalogueListing],
     ) -> None:
+        """there: what there is in a view, counted and by pages."""
         self._database = database
         self._journal = journal
         self._catalogue = catalogue
@@ -41,6 +45,7 @@ class EvaluationSurroundings:
         self._now = now
         self._generations = generations
         self._on_regression = on_regression
+        self._there = there
 
     def now(
         self, agent: str, snapshot: Snapshot | None, counted: int | None = None
@@ -54,7 +59,7 @@ class EvaluationSurroundings:
         with self._database.reading() as transaction:
             tools = self._generations.params(transaction, agent).tool_acquisition
             last = count_of(transaction, agent) if counted is None else counted
-        found = None if snapshot else usable(world, agent, tools)
+        found = None if snapshot else usable(world, agent, tools, self._there)
         active = snapshot or (found.snapshot if found else Snapshot())
         context = EvaluationContext(
             snapshot=active,
@@ -81,8 +86,9 @@ class EvaluationSurroundings:
             seen = self._generations.seen(transaction, agent)
         if not standing.generation or (active == seen and not standing.probation.arrived):
             return {}
-        providers = {id: one.provider for id, one in view.capabilities.items()}
-        return failing(self._journal.latest(OUTCOMES, agent, OutcomeRecorded.type), providers)
+        latest = self._journal.latest(OUTCOMES, agent, OutcomeRecorded.type)
+        used = several(view.capabilities, {str(entry.data.get("capability", "")) for entry in latest})
+        return failing(latest, {id: one.provider for id, one in used.items()})
 
 
 def _barred(found: Usable, view: View, agent: str) -> dict[str, str]:

@@ -25,13 +25,15 @@ from prowess.prompt.builder import Areas, OfferBuilder, RenderedOffer
 from prowess.prompt.exclusions import NEAREST, Absence, left_out_of_many, why_hidden
 from prowess.prompt.render import CALLABLE
 from prowess.prompt.small_sets import MOST_TOKENS, SmallSets
-from prowess.types import DEFAULT_AGENT, PINNED, Hit, LeftOut, Message, Offer, Turn
+from prowess.types import DEFAULT_AGENT, PINNED, Capability, Hit, LeftOut, Message, Offer, Turn
 from prowess.world import World
 
 Searched: TypeAlias = tuple[CatalogueSearch, ParsedRequest]
 """What a request was searched in, and how it was read."""
 DISCOVERY = "discovery"
 WHOLE = "discovery; all tools are offered, because they are few"
+MOST_LOOKED_THROUGH = 200
+"""Of more than that, no tools are few where they have to be looked up first."""
 ROOM = 2
 """How many times what few tools may cost a turn's budget must be, for all of them to be offered."""
 
@@ -99,7 +101,7 @@ def offer(turn: Turn, world: World, parts: TurnParts, options: TurnOptions) -> M
     rest = few(turn, visible, found, hits, parts, options.settings)
     shown = parts.offering.show(
         hits, visible, scope, turn.budget, options.settings, every_tool=found.search is None, rest=rest,
-        areas=areas_of(visible, found.search),
+        areas=areas_of(visible, found.search[0]) if found.search else None,
     )  # fmt: skip
     left = None if turn.budget is None else max(0, turn.budget - shown.tokens.total)
     cards = parts.cards.select(replace(turn, budget=left), world, id=options.id)
@@ -139,11 +141,9 @@ def needed(
         return SearchResult(_everything(visible, options.settings, reason), reason)
 
 
-def areas_of(visible: View, searched: Searched | None) -> Areas | None:
+def areas_of(visible: View, search: CatalogueSearch) -> Areas | None:
     """How many there are of each category, counted by the search where they are not held."""
-    if searched is None or not isinstance(searched[0], StoredSearch):
-        return None
-    return partial(searched[0].areas, visible.capabilities)
+    return partial(search.areas, visible.capabilities) if isinstance(search, StoredSearch) else None
 
 
 def _by_needs(
@@ -168,13 +168,14 @@ def few(
     is_tight = turn.budget is not None and turn.budget < ROOM * MOST_TOKENS
     if not settings.few_tools_whole or found.search is None or narrows(settings) or is_tight:
         return ()
-    if visible.is_stored:
-        return ()
-    tools = [each for each in visible.capabilities.values() if each.kind in CALLABLE and each.available]
+    search, read = found.search
+    there: Mapping[str, Capability] | None = visible.capabilities
+    if isinstance(search, StoredSearch):
+        there = search.few(visible.capabilities, MOST_LOOKED_THROUGH)
+    tools = [each for each in (there or {}).values() if each.kind in CALLABLE and each.available]
     cost = partial(parts.offering.cost_of_everything, tools)
     if not parts.small.has((turn.agent, turn.authenticated), visible, len(tools), cost):
         return ()
-    search, read = found.search
     known = {hit.id for hit in hits}
     others = {each.id: each for each in tools if each.id not in known}
     order = [hit.id for hit in nearest(search, read, others, len(others), with_reasons=False)]

@@ -4,16 +4,18 @@ Above: evolution, which compares what an agent can use from one evaluation to th
 whose policy, switches, quarantine and availability decide.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import msgspec
 
+from prowess.catalogue.stored import several
+from prowess.catalogue.view import View
+from prowess.engine.listing import CatalogueListing, ListingFilter, each
 from prowess.evolution.events import Event
 from prowess.evolution.snapshot import Snapshot, snapshot_of
 from prowess.journal import canonical
 from prowess.store.database import Transaction
-from prowess.types import Capability
 from prowess.world import World
 
 DENIED = "policy denies it"
@@ -44,44 +46,51 @@ class Usable:
         return self.reasons.get(provider, REMOVED)
 
 
-def usable(world: World, agent: str, tools: bool) -> Usable:
+def usable(world: World, agent: str, tools: bool, there: Callable[[View], CatalogueListing]) -> Usable:
     """What an agent can use in a world, whether or not it is stopped there.
 
     tools: whether its tools are named one by one, too.
+    there: what there is in a view, counted and by pages.
     """
-    visible = replace(world, stopped={}).visible(agent).capabilities
-    ready = [one for one in visible.values() if one.available]
-    active = {one.provider for one in ready} & world.view.providers.keys()
+    visible = there(replace(world, stopped={}).visible(agent))
+    ready = {provider for (provider,) in visible.counts("provider", state="available")}
+    active = ready & world.view.providers.keys()
     faculties = {name: world.view.providers[name].faculties for name in active}
-    named = [one.id for one in ready if one.kind == "tool"] if tools else []
-    return Usable(snapshot_of(active, faculties, named), _reasons(world, agent, visible, active))
+    named = ListingFilter(kind="tool", state="available")
+    ids = (one.id for one in each(visible, named)) if tools else ()
+    return Usable(snapshot_of(active, faculties, ids), _reasons(world, agent, visible, there, active))
 
 
-def _reasons(world: World, agent: str, visible: Mapping[str, Capability], active: set[str]) -> Reasons:
+def _reasons(
+    world: World,
+    agent: str,
+    visible: CatalogueListing,
+    there: Callable[[View], CatalogueListing],
+    active: set[str],
+) -> Reasons:
     view = world.view
-    missing = view.providers.keys() - active
-    brought: dict[str, list[Capability]] = {name: [] for name in missing}
-    for one in view.capabilities.values() if missing else ():
-        if one.provider in missing:
-            brought[one.provider].append(one)
-    return {name: _reason(world, agent, name, brought[name], visible) for name in sorted(missing)}
+    missing = sorted(view.providers.keys() - active)
+    if not missing:
+        return {}
+    brought = {provider for (provider,) in there(view).counts("provider")}
+    lacking = {provider for (provider,) in visible.counts("provider", state="unavailable")}
+    held: dict[str, str] = {}
+    for id, one in several(view.capabilities, view.quarantined.keys()).items():
+        held.setdefault(one.provider, view.quarantined[id].reason)
 
+    def reason(name: str) -> str:
+        if view.off(name, agent):
+            return f"it is switched off: {view.why_off(name, agent)}"
+        if down := view.providers[name].down:
+            return f"it is down: {down}"
+        if name not in brought:
+            return EMPTY
+        if name in lacking:
+            found = visible.page(ListingFilter(provider=name, state="unavailable"), most=1)
+            return found[0].unavailable[0] if found else DENIED
+        return f"quarantined: {held[name]}" if name in held else DENIED
 
-def _reason(
-    world: World, agent: str, provider: str, brought: list[Capability], visible: Mapping[str, Capability]
-) -> str:
-    view = world.view
-    if view.off(provider, agent):
-        return f"it is switched off: {view.why_off(provider, agent)}"
-    if down := view.providers[provider].down:
-        return f"it is down: {down}"
-    if not brought:
-        return EMPTY
-    lacking = [one.unavailable[0] for one in brought if one.id in visible and one.unavailable]
-    if lacking:
-        return lacking[0]
-    held = [view.quarantined[one.id].reason for one in brought if one.id in view.quarantined]
-    return f"quarantined: {held[0]}" if held else DENIED
+    return {name: reason(name) for name in missing}
 
 
 def with_cause(event: Event, now: Usable, before: Snapshot, reasons: Reasons) -> Event:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from prowess.catalogue.stored import several
+from prowess.engine.listing import field_of
 from prowess.engine.use_figures import MADE, RecordedUse, recorded_uses
 from prowess.journal import stamp
 
@@ -61,7 +63,8 @@ def use_over_time(
     is_whole = len(uses) < MAX_USES
     if server:
         view = inner.world().view
-        own = {c.id for c in view.capabilities.values() if (c.provider or c.source) == server}
+        used = several(view.capabilities, {one.capability for one in uses})
+        own = {id for id, c in used.items() if field_of(c, "server") == server}
         uses = tuple(one for one in uses if one.capability in own)
     made = [one for one in uses if one.ending in MADE]
     return UseOverTime(

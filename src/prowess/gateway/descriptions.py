@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from prowess.calling.caller import Caller
 from prowess.calling.wording import EFFECTS, READ, callable_here, clean, clean_schema
+from prowess.catalogue.stored import several
 from prowess.catalogue.view import View
 from prowess.engine.engine import Engine
+from prowess.engine.listing import CatalogueListing, ListingFilter, listing
 from prowess.prompt.render import gist
 from prowess.types import SIMILARITY, Capability, Hit, JsonObject
 
@@ -25,6 +27,7 @@ LONGEST_WEAK_SCHEMA = 700
 LONGEST_SUMMARY = 300
 LONGEST_CAUSE = 100
 MOST_LISTED = 100
+MOST_SERVERS = 200
 MOST_NAMED = 3
 
 
@@ -44,7 +47,7 @@ def found(engine: Engine, caller: Caller, near: "Candidates") -> JsonObject:
         known = near.visible.capabilities
         answer["also_near"] = {hit.id: clean(gist(known[hit.id])) for hit in near.nearby}
     if near.note:
-        answer["note"] = near.note if hits else f"{near.note}{_unavailable(near.visible)}"
+        answer["note"] = near.note if hits else f"{near.note}{_unavailable(engine, near.visible)}"
     return answer
 
 
@@ -94,47 +97,46 @@ def use(capability: Capability) -> str:
     return EFFECTS if capability.has_side_effects else READ
 
 
-def _unavailable(visible: View) -> str:
+def _unavailable(engine: Engine, visible: View) -> str:
     """Why what may be meant cannot be used now."""
-    if visible.is_stored:
-        return ""
-    down = [c for c in visible.capabilities.values() if c.unavailable]
-    reasons = Counter(reason for c in down for reason in c.unavailable).most_common(MOST_NAMED)
-    return "".join(f" Unavailable now: {count} ({clean(reason)})." for reason, count in reasons)
+    reasons: Counter[str] = Counter()
+    for (_, reason), count in listing(engine.internals, visible).unavailable().items():
+        reasons[reason] += count
+    named = reasons.most_common(MOST_NAMED)
+    return "".join(f" Unavailable now: {count} ({clean(reason)})." for reason, count in named)
 
 
 def never_read(engine: Engine, caller: Caller) -> Sequence[JsonObject]:
     """Servers of which nothing is known because they could not be reached, to those who may use them."""
     view = engine.catalogue.view()
-    if view.is_stored:
+    down = [one for one in view.providers.values() if one.down and not view.off(one.name, caller.agent)]
+    if not down:
         return ()
-    known = {capability.provider for capability in view.capabilities.values()}
-    return [
+    there, policy = listing(engine.internals, view), engine.internals.policy
+    never = (
         {"server": provider.name, "why": clean(provider.down[:LONGEST_CAUSE])}
-        for provider in view.providers.values()
-        if provider.down
-        and provider.name not in known
-        and not view.off(provider.name, caller.agent)
+        for provider in down
+        if not there.page(ListingFilter(provider=provider.name), most=1)
         # Whoever may not use it must not learn that it exists.
-        and engine.internals.policy.decide(caller.agent, f"tool:{provider.name}/any", view).verdict != "deny"
-    ][:MOST_NAMED]
+        and policy.decide(caller.agent, f"tool:{provider.name}/any", view).verdict != "deny"
+    )
+    return list(islice(never, MOST_NAMED))
 
 
 def held_back(engine: Engine, caller: Caller, query: str) -> Sequence[JsonObject]:
     """What was probably meant and waits for a person, by name alone: its text is what nobody has seen."""
     words = set(re.findall(r"\w{3,}", query.lower()))
     view = engine.catalogue.view()
-    held = [one for one in engine.quarantine.list() if one.id in view.capabilities]
-    if not held:
-        return ()
-    reach = engine.internals.policy.allowed(caller.agent, view, caller.authenticated)
-    names = [
-        one
-        for one in held
-        if one.id in reach.allow | reach.ask and words & set(re.findall(r"[a-z0-9]{3,}", one.id.lower()))
-    ]
+    meant = [id for id in view.quarantined if words & set(re.findall(r"[a-z0-9]{3,}", id.lower()))]
+    policy = engine.internals.policy
+    names = (
+        id
+        for id in several(view.capabilities, meant)
+        if policy.decide(caller.agent, id, view, caller.authenticated).verdict != "deny"
+    )
     # No command: whoever can run one must not be told how to let something in.
-    return [{"id": one.id, "why": "a person has to look at it first"} for one in names[:MOST_NAMED]]
+    why = "a person has to look at it first"
+    return [{"id": id, "why": why} for id in islice(names, MOST_NAMED)]
 
 
 def described(engine: Engine, capability: Capability) -> JsonObject:
@@ -160,23 +162,21 @@ def described(engine: Engine, capability: Capability) -> JsonObject:
 def listed(engine: Engine, caller: Caller, kind: str, provider: str, start: str) -> JsonObject:
     """The catalogue by provider; or the ids of one kind or provider, a page at a time."""
     seen = engine.catalogue.visible(caller.agent, caller.authenticated, over_mcp=True)
-    visible = seen.capabilities
-    if not kind and not provider and seen.is_stored:
-        return {"note": "There is too much to list: search, or name a kind or a provider."}
+    there = listing(engine.internals, seen)
     if not kind and not provider:
-        counts = Counter((c.provider or c.source, c.kind) for c in visible.values())
-        rows = [{"provider": p, "kind": k, "count": n} for (p, k), n in sorted(counts.items())]
-        return {"total": len(visible), "providers": rows}
-    matching = list(
-        islice(
-            (
-                id
-                for id, c in seen.after(start)
-                if kind in ("", "any", c.kind) and provider in ("", c.provider or c.source)
-            ),
-            MOST_LISTED + 1,
-        )
-    )
+        return _by_server(there, start)
+    wanted = ListingFilter(kind="" if kind == "any" else kind, server=provider)
+    matching = [one.id for one in there.page(wanted, start, MOST_LISTED + 1)]
     page = matching[:MOST_LISTED]
     more = {"next": page[-1]} if len(matching) > len(page) else {}
     return {"ids": page, **more}
+
+
+def _by_server(there: CatalogueListing, start: str) -> JsonObject:
+    """How much each server has, of very many a page at a time."""
+    counts = there.counts("server", "kind")
+    names = [name for name in dict.fromkeys(name for name, _ in counts) if name > start]
+    page = set(names[:MOST_SERVERS])
+    rows = [{"provider": p, "kind": k, "count": n} for (p, k), n in counts.items() if p in page]
+    more = {"next": names[MOST_SERVERS - 1]} if len(names) > MOST_SERVERS else {}
+    return {"total": sum(counts.values()), "providers": rows, **more}

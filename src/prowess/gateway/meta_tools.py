@@ -65,9 +65,9 @@ class MetaTools:
     def _by_own_name(self, name: str, caller: Caller) -> str:
         """The id of what a server calls so: the pages of MCP Apps know its tools by no other name."""
         visible = self._visible(caller)
-        if named(name, visible) is not None or visible.is_stored:
+        if named(name, visible) is not None:
             return name
-        meant = [c.id for c in visible.capabilities.values() if c.name == name and c.kind == "tool"]
+        meant = visible.tools_called(name)
         return meant[0] if len(meant) == 1 else name
 
     # --- what is only told: in a worker thread ---------------------------------------------------

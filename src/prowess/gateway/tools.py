@@ -12,6 +12,7 @@ from mcp_types import Tool, ToolAnnotations
 from prowess.calling.caller import Caller
 from prowess.calling.wording import EFFECTS, READ, callable_here
 from prowess.engine.engine import Engine
+from prowess.engine.listing import ListingFilter, listing
 from prowess.gateway.definition import definition
 from prowess.gateway.descriptions import is_rejected
 from prowess.tool_names import tool_name
@@ -113,9 +114,11 @@ def _named(engine: Engine, caller: Caller, tools: Tools) -> list[tuple[str, Tool
     """The ids of what is a tool of its own, with the tools: what is pinned, or all that a small set has."""
     seen = engine.catalogue.visible(caller.agent, caller.authenticated, over_mcp=True)
     visible, pinned = seen.capabilities, engine.policy.pinned(caller.agent)
-    if tools == "pinned" or seen.is_stored:
+    if tools == "pinned":
         return _defined(engine, visible, pinned)
-    every = {id for id, capability in visible.items() if capability.kind in CALLABLE}
+    there, every = listing(engine.internals, seen), set[str]()
+    for kind in CALLABLE:
+        every.update(one.id for one in there.page(ListingFilter(kind=kind), most=MAX_TOOLS + 1))
     if len(every) > MAX_TOOLS:
         return _defined(engine, visible, pinned)
     found, parts = _defined(engine, visible, every.union(pinned)), engine.internals.parts

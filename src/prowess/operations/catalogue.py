@@ -7,9 +7,10 @@ import msgspec
 
 from prowess.catalogue.catalogue import Version
 from prowess.discovery.graph import Edge
+from prowess.engine.listing import ListingFilter, each, listing
 from prowess.errors import NotFound
 from prowess.operations.operation import Call, Limit, Name, NoParams, Note, RequestParams, operation
-from prowess.operations.paging import Page, page
+from prowess.operations.paging import Page, key_of, page
 from prowess.operations.values import CapabilityShown, CapabilityWhole, shown, whole
 from prowess.types import Capability, Problem, Provider, SyncReport
 
@@ -52,7 +53,8 @@ class SourceShown(msgspec.Struct, frozen=True):
 class Stats(msgspec.Struct, frozen=True, kw_only=True):
     capability_count: int
     graph_nodes: int
-    graph_edges: int
+    graph_edges: int | None
+    """None where the catalogue is too large to be held in memory: nobody counts them then."""
     index_version: int
     kinds: Mapping[str, int]
     providers: int
@@ -68,19 +70,21 @@ class Doctor(msgspec.Struct, frozen=True, kw_only=True):
 @operation("capabilities.list", "GET /capabilities", quotes=True, errors=(NotFound,))
 def list_capabilities(call: Call[CapabilitiesQuery]) -> Page[CapabilityShown]:
     """What exists, in order of id."""
-    q = call.params
-    found = (c for c in call.engine.catalogue.list(q.agent or None, q.kind) if _is_wanted(c, q))
+    q, catalogue = call.params, call.engine.catalogue
+    view = catalogue.visible(q.agent) if q.agent else catalogue.view()
+    there = listing(call.engine.internals, view, active=not q.agent)
+    words = (q.text.lower(),) if q.text.strip() else ()
+    wanted = ListingFilter(kind=q.kind, provider=q.provider, category=q.category, words=words)
+    after = key_of(q.cursor, str) if q.cursor else ""
+    found = (c for c in each(there, wanted, after, q.limit + 1) if _is_wanted(c, q))
     chosen = page(found, lambda c: c.id, q.cursor, q.limit)
     return Page(tuple(shown(c) for c in chosen.items), chosen.next)
 
 
 def _is_wanted(capability: Capability, q: CapabilitiesQuery) -> bool:
     said = q.text.lower()
-    return (
-        (not q.provider or capability.provider == q.provider)
-        and (not q.category or capability.category == q.category)
-        and (capability.available or not q.available)
-        and (said in capability.id.lower() or said in capability.description.lower())
+    return (capability.available or not q.available) and (
+        said in capability.id.lower() or said in capability.description.lower()
     )
 
 
@@ -140,12 +144,10 @@ def list_sources(call: Call[NoParams]) -> tuple[SourceShown, ...]:
 def stats(call: Call[NoParams]) -> Stats:
     """How much there is."""
     view = call.engine.catalogue.view()
-    kinds: dict[str, int] = {}
-    for capability in view.capabilities.values():
-        kinds[capability.kind] = kinds.get(capability.kind, 0) + 1
+    kinds = listing(call.engine.internals, view).counts("kind")
     return Stats(
         **call.engine.catalogue.stats(),
-        kinds=dict(sorted(kinds.items())),
+        kinds={kind: count for (kind,), count in kinds.items()},
         providers=len(view.providers),
         quarantined=len(view.quarantined),
     )
@@ -155,4 +157,5 @@ def stats(call: Call[NoParams]) -> Stats:
 def doctor(call: Call[NoParams]) -> Doctor:
     """Everything that is wrong, and what to do about it."""
     engine = call.engine
-    return Doctor(store=engine.store, capabilities=len(engine.catalogue.list()), problems=engine.diagnose())
+    there = listing(engine.internals, engine.catalogue.view(), active=True)
+    return Doctor(store=engine.store, capabilities=there.count(), problems=engine.diagnose())

@@ -138,7 +138,7 @@ class Policy:
         moment = self.at(existing)
         id = moment.meant(agent, id, authenticated)[0]
         stated = moment.use(agent, id, authenticated)
-        return explained(moment, agent, id, stated, stated)
+        return explained(moment.about(id), agent, id, stated, stated)
 
     def meant(self, agent: str, text: str, existing: Existing, authenticated: bool = True) -> tuple[str, ...]:
         """The ids somebody may mean by a name, the one with the strictest verdict first."""

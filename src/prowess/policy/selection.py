@@ -1,7 +1,7 @@
 """What an agent may use as a condition of SQL, for a catalogue that is too large to be held in memory.
 
     selection(snapshot, "ada").text
-    "(c.id NOT LIKE 'host:%' AND NOT c.climbs AND c.provider = :s0 AND NOT c.effects LIKE :s1)"
+    "(substr(c.id, 1, 5) <> 'host:' AND NOT c.climbs AND c.provider = :s0 AND NOT c.effects LIKE :s1)"
 
 Above: whoever searches a table of capabilities. Below: the rules alone. It says of each row what
 `PolicySnapshot.reach` says of each capability; `columns_of` makes the row.
@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from prowess.policy.attributes import Attributes, effects_of, is_value
+from prowess.policy.dialect import POSTGRES, STARS, Dialect
 from prowess.policy.mcp import INTERNAL
 from prowess.policy.patterns import EVENT, HOST, KNOWN, Pattern, climbs, declared_grant, is_own_kind
 from prowess.policy.ruleset import EffectiveGrants
@@ -23,7 +24,8 @@ MAX_SEPARATE_GLOBS = 64
 """PostgreSQL looks up each of some globs in an index; of one array of globs it can look up none."""
 STORABLE = str.maketrans({"\n": "\uffff", "\0": "\ufffe"})
 """A line feed stands between words of a list, and PostgreSQL keeps no NUL: in a word both are others."""
-STARS = re.compile(r"\*+")
+MAX_SIDE_BY_SIDE = 50
+"""So many conditions stand side by side; more stand in groups, since SQLite allows no deep nesting."""
 LISTS = {"tag": "tags", "effects": "effects"}
 """The attributes of which a thing may have more than one value -> the columns that list them."""
 
@@ -35,7 +37,7 @@ class RowSelection:
     text: str
     """Such as `(c.kind = :s0 OR c.spelling LIKE :s1)`."""
     values: Mapping[str, object]
-    """Parameter -> a text, or a list of texts."""
+    """Parameter -> a text, or several as its database takes them."""
     everything: bool
     """Whether no rule leaves anything out, so that a search may look first and filter afterwards: the text
     then leaves out nothing but what no wildcard gives, and over MCP the system's own events."""
@@ -64,6 +66,7 @@ def selection(
     authenticated: bool = True,
     over_mcp: bool = False,
     alias: str = "c",
+    dialect: Dialect = POSTGRES,
 ) -> RowSelection:
     """What an agent may use, at once or with approval, of whatever the table holds.
 
@@ -71,34 +74,41 @@ def selection(
     authenticated: whether it has proved who it is.
     over_mcp: whether to leave out what is kept from MCP clients.
     alias: the table's name in the statement.
+    dialect: of the database that is asked.
     """
-    key = ("selection", agent, authenticated, over_mcp, alias)
-    return snapshot.remembered(key, lambda: _selection(snapshot, agent, authenticated, over_mcp, alias))
+    key = ("selection", agent, authenticated, over_mcp, alias, dialect)
+
+    def made() -> RowSelection:
+        clauses = Clauses(alias, "s", snapshot.trust, dialect)
+        return _selection(snapshot, agent, authenticated, over_mcp, clauses)
+
+    return snapshot.remembered(key, made)
 
 
 def pattern_condition(
-    pattern: Pattern, trust: Mapping[str, str], alias: str = "c", prefix: str = "p"
-) -> RowSelection:
+    pattern: Pattern, trust: Mapping[str, str], alias: str = "c", prefix: str = "p",
+    dialect: Dialect = POSTGRES,
+) -> RowSelection:  # fmt: skip
     """What a pattern matches: a pinned rule, or a pattern on a page of policy.
 
     pattern: the rule; what it says of arguments does not count.
     trust: source -> how far it is trusted.
     alias: the table's name in the statement.
     prefix: what its parameters begin with, other than in every other condition of the statement.
+    dialect: of the database that is asked.
     """
-    clauses = Clauses(alias, prefix, trust)
+    clauses = Clauses(alias, prefix, trust, dialect)
     text = every([clauses.catalogued, clauses.matching([pattern])])
     return RowSelection(text, clauses.values(text), is_everything(pattern))
 
 
 def _selection(
-    snapshot: PolicySnapshot, agent: str, authenticated: bool, over_mcp: bool, alias: str
+    snapshot: PolicySnapshot, agent: str, authenticated: bool, over_mcp: bool, clauses: "Clauses"
 ) -> RowSelection:
-    clauses = Clauses(alias, "s", snapshot.trust)
     profiles = dict.fromkeys(snapshot.profile_of(one) for one in snapshot.line(agent))
     allowed = [_allowed(snapshot.rules.holding(one), clauses, over_mcp) for one in profiles]
-    known = "TRUE" if authenticated else f"NOT {alias}.requires_auth"
-    told = f"{alias}.id NOT LIKE '{INTERNAL}%'" if over_mcp else "TRUE"
+    known = "TRUE" if authenticated else f"NOT {clauses.alias}.requires_auth"
+    told = clauses.without(INTERNAL) if over_mcp else "TRUE"
     text = every([clauses.catalogued, known, told, *(one.text for one in allowed)])
     return RowSelection(text, clauses.values(text), authenticated and all(one.everything for one in allowed))
 
@@ -131,6 +141,7 @@ class Clauses:
     alias: str
     prefix: str
     trust: Mapping[str, str]
+    dialect: Dialect
     parameters: dict[str | tuple[str, ...], str] = field(default_factory=dict)
     """Value -> the name of its parameter."""
 
@@ -138,12 +149,16 @@ class Clauses:
         """The parameters of a condition: what was decided on the way needs none."""
         used = set(re.findall(rf":({self.prefix}\d+)", text))
         each = ((name, value) for value, name in self.parameters.items() if name in used)
-        return {name: value if isinstance(value, str) else list(value) for name, value in each}
+        return {name: v if isinstance(v, str) else self.dialect.listed(v) for name, v in each}
 
     @property
     def catalogued(self) -> str:
         """The ids of a host's tools are not for a source to define."""
-        return f"{self.alias}.id NOT LIKE '{HOST}%'"
+        return self.without(HOST)
+
+    def without(self, prefix: str) -> str:
+        """No id that begins so."""
+        return f"substr({self.alias}.id, 1, {len(prefix)}) <> '{prefix}'"
 
     def matching(self, patterns: Iterable[Pattern], climbing: bool = False) -> str:
         """What one of these patterns gives or, with the names that climb, what one of them denies."""
@@ -189,7 +204,8 @@ class Clauses:
 
     def _is_own(self) -> str:
         """It is of a kind that only its user knows."""
-        return f"split_part({self.alias}.spelling, ':', 1) <> ALL({self._parameter(sorted(KNOWN))})"
+        kind = self.dialect.before_colon(f"{self.alias}.spelling")
+        return f"NOT {self.dialect.one_of(kind, self._parameter(sorted(KNOWN)))}"
 
     def _having(self, where: Attributes | None) -> str:
         stated = where.stated() if where else {}
@@ -206,10 +222,10 @@ class Clauses:
     def _lists(self, column: str, words: Sequence[str]) -> str:
         """A column that is a list has one of these values."""
         if not any("*" in word for word in words):
-            return self._any_like(column, [f"%{_escaped(_list([word]))}%" for word in sorted({*words})])
+            return self._any_like(column, [f"*{_list([word])}*" for word in sorted({*words})])
         fitting = "|".join(sorted({_expression(word) for word in words}))
         any_word = self._parameter(f"\n(?:{fitting})\n")
-        return f"{self.alias}.{column} ~ {any_word}"
+        return self.dialect.matching(f"{self.alias}.{column}", any_word)
 
     def _equal(self, column: str, values: Sequence[str]) -> str:
         if not values:
@@ -217,17 +233,17 @@ class Clauses:
         column = f"{self.alias}.{column}"
         if len(values) == 1:
             return f"{column} = {self._parameter(values[0])}"
-        return f"{column} = ANY({self._parameter(values)})"
+        return self.dialect.one_of(column, self._parameter(values))
 
     def _like(self, column: str, globs: Sequence[str]) -> str:
-        likes = dict.fromkeys("%".join(map(_escaped, STARS.split(glob))) for glob in globs)
-        return "TRUE" if "%" in likes else self._any_like(column, list(likes))
+        return "TRUE" if any(set(glob) == {"*"} for glob in globs) else self._any_like(column, globs)
 
-    def _any_like(self, column: str, likes: Sequence[str]) -> str:
+    def _any_like(self, column: str, globs: Sequence[str]) -> str:
         column = f"{self.alias}.{column}"
+        likes = list(dict.fromkeys(map(self.dialect.glob, globs)))
         if len(likes) > MAX_SEPARATE_GLOBS:
-            return f"{column} LIKE ANY({self._parameter(likes)})"
-        return some(f"{column} LIKE {self._parameter(one)}" for one in likes)
+            return self.dialect.fitting_any(column, self._parameter(likes))
+        return some(self.dialect.fitting(column, self._parameter(one)) for one in likes)
 
     def _parameter(self, value: str | Sequence[str]) -> str:
         key = value if isinstance(value, str) else tuple(value)
@@ -259,10 +275,6 @@ def _list(words: Iterable[str]) -> str:
     return "".join(["\n", *each]) if each else ""
 
 
-def _escaped(text: str) -> str:
-    return re.sub(r"([\\%_])", r"\\\1", text)
-
-
 def _expression(glob: str) -> str:
     """A glob as a regular expression over one word of a list."""
     return "[^\n]*".join(map(re.escape, STARS.split(glob)))
@@ -287,4 +299,7 @@ def _together(parts: Iterable[str], word: str, without: str, decided: str) -> st
     each = [one for one in dict.fromkeys(parts) if one != without]
     if decided in each:
         return decided
+    while len(each) > MAX_SIDE_BY_SIDE:
+        rows = (each[at : at + MAX_SIDE_BY_SIDE] for at in range(0, len(each), MAX_SIDE_BY_SIDE))
+        each = [f"({word.join(row)})" for row in rows]
     return without if not each else each[0] if len(each) == 1 else f"({word.join(each)})"

@@ -340,11 +340,24 @@ class PolicySnapshot:
             return f"agent {agent!r} has only {OF_EVERY_PROFILE}, for its profile cannot be used: {why}"
         return f"agent {agent!r}{parent} has profile {stated!r}"
 
+    def about(self, id: str) -> "PolicySnapshot":
+        """For what is said of one thing: where all is looked up, this moment as if nothing else were."""
+        if not isinstance(self.capabilities, PagedCapabilities):
+            return self
+        return PolicySnapshot(self._stated, self.standing, _SomeOfAll(self, self.capabilities.several([id])))
+
     def with_standing(self, standing: PolicyState) -> "PolicySnapshot":
         """The same rules and catalogue, for what a transaction sees of the agents."""
         moment = PolicySnapshot(self._stated, standing, self)
         moment._names = self._names
         return moment
+
+
+class _SomeOfAll:
+    """A few capabilities of a moment."""
+
+    def __init__(self, moment: PolicySnapshot, capabilities: Mapping[str, Capability]) -> None:
+        self.version, self.trust, self.capabilities = moment.version, moment.trust, capabilities
 
 
 def as_id(text: str) -> str:

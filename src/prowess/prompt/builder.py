@@ -94,9 +94,11 @@ class OfferBuilder:
             tuple(id for id in lines.no_room if id not in tool_ids.values()),
         )
 
-    def map_of(self, visible: View, scope: Hashable, settings: DiscoveryConfig) -> str:
+    def map_of(
+        self, visible: View, scope: Hashable, settings: DiscoveryConfig, areas: Areas | None = None
+    ) -> str:
         """What there is at all, as an offer begins with it."""
-        return self._map(visible, scope, settings.tier0_token_budget, settings).text
+        return self._map(visible, scope, settings.tier0_token_budget, settings, areas).text
 
     def _map(
         self, visible: View, scope: Hashable, budget: int, settings: DiscoveryConfig,

@@ -1,6 +1,7 @@
 """The embedded store: one file in WAL mode, safe under many processes and kill -9."""
 
 import json
+import re
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterable
@@ -27,6 +28,11 @@ REMEDIES = (
 )
 NO_ROOM = ("SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "SQLITE_IOERR_SHMSIZE")
 """What a full disk, a quota and a limit on the size of files are called."""
+
+
+def _finds(expression: str, text: str) -> bool:
+    """What `text REGEXP expression` says."""
+    return re.search(expression, text) is not None
 
 
 class SQLite:
@@ -73,6 +79,7 @@ class SQLite:
             # FULL: what was acknowledged survives a power cut, not only a killed process.
             connection.execute(f"PRAGMA synchronous = {self._synchronous}")
             connection.execute("PRAGMA foreign_keys = ON")
+            connection.create_function("REGEXP", 2, _finds, deterministic=True)
         except sqlite3.Error as failure:
             raise self.explain(failure) from failure
         return connection

@@ -17,6 +17,7 @@ from prowess.discovery.ranking import RankedText
 from prowess.discovery.stored import encodings, postings, tables
 from prowess.discovery.stored.codes import Numbers
 from prowess.discovery.stored.held import HeldIndex
+from prowess.discovery.stored.lessons import TaughtRows
 from prowess.discovery.stored.postings import Floats, PostingList, PostingLists
 from prowess.discovery.stored.reach import Reach
 from prowess.discovery.vectors import Half
@@ -51,6 +52,8 @@ class CandidateFinder:
     held: HeldIndex
     lists: PostingLists
     calibration: Calibration
+    taught: TaughtRows
+    """What lessons and examples bring."""
 
     def find(
         self, transaction: Transaction, request: str, texts: Sequence[RankedText], reach: Reach, top_k: int
@@ -67,6 +70,7 @@ class CandidateFinder:
         for text in texts:
             count = 2 * top_k + RANKED
             chosen.update(self._nearest(transaction, text, lists, reach, count, vectors).tolist())
+            chosen |= self.taught.near(text, reach.mask, count)
         ids = tables.ids_of(transaction, chosen)
         vectors |= self._vectors(transaction, [number for number in ids if number not in vectors])
         numbers = np.array(sorted(ids), np.int32)

@@ -116,6 +116,17 @@ def add(transaction: Transaction, encoding: int, batch: CodeBatch, vectors: Mapp
     _add_codes(transaction, encoding, batch)
 
 
+def count(transaction: Transaction, encoding: int) -> int:
+    """How many rows in use have a vector."""
+    row = transaction.one(
+        "SELECT COUNT(*) FROM indexed_capability c JOIN indexed_vector v"
+        " ON v.workspace = c.workspace AND v.encoding = :encoding AND v.number = c.number"
+        " WHERE c.workspace = :workspace AND c.gone = 0",
+        encoding=encoding,
+    )
+    return int(row[0]) if row else 0
+
+
 def vectors_of(transaction: Transaction, encoding: int, numbers: Collection[int]) -> dict[int, Half]:
     rows = transaction.among(
         "SELECT number, vector FROM indexed_vector"

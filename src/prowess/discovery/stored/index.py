@@ -14,15 +14,18 @@ from prowess.discovery.embedding import Embedding
 from prowess.discovery.fusion import Calibration
 from prowess.discovery.search import RequestVectors
 from prowess.discovery.stored import encodings
+from prowess.discovery.stored.counted import Counted
 from prowess.discovery.stored.encodings import Encoding
 from prowess.discovery.stored.held import HeldIndex
 from prowess.discovery.stored.indexing import StoredIndexing
+from prowess.discovery.stored.lessons import StoredLessons
 from prowess.discovery.stored.postings import PostingLists
 from prowess.discovery.stored.reach import Allowed, Reaches
+from prowess.discovery.stored.relations import Relations
 from prowess.discovery.stored.search import StoredParts, StoredSearch
 from prowess.discovery.stored.tables import Columns
 from prowess.discovery.text import Words
-from prowess.discovery.vectors import VectorStore
+from prowess.discovery.vectors import Progress, VectorStore
 from prowess.jobs import Jobs
 from prowess.store.database import Database, Transaction
 
@@ -43,11 +46,14 @@ class StoredIndex:
         self._held = HeldIndex()
         self._former = former
         self._elapsed = elapsed
+        words = Words()
         vectors = VectorStore(database, embedding, jobs)
         self.indexing = StoredIndexing(database, embedding, vectors, columns, jobs)
+        self._lessons = StoredLessons(database, vectors, words)
         self._parts = StoredParts(
-            database, PostingLists(), Words(), Calibration.read(), requests, presets,
-            Reaches(database, allowed),
+            database, PostingLists(), words, Calibration.read(), requests, presets,
+            Reaches(database, allowed), Relations(database, presets),
+            Counted(database),
         )  # fmt: skip
         self._by_model: dict[str, RequestVectors | None] = {}
 
@@ -59,11 +65,24 @@ class StoredIndex:
                 self._held = self._database.from_replica(self._refreshed)
             held = self._held = self._database.read(self._refreshed)
         requests = self._by_model.get(held.encoding.model) or self._parts.requests
-        return StoredSearch(held, capabilities, examples, replace(self._parts, requests=requests))
+        rows = self._lessons.at(held.change, capabilities, examples)
+        return StoredSearch(held, capabilities, examples, rows, replace(self._parts, requests=requests))
 
-    def lags(self, held: HeldIndex, version: int) -> bool:
-        """Whether there is something to index or to encode."""
-        return held.version < version or self.indexing.encoding.lags(held.encodings, held.next)
+    def update(
+        self, version: int, capabilities: PagedCapabilities, examples: Mapping[str, Sequence[str]],
+        progress: Progress,
+    ) -> None:  # fmt: skip
+        """Index what is not indexed of a version of the catalogue, and encode what lessons teach."""
+        self.indexing.update(version, progress)
+        taught = self.at(capabilities, examples).taught
+        if taught.unencoded:
+            self._lessons.encode(taught, progress)
+
+    def lags(self, search: StoredSearch, version: int) -> bool:
+        """Whether there is something to index or to encode, for a search in a version of the catalogue."""
+        held = search.held
+        is_behind = held.version < version or bool(search.taught.unencoded)
+        return is_behind or self.indexing.encoding.lags(held.encodings, held.next)
 
     def _refreshed(self, transaction: Transaction) -> HeldIndex:
         return self._held.refreshed(transaction, self._usable(encodings.every(transaction)))

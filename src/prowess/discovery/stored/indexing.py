@@ -14,17 +14,18 @@ import numpy as np
 
 from prowess.discovery.embedding import Embedding
 from prowess.discovery.lexical import document
-from prowess.discovery.stored import tables
+from prowess.discovery.stored import relations, tables
 from prowess.discovery.stored.codes import Numbers
 from prowess.discovery.stored.encoding import StoredEncoding
 from prowess.discovery.stored.held import FULL
+from prowess.discovery.stored.lessons import authored
 from prowess.discovery.stored.postings import Weights, lists_of
 from prowess.discovery.stored.tables import Columns, IndexState, Segment
 from prowess.discovery.text import Words
 from prowess.discovery.vectors import Progress, VectorStore
 from prowess.jobs import Jobs
 from prowess.store.database import Database
-from prowess.types import EXAMPLES, Capability
+from prowess.types import Capability
 
 PORTION = FULL
 """Rows of a segment, at most: what one transaction writes."""
@@ -108,19 +109,20 @@ class StoredIndexing:
         self._merge_small()
 
     def _add(self, capabilities: Sequence[Capability]) -> None:
-        documents = [document(each, self._words, _examples(each)) for each in capabilities]
+        documents = [document(each, self._words, authored(each)) for each in capabilities]
         with self._database.writing() as transaction:
             now = tables.advance(transaction, len(capabilities))
             first = now.next - len(capabilities)
             tables.retire(transaction, [each.id for each in capabilities], now.change)
             numbered = dict(enumerate(capabilities, first))
             tables.add_rows(transaction, numbered, self._columns)
+            relations.write(transaction, numbered)
             by_number = dict(enumerate(documents, first))
             lengths = np.array([one.length for one in documents], np.float32)
             segment = Segment(first, np.array(list(numbered), np.int32), lengths)
             tables.add_segment(transaction, segment, now.change, lists_of(by_number))
             if len(capabilities) >= self._portion:
-                transaction.analyze("indexed_capability", "posting_list")
+                transaction.analyze("indexed_capability", "indexed_relation", "posting_list")
 
     def _merge_small(self) -> None:
         """Several segments that are not full become one, so that a search reads few."""
@@ -136,12 +138,6 @@ class StoredIndexing:
             now = tables.advance(transaction, 1)
             tables.drop_segments(transaction, small)
             tables.add_segment(transaction, _merged(now.next - 1, parts), now.change, _joined(lists))
-
-
-def _examples(capability: Capability) -> tuple[str, ...]:
-    """The requests that its author says it answers."""
-    stated = capability.metadata.get(EXAMPLES)
-    return tuple(one for one in stated if isinstance(one, str)) if isinstance(stated, list) else ()
 
 
 def _merged(segment: int, parts: Sequence[Segment]) -> Segment:

@@ -64,6 +64,11 @@ class PostingList:
         return cls(None, dense[0], dense[1], len(numbers), own)
 
     @property
+    def rows(self) -> Numbers:
+        """The numbers that have it."""
+        return np.flatnonzero(self.weights).astype(np.int32) if self.numbers is None else self.numbers
+
+    @property
     def bytes(self) -> int:
         return 2 * self.weights.nbytes + (0 if self.numbers is None else self.numbers.nbytes)
 

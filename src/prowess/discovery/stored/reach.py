@@ -9,8 +9,9 @@ import numpy as np
 
 from prowess.discovery.corpus import same_name
 from prowess.discovery.ranking import Options
-from prowess.discovery.stored import tables
+from prowess.discovery.stored import queries
 from prowess.discovery.stored.codes import Mask, Numbers
+from prowess.discovery.stored.conditions import EVERYTHING, RowCondition
 from prowess.discovery.stored.held import HeldIndex
 from prowess.store.database import Database, Transaction
 
@@ -21,10 +22,11 @@ FILTERS = ("kind", "category", "provider")
 
 
 class Allowed(NamedTuple):
-    """Which rows an agent may use, worked out when nobody has asked for it yet."""
+    """Which rows somebody may use, worked out when nobody has asked for it yet."""
 
     key: Hashable
-    mask: Callable[[Transaction, HeldIndex], Mask]
+    """Moves with everything that this depends on."""
+    condition: Callable[[Transaction], RowCondition]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +53,14 @@ class Reaches:
 
     def __init__(self, database: Database, allowed: Callable[[Collection[str]], Allowed]) -> None:
         """allowed: the rows of what somebody may use."""
+        self.condition_of = allowed
         self._database = database
-        self._allowed = allowed
         self._held: OrderedDict[Hashable, Reach] = OrderedDict()
 
     def of(self, held: HeldIndex, allowed: Collection[str], options: Options) -> Reach:
         """The rows that may be looked at: what is allowed, less what the options leave out."""
-        rows = self._allowed(allowed)
-        found = self._known((held.change, rows.key), held, rows.mask)
+        rows = self.condition_of(allowed)
+        found = self._known((held.change, rows.key), held, lambda t, h: _fulfilling(rows.condition(t), t, h))
         for name in FILTERS:
             if value := getattr(options, name):
                 found = found.within(self._having(held, name, value))
@@ -72,7 +74,7 @@ class Reaches:
         """The rows with a value in a column, however its words are written."""
 
         def mask(transaction: Transaction, held: HeldIndex) -> Mask:
-            return masked(tables.having(transaction, name, lambda one: same_name(one, value)), held)
+            return masked(queries.having(transaction, name, lambda one: same_name(one, value)), held)
 
         return self._known((held.change, name, value), held, mask)
 
@@ -87,7 +89,16 @@ class Reaches:
         return found
 
 
-def masked(numbers: Collection[int], held: HeldIndex) -> Mask:
+def _fulfilling(condition: RowCondition, transaction: Transaction, held: HeldIndex) -> Mask:
+    """The rows that a condition is true of. The smaller side is read: those, or the others."""
+    if condition == EVERYTHING:
+        return held.in_use
+    if 2 * queries.count(transaction, condition) <= held.population:
+        return masked(queries.selected(transaction, condition), held)
+    return held.in_use & ~masked(queries.selected(transaction, condition.negated()), held)
+
+
+def masked(numbers: Collection[int] | Numbers, held: HeldIndex) -> Mask:
     """Numbers as a mask over the rows; what came since is left out."""
     mask = np.zeros(len(held.in_use), np.bool_)
     given = np.fromiter(numbers, np.int64, len(numbers))

@@ -4,7 +4,7 @@ Every change of the index has a number, by which a process that holds a part of 
 `+gone` keeps SQLite from reading all rows in use where it is asked for a few of them.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +20,7 @@ Columns = Callable[[Capability], Mapping[str, object]]
 """What policy looks at in a capability."""
 COLUMNS = (
     "number", "id", "digest", "name_key", "shown_key", "area", "spelling", "kind", "provider", "category",
-    "source", "tags", "effects", "joined_grant", "climbs", "requires_auth",
+    "source", "tags", "effects", "joined_grant", "climbs", "requires_auth", "demanding",
 )  # fmt: skip
 
 
@@ -153,6 +153,7 @@ def _row(number: int, capability: Capability, columns: Columns) -> Mapping[str, 
         "name_key": name_key(capability.name),
         "shown_key": shown,
         "area": area_of(capability),
+        "demanding": bool(capability.required_tools or "declared_available" in capability.metadata),
     }
 
 
@@ -248,13 +249,13 @@ def ids_of(transaction: Transaction, numbers: Collection[int]) -> dict[int, str]
     return dict(rows)
 
 
-def numbers_of(transaction: Transaction, ids: Collection[str]) -> list[int]:
+def numbers_of(transaction: Transaction, ids: Collection[str]) -> dict[str, int]:
     rows = transaction.among(
-        "SELECT number FROM indexed_capability"
+        "SELECT id, number FROM indexed_capability"
         " WHERE workspace = :workspace AND id IN (:listed) AND +gone = 0",
         ids,
     )
-    return [row[0] for row in rows]
+    return dict(rows)
 
 
 def called(transaction: Transaction, keys: Collection[str], most: int) -> list[int]:
@@ -265,71 +266,3 @@ def called(transaction: Transaction, keys: Collection[str], most: int) -> list[i
         keys, most=most,
     )  # fmt: skip
     return sorted(row[0] for row in rows)
-
-
-def selected(transaction: Transaction, condition: str, values: Mapping[str, object]) -> list[int]:
-    """The numbers of the rows, called `c`, of which a condition is true."""
-    rows = transaction.all(
-        "SELECT c.number FROM indexed_capability c"
-        f" WHERE c.workspace = :workspace AND c.gone = 0 AND ({condition})",
-        **values,
-    )
-    return [row[0] for row in rows]
-
-
-def pages(transaction: Transaction, after: int, most: int) -> Sequence[tuple[int, str]]:
-    """Numbers and ids in use, in order of number."""
-    rows = transaction.all(
-        "SELECT number, id FROM indexed_capability"
-        " WHERE workspace = :workspace AND gone = 0 AND number > :after ORDER BY number LIMIT :most",
-        after=after, most=most,
-    )  # fmt: skip
-    return [(number, id) for number, id in rows]
-
-
-def having(transaction: Transaction, name: str, wanted: Callable[[str], bool]) -> list[int]:
-    """The numbers of the rows whose value in a column is a wanted one; a category may be a server's, too."""
-    found: list[int] = []
-    for column in ("category", "area") if name == "category" else (name,):
-        values = [
-            row[0]
-            for row in transaction.all(
-                f"SELECT DISTINCT {column} FROM indexed_capability WHERE workspace = :workspace AND gone = 0"
-            )
-            if wanted(row[0])
-        ]
-        found += [
-            row[0]
-            for row in transaction.among(
-                "SELECT number FROM indexed_capability"
-                f" WHERE workspace = :workspace AND {column} IN (:listed) AND +gone = 0",
-                values,
-            )
-        ]
-    return found
-
-
-def count_selected(transaction: Transaction, condition: str, values: Mapping[str, object]) -> int:
-    """How many rows, called `c`, a condition is true of."""
-    row = transaction.one(
-        "SELECT COUNT(*) FROM indexed_capability c"
-        f" WHERE c.workspace = :workspace AND c.gone = 0 AND ({condition})",
-        **values,
-    )
-    return int(row[0]) if row else 0
-
-
-def areas(transaction: Transaction, numbers: Collection[int] | None = None) -> dict[str, int]:
-    """How many rows there are of each category or server, of all or of some."""
-    if numbers is None:
-        rows = transaction.all(
-            "SELECT area, COUNT(*) FROM indexed_capability"
-            " WHERE workspace = :workspace AND gone = 0 GROUP BY area"
-        )
-    else:
-        rows = transaction.among(
-            "SELECT area, COUNT(*) FROM indexed_capability"
-            " WHERE workspace = :workspace AND number IN (:listed) AND +gone = 0 GROUP BY area",
-            numbers,
-        )
-    return dict(rows)

@@ -79,6 +79,14 @@ class CatalogueLookup:
         world = self._worlds.now()
         return self._search(world).graph.neighbours(world.view.get(id).id)
 
+    def dependents(self, id: str) -> tuple[str, ...]:
+        """What needs a capability, directly.
+
+        id: such as "tool:send_email".
+        """
+        world = self._worlds.now()
+        return self._search(world).graph.dependents(world.view.get(id).id)
+
     def relations(self, ids: Iterable[str]) -> "tuple[Edge, ...]":
         """The relations among some capabilities, each once.
 
@@ -98,7 +106,7 @@ class CatalogueLookup:
         return self._catalogue.problems(self.view())
 
     def stats(self) -> JsonObject:
-        """How much there is to search in."""
+        """How much there is to search in; relations are not counted where the catalogue is not in memory."""
         world = self._worlds.now()
         graph = self._search(world).graph
         return {

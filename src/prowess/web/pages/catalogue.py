@@ -1,9 +1,8 @@
 """The page `catalogue`: everything that exists, filtered while one types."""
 
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast, get_args
+from typing import Any, get_args, overload
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -11,11 +10,13 @@ from starlette.routing import Route
 
 from prowess.catalogue.view import View
 from prowess.engine.engine import Engine
+from prowess.engine.listing import CatalogueListing, Field, ListingFilter, State, listing, state_of
 from prowess.types import Capability
 from prowess.web import identity, page
 from prowess.web.pages.pagination import paged
 
-State = Literal["available", "unavailable", "held", "off"]
+FILTERS: tuple[Field, ...] = ("kind", "provider", "category")
+MOST_CHOICES = 2000
 TONES: Mapping[State, str] = {"available": "good", "unavailable": "warn", "held": "bad", "off": ""}
 LONGEST_QUERY = 200
 
@@ -31,86 +32,62 @@ class CatalogueRow:
         return TONES[self.state]
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogueFilter:
-    """What somebody filters by; empty means anything."""
-
-    words: tuple[str, ...] = ()
-    kind: str = ""
-    provider: str = ""
-    category: str = ""
-    state: str = ""
-
-    @classmethod
-    def of(cls, request: Request) -> "CatalogueFilter":
-        said = request.query_params
-        words = tuple(said.get("q", "")[:LONGEST_QUERY].casefold().split())
-        return cls(words, *(said.get(name, "") for name in ("kind", "provider", "category", "state")))
-
-    def __bool__(self) -> bool:
-        return bool(self.words or self.kind or self.provider or self.category or self.state)
-
-    def admits(self, capability: Capability) -> bool:
-        """Whether everything but the state fits; the cheap comparisons come first."""
-        return (
-            (not self.kind or capability.kind == self.kind)
-            and (not self.provider or capability.provider == self.provider)
-            and (not self.category or capability.category == self.category)
-            and (not self.words or self._has_all_words(capability))
-        )
-
-    def closeness(self, capability: Capability) -> tuple[int, str]:
-        """What is called so comes before what only speaks of it."""
-        name = capability.name.casefold()
-        named = sum(word in name for word in self.words)
-        return (-named, capability.id)
-
-    def _has_all_words(self, capability: Capability) -> bool:
-        parts = (capability.id, capability.display_name, capability.description, *capability.tags)
-        text = "\n".join(parts).casefold()
-        return all(word in text for word in self.words)
+def wanted_by(request: Request) -> ListingFilter:
+    """What somebody filters by."""
+    said = request.query_params
+    words = tuple(said.get("q", "")[:LONGEST_QUERY].casefold().split())
+    named = {name: said.get(name, "") for name in ("kind", "provider", "category")}
+    state = said.get("state", "")
+    return ListingFilter(words=words, state=state if state in get_args(State) else "", **named)
 
 
 def listed(request: Request) -> Response:
     identity.person(request)
     engine: Engine = request.app.state.engine
-    view, wanted = engine.catalogue.view(), CatalogueFilter.of(request)
-    state_of = _states(view)
-    found = [c for c in view.capabilities.values() if wanted.admits(c)]
-    if wanted.state in get_args(State):
-        found = [c for c in found if state_of(c) == wanted.state]
-    found.sort(key=wanted.closeness)
-    rows = paged(request, found)
+    view, wanted = engine.catalogue.view(), wanted_by(request)
+    there = listing(engine.internals, view)
+    rows = paged(request, ListedRows(there, wanted))
     values: dict[str, Any] = {
         "title": "Catalogue",
         "wanted": wanted,
         "q": request.query_params.get("q", "")[:LONGEST_QUERY],
         "rows": rows,
-        "shown": [CatalogueRow(c, state_of(c), _why(view, c)) for c in rows.rows],
-        "total": len(view.capabilities),
+        "shown": [state(view, c) for c in rows.rows],
+        "total": there.count(),
         "is_part": page.wants_part(request),
     }
     if values["is_part"]:
         return page.render(request, "catalogue_part.html", **values)
-    return page.render(request, "catalogue.html", **values, choices=choices(view), states=get_args(State))
+    return page.render(request, "catalogue.html", **values, choices=choices(there), states=get_args(State))
+
+
+class ListedRows(Sequence[Capability]):
+    """What a filter leaves, of which a page is read at a time."""
+
+    def __init__(self, there: CatalogueListing, wanted: ListingFilter) -> None:
+        self._there = there
+        self._wanted = wanted
+        self._size = there.count(wanted)
+
+    def __len__(self) -> int:
+        return self._size
+
+    @overload
+    def __getitem__(self, at: int) -> Capability: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Capability]: ...
+
+    def __getitem__(self, at: int | slice) -> Capability | Sequence[Capability]:
+        if isinstance(at, int):
+            return self._there.closest(self._wanted, at, 1)[0]
+        first, end, _ = at.indices(self._size)
+        return self._there.closest(self._wanted, first, end - first)
 
 
 def state(view: View, capability: Capability) -> CatalogueRow:
     """One capability with the state it is in for everybody."""
-    return CatalogueRow(capability, _states(view)(capability), _why(view, capability))
-
-
-def _states(view: View) -> Callable[[Capability], State]:
-    off = {name for name in view.providers if view.off(name, "")}
-
-    def state_of(capability: Capability) -> State:
-        if capability.id in view.quarantined:
-            return "held"
-        if capability.provider in off:
-            return "off"
-        return "available" if capability.available else "unavailable"
-
-    return state_of
+    return CatalogueRow(capability, state_of(view, capability), _why(view, capability))
 
 
 def _why(view: View, capability: Capability) -> str:
@@ -120,12 +97,12 @@ def _why(view: View, capability: Capability) -> str:
     return view.why_off(capability.provider, "") or "; ".join(capability.unavailable)
 
 
-def choices(view: View) -> dict[str, list[tuple[str, int]]]:
-    """What there is to filter by, with how many each has, in order of name."""
+def choices(there: CatalogueListing) -> dict[str, list[tuple[str, int]]]:
+    """What there is to filter by, with how many each has, in order of name; of very many, the first."""
     found = {}
-    for name in ("kind", "provider", "category"):
-        counts = Counter(cast(str, getattr(c, name)) for c in view.capabilities.values())
-        found[name] = sorted((value, count) for value, count in counts.items() if value)
+    for name in FILTERS:
+        counts = there.counts(name)
+        found[str(name)] = [(value, count) for (value,), count in counts.items() if value][:MOST_CHOICES]
     return found
 
 

@@ -1,7 +1,7 @@
 """The page `graph`: how capabilities hang together, as a picture and as a list."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -11,11 +11,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from prowess.catalogue.stored import several
 from prowess.engine.engine import Engine
+from prowess.engine.listing import ListingFilter, each, listing
 from prowess.types import Capability
 from prowess.web import identity, page
 from prowess.web.pages.capability import RELATIONS
-from prowess.web.pages.catalogue import CatalogueFilter, choices
+from prowess.web.pages.catalogue import choices, wanted_by
 from prowess.web.pages.pagination import paged
 from prowess.web.plot import plot
 from prowess.web.redact import plain
@@ -24,8 +26,11 @@ if TYPE_CHECKING:
     from prowess.discovery.graph import Edge
 
 MOST_NODES = 2000
+MOST_RANKED = 10_000
+"""Of more than that, the first are drawn, not those with the most relations."""
 MOST_EDGES = 8000
 """What a browser still draws fluently."""
+MOST_GROUPS, OTHERS = 60, "others"
 MOST_AROUND = 150
 MOST_LISTED, ROWS = 8, 25
 HOPS = {"1": 1, "2": 2, "3": 3}
@@ -39,7 +44,7 @@ COLOURS = {"DEPENDS_ON": "c4", "COMPOSED_WITH": "c3", "TAGGED_WITH": "c1", "SAME
 class GraphFocus:
     """What somebody wants to look at, and what of it there is."""
 
-    wanted: CatalogueFilter
+    wanted: ListingFilter
     around: str
     hops: int
     types: tuple[str, ...]
@@ -84,6 +89,7 @@ def shown(request: Request) -> Response:
     identity.person(request)
     engine: Engine = request.app.state.engine
     looked = _looked(request, engine)
+    there = listing(engine.internals, engine.catalogue.view())
     rows = paged(request, looked.nodes, ROWS)
     members = {one.id for one in looked.nodes}
     return page.render(
@@ -94,13 +100,14 @@ def shown(request: Request) -> Response:
         q=request.query_params.get("q", ""),
         rows=rows,
         listed=[(one, _related(engine, one.id, looked.types, members)) for one in rows.rows],
-        total=len(engine.catalogue.view().capabilities),
-        choices=choices(engine.catalogue.view()),
+        total=there.count(),
+        choices=choices(there),
         relations=RELATIONS,
         colours=COLOURS,
         groups=GROUPS,
         hops=HOPS,
         most=MOST_NODES,
+        ranked=MOST_RANKED,
         data=f"/graph/data?{request.url.query}",
     )
 
@@ -114,18 +121,24 @@ def data(request: Request) -> Response:
 
 
 def _looked(request: Request, engine: Engine) -> GraphFocus:
-    said, view, wanted = request.query_params, engine.catalogue.view(), CatalogueFilter.of(request)
+    said, view, wanted = request.query_params, engine.catalogue.view(), wanted_by(request)
     types = tuple(one for one in RELATIONS if one in said.getlist("type")) or tuple(RELATIONS)
     around, hops = said.get("around", ""), HOPS.get(said.get("hops", ""), 1)
     group = said.get("group", "")
     if around:
         ids = _neighbourhood(engine, view.get(around).id, hops, types)
-        fitting = [view.capabilities[id] for id in ids]
+        near = several(view.capabilities, ids)
+        nodes = [near[id] for id in ids if id in near]
+        count = len(nodes)
     else:
-        fitting = _best_connected(engine, [c for c in view.capabilities.values() if wanted.admits(c)])
+        there = listing(engine.internals, view)
+        count = there.count(wanted)
+        is_much = count > MOST_RANKED
+        nodes = list(islice(each(there, wanted), MOST_NODES if is_much else MOST_RANKED))
+        nodes = nodes if is_much else _best_connected(engine, nodes)
     return GraphFocus(
         wanted=wanted, around=around, hops=hops, types=types, group=group if group in GROUPS else "",
-        fitting=len(fitting), nodes=tuple(fitting[:MOST_NODES]),
+        fitting=count, nodes=tuple(nodes[:MOST_NODES]),
     )  # fmt: skip
 
 
@@ -163,7 +176,7 @@ def _picture(engine: Engine, looked: GraphFocus) -> Picture:
     members: dict[str, list[str]] = {}
     for one in looked.nodes:
         members.setdefault(str(getattr(one, looked.group or OTHERWISE)) or "none", []).append(one.id)
-    places, groups = plot(members)
+    places, groups = plot(_few(members))
     return Picture(
         nodes=[
             Node(c.id, plain(c.display_name), c.kind, plain(c.description[:160]), *places[c.id])
@@ -175,6 +188,15 @@ def _picture(engine: Engine, looked: GraphFocus) -> Picture:
         around=looked.around,
         grouped=looked.group,
     )
+
+
+def _few(members: Mapping[str, list[str]]) -> Mapping[str, list[str]]:
+    """The largest groups, and all smaller ones as one: thousands of discs find no place beside each other."""
+    if len(members) <= MOST_GROUPS:
+        return members
+    by_size = sorted(members, key=lambda name: (-len(members[name]), name))
+    found = {name: members[name] for name in by_size[:MOST_GROUPS]}
+    return found | {OTHERS: [id for name in by_size[MOST_GROUPS:] for id in members[name]]}
 
 
 ROUTES = (Route("/graph", shown), Route("/graph/data", data))

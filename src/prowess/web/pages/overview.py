@@ -10,6 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from prowess.engine.engine import Engine
+from prowess.engine.listing import ListingFilter, listing
 from prowess.engine.server_reports import server_reports
 from prowess.operations.agents import list_agents
 from prowess.operations.approvals import Every, list_approvals
@@ -25,6 +26,8 @@ from prowess.web.pages.servers import TONES
 HOUR = timedelta(hours=1)
 SERIES = {"Offers": "offer", "Calls": "outcome"}
 LATEST = 8
+MOST_SERVERS = 100
+"""Those with something wrong come first; the page `servers` has all."""
 
 
 class ChartWindow(NamedTuple):
@@ -45,7 +48,8 @@ WINDOWS = {
 def overview(request: Request) -> Response:
     local = backend(request)
     engine = local.engine
-    view = engine.catalogue.view()
+    there = listing(engine.internals, engine.catalogue.view())
+    servers = server_reports(engine.internals, 0)
     chosen = request.query_params.get("window", "")
     window = WINDOWS.get(chosen, WINDOWS["week"])
     held = [one for one in local.call(list_held, NO_PARAMS) if one.state == "waiting"]
@@ -53,10 +57,12 @@ def overview(request: Request) -> Response:
         request,
         "overview.html",
         title="Overview",
-        kinds=Counter(c.kind for c in view.capabilities.values()).most_common(),
-        total=len(view.capabilities),
-        available=sum(c.available for c in view.active("").values()),
-        servers=server_reports(engine.internals, 0),
+        kinds=Counter({kind: count for (kind,), count in there.counts("kind").items()}).most_common(),
+        total=there.count(),
+        available=there.count(ListingFilter(state="available")),
+        servers=servers[:MOST_SERVERS],
+        all_servers=len(servers),
+        down=sum(one.state == "down" for one in servers),
         tones=TONES,
         window=window,
         windows=WINDOWS,

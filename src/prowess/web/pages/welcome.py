@@ -6,6 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from prowess.engine.listing import ListingFilter, listing
 from prowess.engine.server_reports import server_reports
 from prowess.operations.agents import list_agents
 from prowess.operations.operation import NO_PARAMS
@@ -14,6 +15,7 @@ from prowess.web import page
 from prowess.web.pages.form import backend
 
 EXAMPLES = 3
+LOOKED_THROUGH = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,19 +45,18 @@ def shown(request: Request) -> Response:
     engine = local.engine
     view = engine.catalogue.view()
     reports = server_reports(engine.internals, 0)
-    allowed = engine.policy.allowed(DEFAULT_AGENT)
-    usable = sorted(id for id in allowed.allow if id in view.active(DEFAULT_AGENT))
+    usable = listing(engine.internals, engine.catalogue.visible(DEFAULT_AGENT))
     progress = Progress(
         servers=len(reports),
         down=tuple(one.name for one in reports if one.state == "down"),
         missing=tuple(dict.fromkeys(name for one in reports for name in one.missing_secrets)),
-        usable=len(usable),
+        usable=usable.count(),
         capabilities=len(view.capabilities),
         held=len(engine.quarantine.list()),
         offers=bool(engine.journal.latest(1, type="offer")),
         agents=len(local.call(list_agents, NO_PARAMS)),
     )
-    tools = [view.capabilities[id] for id in usable if view.capabilities[id].kind == "tool"]
+    tools = usable.page(ListingFilter(kind="tool"), most=LOOKED_THROUGH)
     examples = [one.description.split(".")[0][:100] for one in tools]
     return page.render(
         request, "welcome.html", title="Welcome", under="/", progress=progress, agent=DEFAULT_AGENT,

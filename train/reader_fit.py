@@ -1,0 +1,251 @@
+"""Teach a reader to say which tool does what a request asks, from both read together. Needs torch.
+
+    python -m train.reader_fit --lists lists.npz --encoder model.onnx --out reader.safetensors \
+        [--layers 0,2,5] [--without metatool,bfcl] [--probes probes.npz --scores scores.npz]
+
+The reader begins as the encoder, whose words stay as they are; it is the network of the guard's reader
+(`train.graph.reader`). Each request is compared with 16 tools of its set, one of them right or none, and with
+"nothing fits", which is 0. In the last steps weights and activations are rounded to 8 bits as they will be.
+"""
+
+import argparse
+import math
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import torch
+from safetensors.torch import save_file
+from torch import Tensor, nn
+from torch.nn import functional
+
+from train.graph import weights_in
+from train.model import Layer, build, pick_device
+from train.rounding import rounding
+
+START, END = 101, 102
+"""The tokens around and between texts."""
+REQUEST, TOOL = 56, 72
+"""How many tokens of each are read."""
+Row = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    rounds: float = 3.0
+    batch: int = 64
+    candidates: int = 16
+    rate: float = 6e-5
+    absent: float = 0.1
+    """How often what is right is not among the candidates."""
+    rounded_from: float = 0.7
+    variants: int = 4
+    seed: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    words: npt.NDArray[np.uint16]
+    ends: Row
+    sets: Sequence[str]
+    of: npt.NDArray[np.int16]
+    requests: Row
+    right: Sequence[Row]
+    near: Sequence[Row]
+
+    @classmethod
+    def read(cls, path: Path) -> "Lists":
+        with np.load(path) as held:
+            right = np.split(held["right"], held["right_ends"][:-1])
+            near = np.split(held["near"], held["near_ends"][:-1])
+            return cls(
+                held["words"], held["ends"], held["sets"].tolist(), held["of"], held["requests"], right, near
+            )
+
+    def tokens(self, text: int, most: int) -> list[int]:
+        begin = self.ends[text - 1] if text else 0
+        return self.words[begin : min(self.ends[text], begin + most)].tolist()
+
+    def pair(self, request: int, tool: int) -> list[int]:
+        return [START, *self.tokens(request, REQUEST), END, *self.tokens(tool, TOOL), END]
+
+
+class Reader(nn.Module):
+    """Log-odds that the tool does what the request asks, for padded tokens of both."""
+
+    def __init__(self, weights: Mapping[str, Tensor], layers: Sequence[int] | None) -> None:
+        super().__init__()
+        begun = build(weights, layers)
+        self.embeddings, self.encoder = begun.embeddings, begun.encoder
+        self.embeddings["word_embeddings"].requires_grad_(False)
+        width = weights["embeddings.word_embeddings.weight"].shape[1]
+        self.inner, self.outer = nn.Linear(width, width), nn.Linear(width, 1)
+        self.dropout = nn.Dropout(0.1)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        mask = ids != 0
+        parts = self.embeddings
+        state = parts["word_embeddings"](ids) + parts["token_type_embeddings"].weight[0]
+        state = state + parts["position_embeddings"].weight[: ids.shape[1]]
+        state = self.dropout(parts["LayerNorm"](state))
+        for layer in self.encoder["layer"]:
+            state = layer(state, mask[:, None, None, :])
+        shares = mask / mask.sum(1, keepdim=True)
+        seen = (state * shares[:, :, None]).sum(1)
+        return self.outer(self.dropout(torch.tanh(self.inner(seen))))[:, 0].float()
+
+
+def scored(reader: Reader, pairs: Sequence[Sequence[int]], chunk: int) -> Tensor:
+    """Read pairs of like length together."""
+    device = next(reader.parameters()).device
+    order = sorted(range(len(pairs)), key=lambda at: len(pairs[at]))
+    found = []
+    for start in range(0, len(order), chunk):
+        part = [pairs[at] for at in order[start : start + chunk]]
+        ids = np.zeros((len(part), -(-max(map(len, part)) // 8) * 8), np.int64)
+        for row, pair in enumerate(part):
+            ids[row, : len(pair)] = pair
+        with torch.autocast(device.type, torch.bfloat16):
+            found.append(reader(torch.from_numpy(ids).to(device, non_blocking=True)))
+    back = torch.empty(len(order), dtype=torch.long)
+    back[torch.tensor(order)] = torch.arange(len(order))
+    return torch.cat(found)[back.to(device)]
+
+
+def drawn(lists: Lists, rows: Sequence[int], recipe: Recipe, random: Random) -> tuple[list[list[int]], list[bool]]:
+    """The pairs of a batch, the right one of each request first; and of which requests none is right."""
+    pairs, absent = [], []
+    for row in rows:
+        right, near = lists.right[row].tolist(), lists.near[row].tolist()
+        gone = random.random() < recipe.absent
+        wanted = recipe.candidates - (not gone)
+        tools = [] if gone else [random.choice(right)]
+        # Half of them the nearest there are, the others any of those that are near.
+        nearest = near[: recipe.candidates // 2 + 2]
+        chosen = random.sample(nearest, min(wanted // 2, len(nearest)))
+        others = [tool for tool in near if tool not in chosen]
+        chosen += random.sample(others, min(wanted - len(chosen), len(others)))
+        while len(chosen) < wanted:
+            elsewhere = lists.near[random.randrange(len(lists.near))].tolist()
+            chosen += elsewhere[:1]
+        for tool in (*tools, *chosen):
+            pairs.append(lists.pair(int(lists.requests[row]), tool + random.randrange(recipe.variants)))
+        absent.append(gone)
+    return pairs, absent
+
+
+def loss_of(scores: Tensor, absent: Sequence[bool], candidates: int) -> Tensor:
+    """Cross-entropy over the candidates and "nothing fits", which is 0 and right where the right one is absent."""
+    table = scores.view(-1, candidates)
+    table = torch.cat([table, torch.zeros_like(table[:, :1])], dim=1)
+    target = torch.tensor([candidates if gone else 0 for gone in absent], device=table.device)
+    return functional.cross_entropy(table, target, label_smoothing=0.0)
+
+
+def order_of(lists: Lists, without: Sequence[str], recipe: Recipe, random: Random) -> list[int]:
+    """The rows in the order in which they are learnt."""
+    left_out = {number for number, name in enumerate(lists.sets) if name in without}
+    rows = [
+        row for row in range(len(lists.of)) if int(lists.of[row]) not in left_out and len(lists.near[row])
+    ]
+    found: list[int] = []
+    while len(found) < recipe.rounds * len(rows):
+        found += random.sample(rows, len(rows))
+    return found[: round(recipe.rounds * len(rows))]
+
+
+def fit(reader: Reader, lists: Lists, without: Sequence[str], recipe: Recipe, seconds: float) -> list[float]:
+    """Train in place; what is left of the seconds is watched, so that the rate falls to nothing in time."""
+    random = Random(recipe.seed)
+    torch.manual_seed(recipe.seed)
+    order = order_of(lists, without, recipe, random)
+    learning = [weight for weight in reader.parameters() if weight.requires_grad]
+    optimiser = torch.optim.AdamW(learning, recipe.rate, weight_decay=0.01)
+    steps, began, losses = len(order) // recipe.batch, time.monotonic(), []
+    reader.train()
+    with ExitStack() as rounded:
+        is_rounded = False
+        for step in range(steps):
+            done = max(step / steps, (time.monotonic() - began) / seconds)
+            if done >= 1:
+                break
+            if done >= recipe.rounded_from and not is_rounded:
+                rounded.enter_context(rounding(reader.encoder))
+                is_rounded = True
+            for group in optimiser.param_groups:
+                group["lr"] = recipe.rate * min(step / (0.06 * steps), (1 - done) / 0.94)
+            rows = order[step * recipe.batch : (step + 1) * recipe.batch]
+            pairs, absent = drawn(lists, rows, recipe, random)
+            loss = loss_of(scored(reader, pairs, 512), absent, recipe.candidates)
+            optimiser.zero_grad(set_to_none=True)
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(learning, 1.0)
+            optimiser.step()
+            losses.append(float(loss.detach())) if step % 20 == 0 else None
+            if step % 200 == 0:
+                print(f"{step}/{steps} {losses[-1]:.3f} {time.monotonic() - began:.0f} s", flush=True)
+        # Leaving the rounding in here: what is kept are the unrounded weights.
+    return losses
+
+
+def read_all(reader: Reader, probes: Lists) -> npt.NDArray[np.float32]:
+    """The log-odds of every candidate of every probe, in order; rounded as they will be."""
+    reader.eval()
+    said = []
+    with torch.no_grad(), rounding(reader.encoder):
+        pairs = [
+            probes.pair(int(request), int(tool))
+            for request, near in zip(probes.requests, probes.near, strict=True)
+            for tool in near
+        ]
+        for start in range(0, len(pairs), 16384):
+            said.append(scored(reader, pairs[start : start + 16384], 1024).cpu().numpy())
+    return np.concatenate(said).astype(np.float32)
+
+
+def kept(reader: Reader) -> dict[str, Tensor]:
+    """What was learnt, in half precision; the words are the encoder's."""
+    return {
+        name: weight.detach().half().cpu().contiguous()
+        for name, weight in reader.state_dict().items()
+        if "word_embeddings" not in name
+    }
+
+
+def main() -> None:
+    usual = Recipe()
+    options = argparse.ArgumentParser()
+    for name in ("lists", "encoder", "out"):
+        options.add_argument(f"--{name}", type=Path, required=True)
+    options.add_argument("--layers", default="")
+    options.add_argument("--without", default="")
+    options.add_argument("--rounds", type=float, default=usual.rounds)
+    options.add_argument("--rate", type=float, default=usual.rate)
+    options.add_argument("--seed", type=int, default=usual.seed)
+    options.add_argument("--batch", type=int, default=usual.batch)
+    options.add_argument("--seconds", type=float, default=math.inf)
+    options.add_argument("--probes", type=Path)
+    options.add_argument("--scores", type=Path)
+    given = options.parse_args()
+    weights = {name: torch.from_numpy(np.array(each)) for name, each in weights_in(onnx.load(given.encoder)).items()}
+    layers = [int(each) for each in given.layers.split(",")] if given.layers else None
+    torch.manual_seed(given.seed)
+    reader = Reader(weights, layers).to(pick_device())
+    recipe = Recipe(given.rounds, given.batch, rate=given.rate, seed=given.seed)
+    lists = Lists.read(given.lists)
+    without = [name for name in lists.sets for start in given.without.split(",") if start and name.startswith(start)]
+    losses = fit(reader, lists, without, recipe, given.seconds)
+    print("last losses", np.mean(losses[-20:]).round(4), flush=True)
+    save_file(kept(reader), given.out)
+    if given.probes:
+        np.savez_compressed(given.scores, scores=read_all(reader, Lists.read(given.probes)).astype(np.float16))
+
+
+if __name__ == "__main__":
+    main()

@@ -33,6 +33,7 @@ START, END = 101, 102
 """The tokens around and between texts."""
 REQUEST, TOOL = 56, 72
 """How many tokens of each are read."""
+WORTH, USUAL = 20.0, 0.4
 Row = npt.NDArray[np.int32]
 
 
@@ -47,6 +48,11 @@ class Recipe:
     rounded_from: float = 0.7
     variants: int = 4
     seed: int = 1
+    offset: float = 0.0
+    """What a cosine of the encoder is worth beside what is read; 0: nothing."""
+    imitate: float = 0.0
+    """For which share of the time the encoder's order alone is learnt, and how much it counts afterwards."""
+    imitate_after: float = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +124,28 @@ def scored(reader: Reader, pairs: Sequence[Sequence[int]], chunk: int) -> Tensor
     return torch.cat(found)[back.to(device)]
 
 
-def drawn(lists: Lists, rows: Sequence[int], recipe: Recipe, random: Random) -> tuple[list[list[int]], list[bool]]:
+def meanings(weights: Mapping[str, Tensor], lists: Lists) -> Tensor:
+    """The encoder's vector of every text."""
+    encoder = build(weights, None).to(pick_device()).eval()
+    texts = [[START, *lists.tokens(at, 254), END] for at in range(len(lists.ends))]
+    order = sorted(range(len(texts)), key=lambda at: len(texts[at]))
+    found = []
+    with torch.no_grad(), torch.autocast(pick_device().type, torch.bfloat16):
+        for start in range(0, len(order), 2048):
+            part = [texts[at] for at in order[start : start + 2048]]
+            ids = np.zeros((len(part), max(map(len, part))), np.int64)
+            for row, text in enumerate(part):
+                ids[row, : len(text)] = text
+            held = torch.from_numpy(ids).to(pick_device())
+            found.append(encoder(held, held != 0))
+    back = torch.empty(len(order), dtype=torch.long)
+    back[torch.tensor(order)] = torch.arange(len(order))
+    return torch.cat(found)[back.to(pick_device())]
+
+
+def drawn(
+    lists: Lists, rows: Sequence[int], recipe: Recipe, random: Random
+) -> tuple[list[tuple[int, int]], list[bool]]:
     """The pairs of a batch, the right one of each request first; and of which requests none is right."""
     pairs, absent = [], []
     for row in rows:
@@ -135,9 +162,16 @@ def drawn(lists: Lists, rows: Sequence[int], recipe: Recipe, random: Random) -> 
             elsewhere = lists.near[random.randrange(len(lists.near))].tolist()
             chosen += elsewhere[:1]
         for tool in (*tools, *chosen):
-            pairs.append(lists.pair(int(lists.requests[row]), tool + random.randrange(recipe.variants)))
+            pairs.append((int(lists.requests[row]), tool + random.randrange(recipe.variants)))
         absent.append(gone)
     return pairs, absent
+
+
+def imitation(scores: Tensor, cosines: Tensor, worth: float, candidates: int) -> Tensor:
+    """How far what is read is from the encoder's own belief."""
+    told = functional.softmax(cosines.view(-1, candidates) * worth, dim=1)
+    said = functional.log_softmax(scores.view(-1, candidates), dim=1)
+    return functional.kl_div(said, told, reduction="batchmean")
 
 
 def loss_of(scores: Tensor, absent: Sequence[bool], candidates: int) -> Tensor:
@@ -160,7 +194,9 @@ def order_of(lists: Lists, without: Sequence[str], recipe: Recipe, random: Rando
     return found[: round(recipe.rounds * len(rows))]
 
 
-def fit(reader: Reader, lists: Lists, without: Sequence[str], recipe: Recipe, seconds: float) -> list[float]:
+def fit(
+    reader: Reader, lists: Lists, without: Sequence[str], recipe: Recipe, seconds: float, vectors: Tensor
+) -> list[float]:
     """Train in place; what is left of the seconds is watched, so that the rate falls to nothing in time."""
     random = Random(recipe.seed)
     torch.manual_seed(recipe.seed)
@@ -182,7 +218,15 @@ def fit(reader: Reader, lists: Lists, without: Sequence[str], recipe: Recipe, se
                 group["lr"] = recipe.rate * min(step / (0.06 * steps), (1 - done) / 0.94)
             rows = order[step * recipe.batch : (step + 1) * recipe.batch]
             pairs, absent = drawn(lists, rows, recipe, random)
-            loss = loss_of(scored(reader, pairs, 512), absent, recipe.candidates)
+            said = scored(reader, [lists.pair(*pair) for pair in pairs], 512)
+            of = torch.tensor(pairs, device=said.device)
+            cosines = (vectors[of[:, 0]] * vectors[of[:, 1]]).sum(1)
+            alike = imitation(said, cosines, WORTH, recipe.candidates) if recipe.imitate else said.sum() * 0
+            if done < recipe.imitate:
+                loss = alike
+            else:
+                table = said + recipe.offset * (cosines - USUAL) if recipe.offset else said
+                loss = loss_of(table, absent, recipe.candidates) + recipe.imitate_after * alike
             optimiser.zero_grad(set_to_none=True)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(learning, 1.0)
@@ -226,6 +270,8 @@ def main() -> None:
     options.add_argument("--layers", default="")
     options.add_argument("--without", default="")
     options.add_argument("--rounds", type=float, default=usual.rounds)
+    for name in ("absent", "offset", "imitate"):
+        options.add_argument(f"--{name}", type=float, default=getattr(usual, name))
     options.add_argument("--rate", type=float, default=usual.rate)
     options.add_argument("--seed", type=int, default=usual.seed)
     options.add_argument("--batch", type=int, default=usual.batch)
@@ -233,18 +279,35 @@ def main() -> None:
     options.add_argument("--probes", type=Path)
     options.add_argument("--scores", type=Path)
     given = options.parse_args()
-    weights = {name: torch.from_numpy(np.array(each)) for name, each in weights_in(onnx.load(given.encoder)).items()}
+    weights = {
+        name: torch.from_numpy(np.array(each)) for name, each in weights_in(onnx.load(given.encoder)).items()
+    }
     layers = [int(each) for each in given.layers.split(",")] if given.layers else None
     torch.manual_seed(given.seed)
     reader = Reader(weights, layers).to(pick_device())
-    recipe = Recipe(given.rounds, given.batch, rate=given.rate, seed=given.seed)
+    recipe = Recipe(
+        given.rounds,
+        given.batch,
+        rate=given.rate,
+        seed=given.seed,
+        absent=given.absent,
+        offset=given.offset,
+        imitate=given.imitate,
+    )
     lists = Lists.read(given.lists)
-    without = [name for name in lists.sets for start in given.without.split(",") if start and name.startswith(start)]
-    losses = fit(reader, lists, without, recipe, given.seconds)
+    without = [
+        name for name in lists.sets for start in given.without.split(",") if start and name.startswith(start)
+    ]
+    began = time.monotonic()
+    vectors = meanings(weights, lists)
+    print("encoded", round(time.monotonic() - began), flush=True)
+    losses = fit(reader, lists, without, recipe, given.seconds, vectors)
     print("last losses", np.mean(losses[-20:]).round(4), flush=True)
     save_file(kept(reader), given.out)
     if given.probes:
-        np.savez_compressed(given.scores, scores=read_all(reader, Lists.read(given.probes)).astype(np.float16))
+        np.savez_compressed(
+            given.scores, scores=read_all(reader, Lists.read(given.probes)).astype(np.float16)
+        )
 
 
 if __name__ == "__main__":

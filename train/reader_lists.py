@@ -116,12 +116,14 @@ def nearest(
     """The wrong tools, nearest first: those of the same catalogue as what is right, then those of others."""
     spared = alike[right].any(0)
     spared[right] = True
-    order = [at for at in np.argsort(-similar, kind="stable")[: 400].tolist() if not spared[at]]
+    order = [at for at in np.argsort(-similar, kind="stable")[:400].tolist() if not spared[at]]
     own = set(groups[right].tolist())
     inside = [at for at in order if groups[at] in own]
     if len(own) == len(set(groups.tolist())):
         return inside[:NEAR]
-    all_inside = [at for at in np.argsort(-similar, kind="stable").tolist() if groups[at] in own and not spared[at]]
+    all_inside = [
+        at for at in np.argsort(-similar, kind="stable").tolist() if groups[at] in own and not spared[at]
+    ]
     outside = [at for at in order if groups[at] not in own]
     chosen = all_inside[:OWN_FIRST]
     return [*chosen, *outside[: NEAR - len(chosen)]]
@@ -140,7 +142,9 @@ def written_sets(folder: Path) -> Iterator[Bench]:
             yield joined(f"written_{each.name}", read)
 
 
-def tokens_of(texts: Sequence[str], tokenizer: Tokenizer) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.int32]]:
+def tokens_of(
+    texts: Sequence[str], tokenizer: Tokenizer
+) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.int32]]:
     """All tokens in one row, and where each text ends; without what stands around a text."""
     tokenizer.no_padding()
     tokenizer.enable_truncation(LONGEST)

@@ -124,6 +124,7 @@ class DiscoveryConfig(_Section, frozen=True):
     exclude: list[str] = []
     only_available: bool = True
     few_tools_whole: bool = False
+    read_closely: bool = True
 
 
 class CardProfileConfig(_Section, frozen=True):

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,7 @@ from prowess.discovery.lexical import LexicalStatistics
 from prowess.discovery.lint import LintFinding
 from prowess.discovery.names import keys_in
 from prowess.discovery.ranking import Options, ParsedRequest, RankedText, Ranker
+from prowess.discovery.reader import reader_for
 from prowess.discovery.search import RequestVectors, lowered
 from prowess.discovery.stored import postings, tables
 from prowess.discovery.stored.documents import Documents
@@ -131,7 +133,8 @@ class StoredSearch:
         embedding = self._parts.requests.embedding
         if embedding.failure or by_words or not self.held.codes.width:
             return ParsedRequest(corpus, request)
-        return ParsedRequest(corpus, request, self._embed, known_to(embedding.name))
+        name = embedding.name
+        return ParsedRequest(corpus, request, self._embed, known_to(name), partial(reader_for, name))
 
     def _embed(self, texts: Sequence[str]) -> Matrix:
         return self._parts.requests.of(texts, self.held.codes.width)

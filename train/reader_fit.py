@@ -1,11 +1,12 @@
 """Teach a reader to say which tool does what a request asks, from both read together. Needs torch.
 
-    python -m train.reader_fit --lists lists.npz --encoder model.onnx --out reader.safetensors \
+    python -m train.reader_fit --lists lists.npz --encoder model.onnx --out reader.safetensors \\
         [--layers 0,2,5] [--without metatool,bfcl] [--probes probes.npz --scores scores.npz]
 
-The reader begins as the encoder, whose words stay as they are; it is the network of the guard's reader
-(`train.graph.reader`). Each request is compared with 16 tools of its set, one of them right or none, and with
-"nothing fits", which is 0. In the last steps weights and activations are rounded to 8 bits as they will be.
+The reader begins as the encoder, whose words stay as they are, and has one number at its end. Each request is
+compared with 16 tools of its set, one of them right. First it learns to order them as the encoder does, then
+which is right; in the last steps weights and activations are rounded to 8 bits as they will be. Probes are
+lists like those it learns from, with the tools to score as near ones.
 """
 
 import argparse
@@ -26,14 +27,15 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from train.graph import weights_in
-from train.model import Layer, build, pick_device
+from train.model import build, pick_device
 from train.rounding import rounding
 
 START, END = 101, 102
 """The tokens around and between texts."""
 REQUEST, TOOL = 56, 72
 """How many tokens of each are read."""
-WORTH, USUAL = 20.0, 0.4
+WORTH = 20.0
+"""What a cosine of the encoder means as log-odds."""
 Row = npt.NDArray[np.int32]
 
 
@@ -43,16 +45,14 @@ class Recipe:
     batch: int = 64
     candidates: int = 16
     rate: float = 6e-5
-    absent: float = 0.1
-    """How often what is right is not among the candidates."""
     rounded_from: float = 0.7
     variants: int = 4
     seed: int = 1
-    offset: float = 0.0
-    """What a cosine of the encoder is worth beside what is read; 0: nothing."""
-    imitate: float = 0.0
-    """For which share of the time the encoder's order alone is learnt, and how much it counts afterwards."""
+    imitate: float = 0.25
+    """For which share of the time the encoder's order alone is learnt."""
     imitate_after: float = 0.3
+    """How much it counts afterwards."""
+    seconds: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,43 +143,36 @@ def meanings(weights: Mapping[str, Tensor], lists: Lists) -> Tensor:
     return torch.cat(found)[back.to(pick_device())]
 
 
-def drawn(
-    lists: Lists, rows: Sequence[int], recipe: Recipe, random: Random
-) -> tuple[list[tuple[int, int]], list[bool]]:
-    """The pairs of a batch, the right one of each request first; and of which requests none is right."""
-    pairs, absent = [], []
+def drawn(lists: Lists, rows: Sequence[int], recipe: Recipe, random: Random) -> list[tuple[int, int]]:
+    """The pairs of a batch, texts by number, the right one of each request first."""
+    pairs = []
     for row in rows:
         right, near = lists.right[row].tolist(), lists.near[row].tolist()
-        gone = random.random() < recipe.absent
-        wanted = recipe.candidates - (not gone)
-        tools = [] if gone else [random.choice(right)]
+        wanted = recipe.candidates - 1
         # Half of them the nearest there are, the others any of those that are near.
         nearest = near[: recipe.candidates // 2 + 2]
         chosen = random.sample(nearest, min(wanted // 2, len(nearest)))
         others = [tool for tool in near if tool not in chosen]
         chosen += random.sample(others, min(wanted - len(chosen), len(others)))
         while len(chosen) < wanted:
-            elsewhere = lists.near[random.randrange(len(lists.near))].tolist()
-            chosen += elsewhere[:1]
-        for tool in (*tools, *chosen):
+            chosen += lists.near[random.randrange(len(lists.near))].tolist()[:1]
+        for tool in (random.choice(right), *chosen):
             pairs.append((int(lists.requests[row]), tool + random.randrange(recipe.variants)))
-        absent.append(gone)
-    return pairs, absent
+    return pairs
 
 
-def imitation(scores: Tensor, cosines: Tensor, worth: float, candidates: int) -> Tensor:
+def imitation(scores: Tensor, cosines: Tensor, candidates: int) -> Tensor:
     """How far what is read is from the encoder's own belief."""
-    told = functional.softmax(cosines.view(-1, candidates) * worth, dim=1)
+    told = functional.softmax(cosines.view(-1, candidates) * WORTH, dim=1)
     said = functional.log_softmax(scores.view(-1, candidates), dim=1)
     return functional.kl_div(said, told, reduction="batchmean")
 
 
-def loss_of(scores: Tensor, absent: Sequence[bool], candidates: int) -> Tensor:
-    """Cross-entropy over the candidates and "nothing fits", which is 0 and right where the right one is absent."""
+def loss_of(scores: Tensor, candidates: int) -> Tensor:
+    """Cross-entropy over the candidates, the first of which is right, and "nothing fits", which is 0."""
     table = scores.view(-1, candidates)
     table = torch.cat([table, torch.zeros_like(table[:, :1])], dim=1)
-    target = torch.tensor([candidates if gone else 0 for gone in absent], device=table.device)
-    return functional.cross_entropy(table, target, label_smoothing=0.0)
+    return functional.cross_entropy(table, torch.zeros(len(table), dtype=torch.long, device=table.device))
 
 
 def order_of(lists: Lists, without: Sequence[str], recipe: Recipe, random: Random) -> list[int]:
@@ -194,13 +187,12 @@ def order_of(lists: Lists, without: Sequence[str], recipe: Recipe, random: Rando
     return found[: round(recipe.rounds * len(rows))]
 
 
-def fit(
-    reader: Reader, lists: Lists, without: Sequence[str], recipe: Recipe, seconds: float, vectors: Tensor
-) -> list[float]:
-    """Train in place; what is left of the seconds is watched, so that the rate falls to nothing in time."""
+def fit(reader: Reader, lists: Lists, order: Sequence[int], recipe: Recipe, vectors: Tensor) -> list[float]:
+    """Train in place; how many seconds are left is watched, so that the rate falls to nothing in time.
+
+    vectors: what the encoder makes of every text, whose order is learnt first.
+    """
     random = Random(recipe.seed)
-    torch.manual_seed(recipe.seed)
-    order = order_of(lists, without, recipe, random)
     learning = [weight for weight in reader.parameters() if weight.requires_grad]
     optimiser = torch.optim.AdamW(learning, recipe.rate, weight_decay=0.01)
     steps, began, losses = len(order) // recipe.batch, time.monotonic(), []
@@ -208,7 +200,7 @@ def fit(
     with ExitStack() as rounded:
         is_rounded = False
         for step in range(steps):
-            done = max(step / steps, (time.monotonic() - began) / seconds)
+            done = max(step / steps, (time.monotonic() - began) / recipe.seconds)
             if done >= 1:
                 break
             if done >= recipe.rounded_from and not is_rounded:
@@ -216,26 +208,20 @@ def fit(
                 is_rounded = True
             for group in optimiser.param_groups:
                 group["lr"] = recipe.rate * min(step / (0.06 * steps), (1 - done) / 0.94)
-            rows = order[step * recipe.batch : (step + 1) * recipe.batch]
-            pairs, absent = drawn(lists, rows, recipe, random)
+            pairs = drawn(lists, order[step * recipe.batch : (step + 1) * recipe.batch], recipe, random)
             said = scored(reader, [lists.pair(*pair) for pair in pairs], 512)
             of = torch.tensor(pairs, device=said.device)
-            cosines = (vectors[of[:, 0]] * vectors[of[:, 1]]).sum(1)
-            alike = imitation(said, cosines, WORTH, recipe.candidates) if recipe.imitate else said.sum() * 0
-            if done < recipe.imitate:
-                loss = alike
-            else:
-                table = said + recipe.offset * (cosines - USUAL) if recipe.offset else said
-                loss = loss_of(table, absent, recipe.candidates) + recipe.imitate_after * alike
+            alike = imitation(said, (vectors[of[:, 0]] * vectors[of[:, 1]]).sum(1), recipe.candidates)
+            learnt = loss_of(said, recipe.candidates) + recipe.imitate_after * alike
+            loss = alike if done < recipe.imitate else learnt
             optimiser.zero_grad(set_to_none=True)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(learning, 1.0)
             optimiser.step()
-            losses.append(float(loss.detach())) if step % 20 == 0 else None
-            if step % 200 == 0:
+            if step % 100 == 0:
+                losses.append(float(loss.detach()))
                 print(f"{step}/{steps} {losses[-1]:.3f} {time.monotonic() - began:.0f} s", flush=True)
-        # Leaving the rounding in here: what is kept are the unrounded weights.
-    return losses
+    return losses  # What is kept are the unrounded weights.
 
 
 def read_all(reader: Reader, probes: Lists) -> npt.NDArray[np.float32]:
@@ -267,42 +253,28 @@ def main() -> None:
     options = argparse.ArgumentParser()
     for name in ("lists", "encoder", "out"):
         options.add_argument(f"--{name}", type=Path, required=True)
-    options.add_argument("--layers", default="")
-    options.add_argument("--without", default="")
-    options.add_argument("--rounds", type=float, default=usual.rounds)
-    for name in ("absent", "offset", "imitate"):
+    for name in ("layers", "without"):
+        options.add_argument(f"--{name}", default="")
+    for name in ("rounds", "rate", "imitate", "seconds"):
         options.add_argument(f"--{name}", type=float, default=getattr(usual, name))
-    options.add_argument("--rate", type=float, default=usual.rate)
     options.add_argument("--seed", type=int, default=usual.seed)
-    options.add_argument("--batch", type=int, default=usual.batch)
-    options.add_argument("--seconds", type=float, default=math.inf)
-    options.add_argument("--probes", type=Path)
-    options.add_argument("--scores", type=Path)
+    for name in ("probes", "scores"):
+        options.add_argument(f"--{name}", type=Path)
     given = options.parse_args()
+    recipe = Recipe(
+        given.rounds, rate=given.rate, imitate=given.imitate, seconds=given.seconds, seed=given.seed
+    )
+    torch.manual_seed(recipe.seed)
     weights = {
         name: torch.from_numpy(np.array(each)) for name, each in weights_in(onnx.load(given.encoder)).items()
     }
     layers = [int(each) for each in given.layers.split(",")] if given.layers else None
-    torch.manual_seed(given.seed)
-    reader = Reader(weights, layers).to(pick_device())
-    recipe = Recipe(
-        given.rounds,
-        given.batch,
-        rate=given.rate,
-        seed=given.seed,
-        absent=given.absent,
-        offset=given.offset,
-        imitate=given.imitate,
-    )
-    lists = Lists.read(given.lists)
-    without = [
-        name for name in lists.sets for start in given.without.split(",") if start and name.startswith(start)
-    ]
-    began = time.monotonic()
-    vectors = meanings(weights, lists)
-    print("encoded", round(time.monotonic() - began), flush=True)
-    losses = fit(reader, lists, without, recipe, given.seconds, vectors)
-    print("last losses", np.mean(losses[-20:]).round(4), flush=True)
+    reader, lists = Reader(weights, layers).to(pick_device()), Lists.read(given.lists)
+    left_out = [start for start in given.without.split(",") if start]
+    without = [name for name in lists.sets if any(name.startswith(start) for start in left_out)]
+    order = order_of(lists, without, recipe, Random(recipe.seed))
+    losses = fit(reader, lists, order, recipe, meanings(weights, lists))
+    print("last losses", np.mean(losses[-5:]).round(4), flush=True)
     save_file(kept(reader), given.out)
     if given.probes:
         np.savez_compressed(

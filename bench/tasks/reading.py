@@ -19,7 +19,7 @@ import numpy.typing as npt
 from bench.tasks.arguments import Filled, filled
 from bench.tasks.found import Found
 from bench.tasks.task import Step
-from prowess.discovery.reader import Reader
+from prowess.discovery.reader import PairReader
 from prowess.discovery.text import Words, split_name
 
 WEIGHTS = Path(__file__).with_name("weights.json")
@@ -51,7 +51,7 @@ NUMBERS: Mapping[str, str] = {
 
 
 class Reading:
-    def __init__(self, encode: Encode, reader: Reader, weights: Mapping[str, float]) -> None:
+    def __init__(self, encode: Encode, reader: PairReader, weights: Mapping[str, float]) -> None:
         self._encode = encode
         self._reader = reader
         self._weights = weights

@@ -17,7 +17,7 @@ from prowess.discovery.fusion import Calibration, pooled
 from prowess.discovery.glossary import in_other_words
 from prowess.discovery.known_requests import KnownRequests
 from prowess.discovery.needs import MOST_NEEDS, Splitter
-from prowess.discovery.reader import Reader, in_read_order
+from prowess.discovery.reader import PairReader, in_read_order
 from prowess.discovery.reranking import USUAL_BOOST, Candidate, in_order, with_relatives
 from prowess.discovery.text import embedding_text
 from prowess.types import SIMILARITY, Hit
@@ -97,7 +97,7 @@ class ParsedRequest:
 
     def __init__(
         self, corpus: Corpus, request: str, embed: Embed | None = None, known: KnownRequests | None = None,
-        reader: Callable[[], Reader | None] = lambda: None,
+        reader: Callable[[], PairReader | None] = lambda: None,
     ) -> None:  # fmt: skip
         self.corpus = corpus
         self.request = request

@@ -39,9 +39,11 @@ DIGITS = 3
 
 Words = npt.NDArray[np.int8]
 Scales = npt.NDArray[np.float32]
+Reads = Callable[[str, Sequence[str]], Sequence[float]]
+"""The log-odds, for each of the tools, that it does what is asked."""
 
 
-class Reader:
+class PairReader:
     """Reads each pair alone, so that what it says of one never depends on the others."""
 
     def __init__(
@@ -98,19 +100,19 @@ class Reader:
 
 
 @cache
-def reader_for(embedder: str) -> Reader | None:
+def reader_for(embedder: str) -> PairReader | None:
     """The reader, for the shipped encoder; nothing for others, and where its files are missing or altered.
 
     embedder: the name that its vectors are kept under.
     """
     try:
-        return Reader.open() if embedder == shipped_as(digest()) else None
+        return PairReader.open() if embedder == shipped_as(digest()) else None
     except EncoderUnavailable:
         return None
 
 
 def in_read_order(
-    found: Sequence[Candidate], said_by: Callable[[str], str], request: str, reader: Reader
+    found: Sequence[Candidate], said_by: Callable[[str], str], request: str, read: Reads
 ) -> list[Candidate]:
     """The same candidates, of which those close to the best come in the order in which reading puts them.
 
@@ -124,7 +126,7 @@ def in_read_order(
     if len(near) < 2 or any(each.called for each in found):
         return list(found)
     # What was learnt is English; a request in another language is read as far as it can be said so.
-    odds = reader(in_other_words(request) or request, [said_by(each.id) for each in near])
+    odds = read(in_other_words(request) or request, [said_by(each.id) for each in near])
     worth = {each.id: each.strength + SHARE * odd for each, odd in zip(near, odds, strict=True)}
     order = sorted(near, key=lambda each: (-worth[each.id], each.id))
     ranked = [now._replace(strength=was.strength) for now, was in zip(order, near, strict=True)]

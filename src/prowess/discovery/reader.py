@@ -1,4 +1,4 @@
-"""Reads a request and a tool together and says how likely the one does what the other asks.
+"""Reads a request and a tool together and says which tool is likelier to do what is asked.
 
 The encoder reads both apart and compares what is left of them; this network sees each word of the one beside
 each of the other, which takes longer and is done for the nearest few alone. Above: the ranker, for a model
@@ -82,7 +82,7 @@ class PairReader:
         return cls(session, tokenizer, words, scales)
 
     def __call__(self, request: str, tools: Sequence[str]) -> list[float]:
-        """The log-odds, for each tool as the encoder reads it, that it does what is asked.
+        """For each tool, as the encoder reads it, the log-odds that it and no other does what is asked.
 
         request: in English, which is all that was learnt.
         """

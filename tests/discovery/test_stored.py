@@ -1,6 +1,6 @@
 """A catalogue that is too large to be held answers as one that is: offers, searches, policy and changes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +9,7 @@ import pytest
 
 from prowess import Turn
 from prowess.discovery.dense import Matrix
+from prowess.discovery.embedders import shipped
 from prowess.discovery.ranking import Embed
 from prowess.discovery.stored import tables
 from prowess.engine import Engine
@@ -19,6 +20,7 @@ from prowess.testing import StaticSource, capability, word_embedder
 from prowess.types import Capability, Message
 from tests.support.clock import SteppingClock
 
+OpenEmbedder = Callable[[], tuple[str, Embed]]
 VERBS = ("create", "search", "delete", "export", "approve", "archive")
 THINGS = ("invoice", "ticket", "calendar event", "mail", "contract", "flight", "report", "room")
 REQUESTS = (
@@ -51,11 +53,13 @@ def office() -> StaticSource:
 
 
 @contextmanager
-def opened(url: str, folder: Path, source: StaticSource, in_memory: int = 10) -> Iterator[Engine]:
+def opened(
+    url: str, folder: Path, source: StaticSource, in_memory: int = 10, embedder: OpenEmbedder = word_embedder
+) -> Iterator[Engine]:
     if not (folder / "policy.yaml").exists():
         (folder / "policy.yaml").write_text(POLICY)
     options = EngineOptions(
-        embedder=word_embedder,
+        embedder=embedder,
         policy_files=(folder / "policy.yaml",),
         in_memory=in_memory,
     )
@@ -244,3 +248,19 @@ def test_what_a_model_searches_and_calls_is_answered_alike(stored: Engine, held:
     result = stored.call("tool:office/delete_invoice", {}, agent="ada")
     assert result.is_error
     assert "delete_invoice" not in str(stored.journal.latest(1)[0].data.get("shown", ""))
+
+
+def test_a_model_sees_first_what_does_it_and_not_what_only_sounds_like_it(
+    store_url: str, tmp_path: Path
+) -> None:
+    rooms = [
+        capability("tool:create_booking", "Book a room for a time."),
+        capability("tool:cancel_booking", "Cancel a booking of a room."),
+        capability("tool:list_rooms", "List the rooms of the building with their seats."),
+    ]
+    source = StaticSource("tools", capabilities=rooms)
+    request = "we do not need the room any more"
+    with opened(store_url, tmp_path, source, in_memory=2, embedder=shipped) as engine:
+        assert engine.catalogue.view().is_stored
+        assert engine.rank(request)[0] != "tool:cancel_booking"
+        assert engine.discover(request)["capabilities"][0]["id"] == "tool:cancel_booking"

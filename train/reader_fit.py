@@ -87,23 +87,14 @@ class Reader(nn.Module):
 
     def __init__(self, weights: Mapping[str, Tensor], layers: Sequence[int] | None) -> None:
         super().__init__()
-        begun = build(weights, layers)
-        self.embeddings, self.encoder = begun.embeddings, begun.encoder
-        self.embeddings["word_embeddings"].requires_grad_(False)
+        self.body = build(weights, layers)
+        self.body.embeddings["word_embeddings"].requires_grad_(False)
         width = weights["embeddings.word_embeddings.weight"].shape[1]
         self.inner, self.outer = nn.Linear(width, width), nn.Linear(width, 1)
         self.dropout = nn.Dropout(0.1)
 
     def forward(self, ids: Tensor) -> Tensor:
-        mask = ids != 0
-        parts = self.embeddings
-        state = parts["word_embeddings"](ids) + parts["token_type_embeddings"].weight[0]
-        state = state + parts["position_embeddings"].weight[: ids.shape[1]]
-        state = self.dropout(parts["LayerNorm"](state))
-        for layer in self.encoder["layer"]:
-            state = layer(state, mask[:, None, None, :])
-        shares = mask / mask.sum(1, keepdim=True)
-        seen = (state * shares[:, :, None]).sum(1)
+        seen = self.body.seen(ids, ids != 0)
         return self.outer(self.dropout(torch.tanh(self.inner(seen))))[:, 0].float()
 
 
@@ -204,7 +195,7 @@ def fit(reader: Reader, lists: Lists, order: Sequence[int], recipe: Recipe, vect
             if done >= 1:
                 break
             if done >= recipe.rounded_from and not is_rounded:
-                rounded.enter_context(rounding(reader.encoder))
+                rounded.enter_context(rounding(reader.body.encoder))
                 is_rounded = True
             for group in optimiser.param_groups:
                 group["lr"] = recipe.rate * min(step / (0.06 * steps), (1 - done) / 0.94)
@@ -228,7 +219,7 @@ def read_all(reader: Reader, probes: Lists) -> npt.NDArray[np.float32]:
     """The log-odds of every candidate of every probe, in order; rounded as they will be."""
     reader.eval()
     said = []
-    with torch.no_grad(), rounding(reader.encoder):
+    with torch.no_grad(), rounding(reader.body.encoder):
         pairs = [
             probes.pair(int(request), int(tool))
             for request, near in zip(probes.requests, probes.near, strict=True)
@@ -242,7 +233,7 @@ def read_all(reader: Reader, probes: Lists) -> npt.NDArray[np.float32]:
 def kept(reader: Reader) -> dict[str, Tensor]:
     """What was learnt, in half precision; the words are the encoder's."""
     return {
-        name: weight.detach().half().cpu().contiguous()
+        name.removeprefix("body."): weight.detach().half().cpu().contiguous()
         for name, weight in reader.state_dict().items()
         if "word_embeddings" not in name
     }

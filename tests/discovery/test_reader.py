@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from prowess.discovery.corpus import Corpus
-from prowess.discovery.encoder import Encoder, shipped_as
+from prowess.discovery.encoder import SHIPPED, Encoder, shipped_as
 from prowess.discovery.fusion import Calibration
 from prowess.discovery.ranking import Options, ParsedRequest, Ranker
-from prowess.discovery.reader import MOST_READ, SHIPPED, PairReader, in_read_order, reader_for
+from prowess.discovery.reader import MOST_READ, PairReader, in_read_order, reader_for
 from prowess.discovery.reranking import Candidate
 from prowess.discovery.text import embedding_text
 from prowess.errors import EncoderUnavailable

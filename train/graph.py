@@ -81,11 +81,29 @@ def reader(weights: Weights, longest: int) -> onnx.ModelProto:
     for layer in range(count_layers(weights)):
         state = _attend(sheet, weights, layer, state)
         state = _transform(sheet, weights, layer, state)
+    _judge(sheet, weights, state)
+    return _model(sheet, 1, "log_odds")
+
+
+def pair_reader(weights: Weights, longest: int) -> onnx.ModelProto:
+    """Discovery's reader: `words` [pairs, tokens, width], the encoder's, to `log_odds` [pairs, 1]."""
+    sheet = Sheet()
+    state = _with_places(sheet, weights, "words", longest)
+    for layer in range(count_layers(weights)):
+        state = _attend(sheet, weights, layer, state)
+        state = _transform(sheet, weights, layer, state)
+    _judge(sheet, weights, state)
+    width = weights["embeddings.position_embeddings.weight"].shape[1]
+    words = helper.make_tensor_value_info("words", TensorProto.FLOAT, ["pairs", "tokens", width])
+    return _model(sheet, 1, "log_odds", words)
+
+
+def _judge(sheet: Sheet, weights: Weights, state: str) -> None:
+    """The log-odds, from the mean of what was read."""
     seen = sheet.add("ReduceMean", state, sheet.constant("token_axis", np.array([1])), keepdims=0)
     inner = _dense(sheet, weights, "inner", seen)
     said = _dense(sheet, weights, "outer", sheet.add("Tanh", inner))
     sheet.nodes.append(helper.make_node("Identity", [said], ["log_odds"]))
-    return _model(sheet, 1, "log_odds")
 
 
 def _dense(sheet: Sheet, weights: Weights, name: str, state: str) -> str:
@@ -98,9 +116,12 @@ def count_layers(weights: Weights) -> int:
     return len({name.split(".")[2] for name in weights if name.startswith("encoder.layer.")})
 
 
-def _model(sheet: Sheet, width: int, name: str = "embedding") -> onnx.ModelProto:
-    ids = helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["texts", "tokens"])
-    out = helper.make_tensor_value_info(name, TensorProto.FLOAT, ["texts", width])
+def _model(
+    sheet: Sheet, width: int, name: str = "embedding", given: onnx.ValueInfoProto | None = None
+) -> onnx.ModelProto:
+    ids = given or helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["texts", "tokens"])
+    rows = ids.type.tensor_type.shape.dim[0].dim_param
+    out = helper.make_tensor_value_info(name, TensorProto.FLOAT, [rows, width])
     graph = helper.make_graph(sheet.nodes, "minilm", [ids], [out], list(sheet.constants.values()))
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)])
     model.ir_version = 9
@@ -113,10 +134,14 @@ def _embed(sheet: Sheet, weights: Weights) -> str:
     rows = sheet.add("Gather", sheet.constant("words", table.values), "input_ids")
     scales = sheet.add("Gather", sheet.constant("word_scales", table.scale), "input_ids")
     words = sheet.add("Mul", sheet.add("Cast", rows, to=TensorProto.FLOAT), scales)
+    return _with_places(sheet, weights, words, LONGEST)
+
+
+def _with_places(sheet: Sheet, weights: Weights, words: str, longest: int) -> str:
     # Every token is of the first type, so that row is folded into the positions.
-    places = weights["embeddings.position_embeddings.weight"][:LONGEST]
+    places = weights["embeddings.position_embeddings.weight"][:longest]
     places = places + weights["embeddings.token_type_embeddings.weight"][0]
-    length = sheet.add("Shape", "input_ids", start=1, end=2)
+    length = sheet.add("Shape", words, start=1, end=2)
     zero = sheet.constant("zero", np.array([0]))
     used = sheet.add("Slice", sheet.constant("positions", places), zero, length, zero)
     return _normalise(sheet, weights, "embeddings.LayerNorm", sheet.add("Add", words, used))

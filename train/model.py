@@ -29,6 +29,10 @@ class MiniLM(nn.Module):
         self.dropout = nn.Dropout(0.1)
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
+        return functional.normalize(self.seen(ids, mask).float(), dim=1)
+
+    def seen(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """The mean of what it makes of each token."""
         parts = self.embeddings
         state = parts["word_embeddings"](ids) + parts["token_type_embeddings"].weight[0]
         state = state + parts["position_embeddings"].weight[: ids.shape[1]]
@@ -36,7 +40,8 @@ class MiniLM(nn.Module):
         for layer in self.encoder["layer"]:
             state = layer(state, mask[:, None, None, :])
         shares = mask / mask.sum(1, keepdim=True)
-        return functional.normalize((state * shares[:, :, None]).sum(1).float(), dim=1)
+        seen: Tensor = (state * shares[:, :, None]).sum(1)
+        return seen
 
 
 class Layer(nn.Module):

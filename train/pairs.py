@@ -39,7 +39,7 @@ class _Draw:
     def __init__(self, bench: Bench, amounts: Amounts, random: Random) -> None:
         self._bench, self._amounts, self._random = bench, amounts, random
         self._tools = {tool.id: tool for tool in bench.tools}
-        self._twins = _twins(bench)
+        self._twins = twins(bench)
 
     def from_queries(self, queries: list[Query]) -> Iterator[Pair]:
         for query in queries:
@@ -79,7 +79,7 @@ class _Draw:
         return self._random.random() < share
 
 
-def _twins(bench: Bench) -> dict[str, set[str]]:
+def twins(bench: Bench) -> dict[str, set[str]]:
     """Map each tool to those that no request could tell from it: same name or same description."""
     alike: dict[tuple[str, str], set[str]] = {}
     for tool in bench.tools:

@@ -20,6 +20,7 @@ from bench.tasks.servers import site
 from bench.tasks.task import SETS, Task, read_tasks
 from bench.tasks.ways import FastMcp, Prowess, SmartProxy
 from prowess.discovery.encoder import Encoder
+from prowess.discovery.reader import PairReader
 
 LANGUAGES = ("en", "de", "fr", "zh")
 COLUMNS = (
@@ -61,7 +62,7 @@ async def runs_of(
 async def measured(given: argparse.Namespace) -> tuple[list[Run], int]:
     runs: list[Run] = []
     everything = 0
-    reading = Reading(Encoder.open(), read_weights())
+    reading = Reading(Encoder.open(), PairReader.open(), read_weights())
     ways = ((Prowess, sys.executable), (FastMcp, given.fastmcp), (SmartProxy, given.smart))
     with site() as page:
         sets = {name: read_tasks(SETS[name], page, given.as_written) for name in given.sets.split(",")}

@@ -24,6 +24,7 @@ from bench.tasks.servers import site
 from bench.tasks.task import SETS, Step, read_tasks
 from bench.tasks.ways import Prowess
 from prowess.discovery.encoder import Encoder
+from prowess.discovery.reader import PairReader
 
 SPENT = ("own", "held_out", "fresh", "newest")
 LANGUAGES = ("en", "de", "fr", "es", "zh")
@@ -63,7 +64,7 @@ def contest(
 
 
 async def contests(installed: Path) -> list[Contest]:
-    made, reading = [], Reading(Encoder.open(), {})
+    made, reading = [], Reading(Encoder.open(), PairReader.open(), {})
     with site() as page:
         async with opened(Prowess, installed) as ready:
             way = ready.way

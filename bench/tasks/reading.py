@@ -19,6 +19,7 @@ import numpy.typing as npt
 from bench.tasks.arguments import Filled, filled
 from bench.tasks.found import Found
 from bench.tasks.task import Step
+from prowess.discovery.reader import PairReader
 from prowess.discovery.text import Words, split_name
 
 WEIGHTS = Path(__file__).with_name("weights.json")
@@ -37,6 +38,7 @@ NUMBERS: Mapping[str, str] = {
     "any": "1 for every tool, against calling nothing",
     "place": "the logarithm of its place in the answer",
     "weak": "whether it was shown as weak",
+    "read": "the log-odds of prowess's reader that it does what the need says",
     "near": "ten times the cosine of the need and its server, name and first sentence",
     "covered": "the share of the words of its name that the need says",
     "acts": "whether it may change something where something was asked",
@@ -49,8 +51,9 @@ NUMBERS: Mapping[str, str] = {
 
 
 class Reading:
-    def __init__(self, encode: Encode, weights: Mapping[str, float]) -> None:
+    def __init__(self, encode: Encode, reader: PairReader, weights: Mapping[str, float]) -> None:
         self._encode = encode
+        self._reader = reader
         self._weights = weights
         self._known: dict[str, npt.NDArray[np.float32]] = {}
 
@@ -68,6 +71,7 @@ class Reading:
             "any": 1.0,
             "place": log(place),
             "weak": float(found.weak),
+            "read": self._reader(need, [told_of(found)])[0],
             "near": 10 * float(self._vector(need) @ self._vector(f"{found.server} {found.name}: {first}")),
             "covered": len(name.intersection(WORDS.terms(need))) / max(len(name), 1),
             "acts": float(found.acts and asks(need)),
@@ -105,6 +109,13 @@ class Reading:
         if text not in self._known:
             self._known[text] = self._encode([text])[0]
         return self._known[text]
+
+
+def told_of(found: Found) -> str:
+    """What is shown of a tool, as the reader learnt to read tools."""
+    own = found.id.partition("/")[2]
+    parameters = ", ".join((found.schema or {}).get("properties") or found.parameters)
+    return f"{found.server.title()}: {found.name.title()} ({own})\n{found.says}\nParameters: {parameters}"
 
 
 def asks(need: str) -> bool:

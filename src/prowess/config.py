@@ -124,6 +124,7 @@ class DiscoveryConfig(_Section, frozen=True):
     exclude: list[str] = []
     only_available: bool = True
     few_tools_whole: bool = False
+    read_closely: bool = True
 
 
 class CardProfileConfig(_Section, frozen=True):
@@ -365,7 +366,7 @@ def with_arguments(
     section: DiscoveryConfig, given: Mapping[str, Any], opening: bool = False
 ) -> DiscoveryConfig:
     """[discovery] with what a caller says otherwise, held to the same rules as the file."""
-    for key in () if opening else ("collection_name", "embedding_model_id"):
+    for key in () if opening else ("collection_name", "embedding_model_id", "read_closely"):
         if given.get(key, getattr(section, key)) != getattr(section, key):
             remedy = f"open another engine: prowess.open(..., {key}=...)"
             raise ConfigError("arguments", f"{key} belongs to an engine, not to one call", remedy)

@@ -50,10 +50,12 @@ class DiscoveryOptions(SearchOptions, total=False):
 
     collection_name: the name that vectors are stored under.
     embedding_model_id: which model makes them; empty for the one in the package.
+    read_closely: where a model searches, whether the nearest are read together with its request.
     """
 
     collection_name: str
     embedding_model_id: str
+    read_closely: bool
 
 
 class CallOptions(TypedDict, total=False):

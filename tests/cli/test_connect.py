@@ -94,6 +94,45 @@ def test_two_steps_lead_from_a_clients_file_to_a_tool_of_ones_own_and_one_leads_
     assert run("disconnect", "cursor", "--yes").exit_code == 0 and file.read_bytes() == before
 
 
+ROOMS = {
+    "create_booking": "Book a room for a time.",
+    "cancel_booking": "Cancel a booking of a room.",
+    "list_rooms": "List the rooms of the building with their seats.",
+}
+
+
+@pytest.mark.slow
+def test_a_connected_client_sees_first_what_does_it_and_not_what_only_sounds_like_it(
+    run: Run, home: Path
+) -> None:
+    schema = {"type": "object"}
+    tools = [{"name": one, "description": says, "inputSchema": schema} for one, says in ROOMS.items()]
+    offered = home / "rooms.json"
+    offered.write_text(json.dumps({"name": "rooms", "tools": tools}))
+    shelf = {"command": sys.executable, "args": ["-S", str(SERVERS / "shelf.py"), str(offered)]}
+    file = cursor(home, rooms=shelf)
+    assert run("connect", "cursor", "--yes").exit_code == 0
+    written = entry(file)
+    parameters = StdioServerParameters(command=written["command"], args=written["args"], cwd="/")
+    request = "nobody needs the room tomorrow"
+    assert anyio.run(first_found, parameters, request) == "tool:rooms/cancel_booking"
+    settings = home.parent / "prowess.toml"
+    settings.write_text(f"{settings.read_text()}\n[discovery]\nread_closely = false\n")
+    assert anyio.run(first_found, parameters, request) != "tool:rooms/cancel_booking"
+
+
+async def first_found(parameters: StdioServerParameters, request: str) -> str:
+    """What a search shows first, once everything is read."""
+    async with Client(stdio_client(parameters)) as client:
+        for _ in range(100):
+            found = json.loads(text_of(await client.call_tool("discover_capabilities", {"query": request})))
+            if found["capabilities"] and "still being read" not in str(found):
+                break
+            await anyio.sleep(0.1)
+        first: str = found["capabilities"][0]["id"]
+        return first
+
+
 @pytest.mark.slow
 def test_two_clients_share_one_process(run: Run, home: Path) -> None:
     bind = f"127.0.0.1:{free_port()}"

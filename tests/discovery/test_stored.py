@@ -8,6 +8,7 @@ import pytest
 
 from prowess import Turn
 from prowess.discovery.dense import Matrix
+from prowess.discovery.embedders import shipped
 from prowess.discovery.ranking import Embed
 from prowess.discovery.stored import encodings, queries, tables
 from prowess.discovery.stored.conditions import EVERYTHING
@@ -226,3 +227,19 @@ def test_what_a_model_searches_and_calls_is_answered_alike(stored: Engine, held:
     result = stored.call("tool:office/delete_invoice", {}, agent="ada")
     assert result.is_error
     assert "delete_invoice" not in str(stored.journal.latest(1)[0].data.get("shown", ""))
+
+
+def test_a_model_sees_first_what_does_it_and_not_what_only_sounds_like_it(
+    store_url: str, tmp_path: Path
+) -> None:
+    rooms = [
+        capability("tool:create_booking", "Book a room for a time."),
+        capability("tool:cancel_booking", "Cancel a booking of a room."),
+        capability("tool:list_rooms", "List the rooms of the building with their seats."),
+    ]
+    source = StaticSource("tools", capabilities=rooms)
+    request = "we do not need the room any more"
+    with opened(store_url, tmp_path, source, in_memory=2, embedder=shipped) as engine:
+        assert engine.catalogue.view().is_stored
+        assert engine.rank(request)[0] != "tool:cancel_booking"
+        assert engine.discover(request)["capabilities"][0]["id"] == "tool:cancel_booking"

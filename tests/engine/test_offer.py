@@ -294,7 +294,7 @@ def test_each_thing_left_out_has_its_own_reason(seed: Engine) -> None:
     assert sum(offer.left_out.counts.values()) == len(SEED) - len(offer.hits)
 
 
-@pytest.mark.parametrize("key", ["collection_name", "embedding_model_id"])
+@pytest.mark.parametrize("key", ["collection_name", "embedding_model_id", "read_closely"])
 def test_what_belongs_to_an_engine_is_refused_for_one_call(seed: Engine, key: str) -> None:
     with pytest.raises(ConfigError, match="open another engine"):
         seed.find("search the web", **{key: "other"})  # type: ignore[arg-type]

@@ -111,10 +111,13 @@ def parameters(each: Any) -> list[str]:
     return [name for name in inspect.signature(each).parameters if name != "self"]
 
 
+OF_AN_ENGINE = {"collection_name", "embedding_model_id", "read_closely"}
+
+
 @pytest.mark.parametrize(
     ("options", "section", "without"),
     [
-        (prowess.SearchOptions, config.DiscoveryConfig, {"collection_name", "embedding_model_id"}),
+        (prowess.SearchOptions, config.DiscoveryConfig, OF_AN_ENGINE),
         (prowess.DiscoveryOptions, config.DiscoveryConfig, set()),
         (prowess.CardOptions, config.CardsConfig, set()),
     ],

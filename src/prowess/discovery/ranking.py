@@ -17,7 +17,9 @@ from prowess.discovery.fusion import Calibration, pooled
 from prowess.discovery.glossary import in_other_words
 from prowess.discovery.known_requests import KnownRequests
 from prowess.discovery.needs import MOST_NEEDS, Splitter
+from prowess.discovery.reader import PairReader, in_read_order
 from prowess.discovery.reranking import USUAL_BOOST, Candidate, in_order, with_relatives
+from prowess.discovery.text import embedding_text
 from prowess.types import SIMILARITY, Hit
 
 Embed = Callable[[Sequence[str]], Matrix]
@@ -62,6 +64,8 @@ class Options:
     with_reasons: bool = True
     by_known: bool = False
     """Where nothing fits for sure, go by known requests as well: for a model that asks, not for an offer."""
+    read_closely: bool = False
+    """Read the nearest together with a request for one thing: for a model that asks, not for an offer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +96,14 @@ class ParsedRequest:
     """
 
     def __init__(
-        self, corpus: Corpus, request: str, embed: Embed | None = None, known: KnownRequests | None = None
-    ) -> None:
+        self, corpus: Corpus, request: str, embed: Embed | None = None, known: KnownRequests | None = None,
+        reader: Callable[[], PairReader | None] = lambda: None,
+    ) -> None:  # fmt: skip
         self.corpus = corpus
         self.request = request
         self._embed = embed
         self._known = known
+        self._reader = reader
         self._likened: dict[str, Floats] = {}
         self._weighed: list[tuple[Mask, tuple[bool, bool], _Evidence]] = []
         # Not cached properties: until Python 3.12 those lock, and all requests would wait for one encoder.
@@ -153,6 +159,18 @@ class ParsedRequest:
             answer = self._known.answer(text.vector)
             self._likened[text.need] = self.corpus.dense.similarities(answer[np.newaxis])[0]
         return self._likened[text.need]
+
+    def nearest_read(self, found: list[Candidate]) -> list[Candidate]:
+        """The candidates, those that are about equally near in the order in which reading puts them.
+
+        A request for several things stays as it is: one tool does only a part of it.
+        """
+        reader = self._reader() if self._embed is not None and not self.in_needs else None
+        return found if reader is None else in_read_order(found, self._said_by, self.request, reader)
+
+    def _said_by(self, id: str) -> str:
+        row = self.corpus.row(id)
+        return "" if row is None else embedding_text(self.corpus.at(row))
 
     @property
     def embeds(self) -> bool:
@@ -218,6 +236,8 @@ class Ranker:
             lambda: self._evidence(read, searched, population, wanted),
         )
         found = self._found(evidence.merged, called, wanted.top_k + SPARE)
+        if wanted.read_closely:
+            found = read.nearest_read(found)
         asked = {each.id for each in found[: wanted.top_k]}
         if wanted.use_graph:
             permits = self._permits(searched)

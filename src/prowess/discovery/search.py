@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from threading import Lock
 
 import numpy as np
@@ -22,6 +23,7 @@ from prowess.discovery.graph import Graph
 from prowess.discovery.known_requests import known_to
 from prowess.discovery.lint import LintFinding, lint
 from prowess.discovery.ranking import Options, ParsedRequest, Ranker
+from prowess.discovery.reader import reader_for
 from prowess.errors import EncoderUnavailable
 from prowess.types import Capability, Hit
 
@@ -126,7 +128,8 @@ class Search:
         """A request to be searched for once or several times; what it says is read once."""
         if self._vectors.embedding.failure:
             return ParsedRequest(self._corpus, request)
-        return ParsedRequest(self._corpus, request, self._embed, known_to(self._vectors.embedding.name))
+        name = self._vectors.embedding.name
+        return ParsedRequest(self._corpus, request, self._embed, known_to(name), partial(reader_for, name))
 
     def hits(
         self, request: str | ParsedRequest, allowed: Collection[str], options: Options | None = None

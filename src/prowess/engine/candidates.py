@@ -127,12 +127,14 @@ def candidates(inner: "Internals", asked: ModelQuery, caller: Caller) -> Candida
     world = inner.world(caller.agent)
     visible = world.visible(caller.agent, caller.authenticated, caller.over_mcp)
     search = inner.parts.searching.settled(world, SECONDS_TO_WAIT)
-    chosen = options(inner.settings({
+    settings = inner.settings({
         "kind": asked.kind.lower(), "category": asked.category, "only_available": False,
-    }))  # fmt: skip
+    })  # fmt: skip
+    chosen = options(settings)
     chosen = replace(
-        chosen, by_known=True, top_k=max(asked.places, chosen.top_k if asked.limit is None else 0)
-    )
+        chosen, by_known=True, read_closely=settings.read_closely,
+        top_k=max(asked.places, chosen.top_k if asked.limit is None else 0),
+    )  # fmt: skip
     rejected = {id for id, each in visible.of_kind("card").items() if _is_rejected(inner, each)}
     allowed: Collection[str] = visible.capabilities
     if rejected and not visible.is_stored:

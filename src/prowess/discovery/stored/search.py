@@ -19,6 +19,7 @@ from prowess.discovery.known_requests import known_to
 from prowess.discovery.lexical import document
 from prowess.discovery.lint import LintFinding
 from prowess.discovery.ranking import Options, ParsedRequest, Ranker
+from prowess.discovery.reader import reader_for
 from prowess.discovery.search import RequestVectors, lowered
 from prowess.discovery.stored import encodings, queries, tables
 from prowess.discovery.stored.candidates import CandidateFinder, StoredCandidates
@@ -118,7 +119,8 @@ class StoredSearch:
         embedding = self._parts.requests.embedding
         if embedding.failure or by_words or not self.held.codes.width:
             return ParsedRequest(corpus, request)
-        return ParsedRequest(corpus, request, self._embed, known_to(embedding.name))
+        name = embedding.name
+        return ParsedRequest(corpus, request, self._embed, known_to(name), partial(reader_for, name))
 
     def _embed(self, texts: Sequence[str]) -> Matrix:
         return self._parts.requests.of(texts, self.held.codes.width)

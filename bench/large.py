@@ -256,8 +256,7 @@ def plotted(every: Sequence[dict[str, Any]]) -> str:
                   {SHARES[a]: line(lambda one, a=a: one["recall"][a][0]) for a in AGENTS}, 0.98),  # type: ignore[misc]
             Panel("bytes of a capability in PostgreSQL",
                   {"all tables": line(lambda one: 1e6 * sum(one["tables"].values()) / one["size"])}),
-            Panel("indexing, s", {"on the clock": line(lambda one: one["index seconds"]),
-                                  "computing": line(lambda one: one["index computed"])}),
+            Panel("indexing, s of processor time", {"one process": line(lambda one: one["index computed"])}),
         ]
     )  # fmt: skip
 

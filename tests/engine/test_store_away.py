@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from prowess.engine.search import STALE
@@ -138,23 +137,6 @@ def unconfirmed_for(port: int) -> list[int]:
             if one.type == socket.SOCK_STREAM and one.getpeername()[1:2] == (port,):
                 found.append(one.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT))
     return found
-
-
-def test_a_transaction_that_says_nothing_more_does_not_hold_others_up(
-    server: StoppablePostgres, open_node: OpenNode
-) -> None:
-    engine = open_node(server.url)
-    with pytest.raises(StoreAway), engine.internals.database.writing() as transaction:
-        shown = transaction.one("SHOW idle_in_transaction_session_timeout")
-        assert shown == ("1min",)
-        (pid,) = transaction.one("SELECT pg_backend_pid()") or (0,)
-        transaction.run("SET LOCAL idle_in_transaction_session_timeout = 100")
-        with psycopg.connect(server.url, autocommit=True) as other:
-            running = "SELECT COUNT(*) FROM pg_stat_activity WHERE pid = %s"
-            while other.execute(running, [pid]).fetchone() != (0,):
-                pass
-        transaction.one("SELECT 1")
-    assert served_again(engine) < SECONDS_TO_SERVE
 
 
 def test_names_that_nobody_resolves_any_more_lead_where_they_led_before(

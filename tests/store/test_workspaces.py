@@ -40,6 +40,7 @@ SEEN_RARELY = {
     "journal_archive",
     "stored_index",
     "indexed_capability",
+    "indexed_relation",
     "indexed_vector",
     "index_segment",
     "index_encoding",

@@ -25,6 +25,8 @@ from tests.support.ports import free_port
 from tests.support.processes import running
 
 SECONDS_TO_START = 60
+SECONDS_TO_END = 100
+"""Its folder holds what all tests left, and removing it waits for the disk."""
 SETTINGS = """
 listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
@@ -47,7 +49,8 @@ def running_postgres() -> Iterator[str]:
             yield url
         finally:
             keeper.stdin.close()
-            keeper.wait(30)
+            keeper.terminate()  # should something else of this process hold the pipe, too
+            keeper.wait(SECONDS_TO_END)
 
 
 @contextmanager
@@ -179,7 +182,8 @@ def stoppable_postgres() -> Iterator[StoppablePostgres]:
 
 
 def keep() -> None:
-    """Run a server until stdin ends; says on stdout where it is."""
+    """Run a server until stdin ends, or it is told to stop; says on stdout where it is."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     home = Path(tempfile.mkdtemp(prefix="prowess-pg-", dir=_open_folder()))
     server: subprocess.Popen[Any] | None = None
     try:
@@ -192,7 +196,7 @@ def keep() -> None:
     finally:
         if server is not None:
             server.send_signal(signal.SIGQUIT)  # ends at once, without a checkpoint
-            server.wait(20)
+            server.wait(60)
         shutil.rmtree(home, ignore_errors=True)
 
 

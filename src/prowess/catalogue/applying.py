@@ -14,7 +14,7 @@ from prowess.catalogue import claims, health, ownership, providers, quarantine, 
 from prowess.catalogue.arrival import Arrival
 from prowess.catalogue.health import ReadingNode
 from prowess.catalogue.planning import Plan, PlannedWrite
-from prowess.catalogue.so_far import SyncSoFar
+from prowess.catalogue.sync_state import SyncState
 from prowess.catalogue.writing import Written
 from prowess.store.database import Transaction
 from prowess.types import Capability, Problem, SourceReading
@@ -23,7 +23,7 @@ Decode = msgspec.json.Decoder(Capability)
 
 
 def apply(
-    transaction: Transaction, arrival: Arrival, so_far: SyncSoFar, step: PlannedWrite,
+    transaction: Transaction, arrival: Arrival, so_far: SyncState, step: PlannedWrite,
     has_text: Collection[str], node: ReadingNode, now: datetime,
 ) -> bool:  # fmt: skip
     """Write a portion; true when the catalogue is another one after it."""
@@ -47,7 +47,7 @@ def apply(
     return touched or offered
 
 
-def _claim(transaction: Transaction, arrival: Arrival, so_far: SyncSoFar) -> bool:
+def _claim(transaction: Transaction, arrival: Arrival, so_far: SyncState) -> bool:
     """Say whose the sources are before anything of them is written: else it is a leftover to others."""
     redefined = {source for source in arrival.readings if arrival.readings[source].down}
     owner, claimed = arrival.sources.owner, arrival.claimed
@@ -58,7 +58,7 @@ def _claim(transaction: Transaction, arrival: Arrival, so_far: SyncSoFar) -> boo
     return bool(writing.redefine(transaction, sorted(redefined), claimed, owner)) or news is not None
 
 
-def _seen(arrival: Arrival, so_far: SyncSoFar, step: PlannedWrite) -> list[str]:
+def _seen(arrival: Arrival, so_far: SyncState, step: PlannedWrite) -> list[str]:
     """Sources that count as seen from now on; not those that the guard could not judge."""
     first = so_far.first_seen.union(step.plan.first_seen) & arrival.ended
     return sorted(first - so_far.unjudged - step.unjudged)
@@ -72,7 +72,7 @@ def _write_stamps(transaction: Transaction, arrival: Arrival, plan: Plan) -> Non
     writing.forget_stamps(transaction, plan.orphaned)
 
 
-def _problems(arrival: Arrival, so_far: SyncSoFar, plan: Plan) -> dict[str, list[Problem]]:
+def _problems(arrival: Arrival, so_far: SyncState, plan: Plan) -> dict[str, list[Problem]]:
     """Of the sources of which nothing more comes: what of theirs others define, and what they say."""
     return {
         source: [
@@ -90,7 +90,7 @@ def _resources(rows: Mapping[str, Written]) -> list[Capability]:
 
 
 def _settle(
-    transaction: Transaction, arrival: Arrival, so_far: SyncSoFar, plan: Plan, node: ReadingNode,
+    transaction: Transaction, arrival: Arrival, so_far: SyncState, plan: Plan, node: ReadingNode,
     now: datetime,
 ) -> bool:  # fmt: skip
     """What is for the end: the providers that are left, and how the sources are."""

@@ -18,8 +18,8 @@ from prowess.catalogue.arrival import Arrival
 from prowess.catalogue.health import Observation, ReadingNode
 from prowess.catalogue.planning import Plan, PlannedWrite, plan_of
 from prowess.catalogue.providers import providers as read_providers
-from prowess.catalogue.so_far import SyncSoFar
 from prowess.catalogue.stored import HeldTexts, StoredCapabilities
+from prowess.catalogue.sync_state import SyncState
 from prowess.catalogue.view import View
 from prowess.catalogue.writing import Written
 from prowess.errors import NotFound
@@ -144,7 +144,7 @@ class Catalogue:
         found = (*view.health.problems, *(DecodeProblem.decode(row[0]) for row in rows))
         return tuple(sorted(found, key=lambda problem: problem.source))
 
-    def plan(self, arrival: Arrival, so_far: SyncSoFar) -> Plan:
+    def plan(self, arrival: Arrival, so_far: SyncState) -> Plan:
         """What a portion of a sync would change, as the catalogue is now; nothing is written."""
         with self._database.reading() as transaction:
             return plan_of(transaction, arrival, so_far, _version(transaction))
@@ -161,13 +161,13 @@ class Catalogue:
                 writing.write_texts(transaction, portion)
         return frozenset(new)
 
-    def confirm(self, transaction: Transaction, arrival: Arrival, so_far: SyncSoFar, plan: Plan) -> Plan:
+    def confirm(self, transaction: Transaction, arrival: Arrival, so_far: SyncState, plan: Plan) -> Plan:
         """The plan as it is now that nobody else can change the catalogue: mostly the same one."""
         version = _lock(transaction)
         return plan if version == plan.version else plan_of(transaction, arrival, so_far, version)
 
     def apply(
-        self, transaction: Transaction, arrival: Arrival, so_far: SyncSoFar, step: PlannedWrite,
+        self, transaction: Transaction, arrival: Arrival, so_far: SyncState, step: PlannedWrite,
         has_text: Collection[str], node: ReadingNode, now: datetime,
     ) -> None:  # fmt: skip
         """Make the catalogue hold what these sources offer now; of those that were not read, what it had."""

@@ -17,7 +17,7 @@ from prowess.catalogue.catalogue import Catalogue
 from prowess.catalogue.health import ReadingNode
 from prowess.catalogue.planning import Plan, PlannedWrite, prepared
 from prowess.catalogue.portions import PORTION, Portion, portions
-from prowess.catalogue.so_far import SyncSoFar
+from prowess.catalogue.sync_state import SyncState
 from prowess.catalogue.verdicts import TextVerdicts
 from prowess.catalogue.writing import Written
 from prowess.journal import Clock, Journal, stamp
@@ -65,14 +65,14 @@ class Intake:
 
         reads: the names of all that arrive, which they do in the order in which they count.
         """
-        so_far = SyncSoFar(reads, self.portion)
+        so_far = SyncState(reads, self.portion)
         for portion in portions(arriving, self.portion):
             yield self._take_in(Arrival.of(sources, portion, locked(portion.readings)), so_far)
         while so_far.dropped:
             rest = Portion({}, frozenset(), is_last=True)
             yield self._take_in(Arrival.of(sources, rest), so_far)
 
-    def _take_in(self, arrival: Arrival, so_far: SyncSoFar) -> TakenIn:
+    def _take_in(self, arrival: Arrival, so_far: SyncState) -> TakenIn:
         reasons: dict[Key, str] = {}
         while True:
             plan = self.catalogue.plan(arrival, so_far)
@@ -81,14 +81,14 @@ class Intake:
             if done is not None:
                 return self._moved_on(done, arrival, so_far)
 
-    def _judge(self, plan: Plan, arrival: Arrival, so_far: SyncSoFar, reasons: dict[Key, str]) -> None:
+    def _judge(self, plan: Plan, arrival: Arrival, so_far: SyncState, reasons: dict[Key, str]) -> None:
         for key, is_own in suspects(plan, arrival, so_far).judged.items():
             if key not in reasons:
                 draft = plan.wanted.drafts[key[0]]
                 reasons[key] = self.verdicts(draft.original or draft, is_own, key[2])
 
     def _write(
-        self, plan: Plan, arrival: Arrival, so_far: SyncSoFar, reasons: Mapping[Key, str]
+        self, plan: Plan, arrival: Arrival, so_far: SyncState, reasons: Mapping[Key, str]
     ) -> "PreparedSync | None":
         """Write what was judged; nothing, where the catalogue changed so that more must be judged."""
         ready = self._ready(plan, arrival, so_far, reasons)
@@ -111,7 +111,7 @@ class Intake:
         return ready
 
     def _ready(
-        self, plan: Plan, arrival: Arrival, so_far: SyncSoFar, reasons: Mapping[Key, str]
+        self, plan: Plan, arrival: Arrival, so_far: SyncState, reasons: Mapping[Key, str]
     ) -> "PreparedSync | None":
         """Everything the write needs, made before it; nothing where something was not judged yet."""
         found = suspects(plan, arrival, so_far)
@@ -129,7 +129,7 @@ class Intake:
             own=found.own,
         )
 
-    def _moved_on(self, done: "PreparedSync", arrival: Arrival, so_far: SyncSoFar) -> TakenIn:
+    def _moved_on(self, done: "PreparedSync", arrival: Arrival, so_far: SyncState) -> TakenIn:
         """What a portion did, of which the next ones need to know."""
         plan = done.step.plan
         so_far.since = plan.since
@@ -172,7 +172,7 @@ class Suspects:
     """How many are of this machine, judged or not."""
 
 
-def suspects(plan: Plan, arrival: Arrival, so_far: SyncSoFar) -> Suspects:
+def suspects(plan: Plan, arrival: Arrival, so_far: SyncState) -> Suspects:
     changed = {*plan.changes.changed}
     new = {*plan.changes.added, *changed}
     found: dict[Key, bool] = {}

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from prowess.catalogue.arrival import Arrival, OwnedContent
 from prowess.catalogue.ownership import Ownership
-from prowess.catalogue.so_far import Place, SyncSoFar
+from prowess.catalogue.sync_state import Place, SyncState
 from prowess.types import Draft, Problem
 
 
@@ -49,7 +49,7 @@ class MergedCatalogue:
 
 
 def merge(
-    current: Mapping[str, OwnedContent], arrival: Arrival, ownership: Ownership, so_far: SyncSoFar
+    current: Mapping[str, OwnedContent], arrival: Arrival, ownership: Ownership, so_far: SyncState
 ) -> MergedCatalogue:
     """What others configured stays; then our sources in order: of two that define one id, the first wins.
 
@@ -75,7 +75,7 @@ def merge(
 
 def _take(
     wanted: MergedCatalogue, source: str, arrival: Arrival, current: Mapping[str, OwnedContent],
-    held: Mapping[str, Sequence[str]], so_far: SyncSoFar,
+    held: Mapping[str, Sequence[str]], so_far: SyncState,
 ) -> None:  # fmt: skip
     passed = so_far.entries_of(source)
     wanted.refused |= {(source, place) for place in passed.refused}

@@ -13,7 +13,7 @@ from prowess.catalogue.arrival import Arrival, OwnedContent, digest
 from prowess.catalogue.merge import MergedCatalogue, merge, moved_only
 from prowess.catalogue.ownership import Ownership
 from prowess.catalogue.quarantine import QuarantineChange
-from prowess.catalogue.so_far import Place, SyncSoFar, Takeovers
+from prowess.catalogue.sync_state import Place, SyncState, Takeovers
 from prowess.catalogue.writing import Written, encoded, originals
 from prowess.sources.mcp.presentation import SHOWN
 from prowess.store.database import Transaction
@@ -114,7 +114,7 @@ def prepared(plan: Plan, arrival: Arrival, unsafe: Mapping[str, str], now: str) 
     )
 
 
-def plan_of(transaction: Transaction, arrival: Arrival, so_far: SyncSoFar, version: int) -> Plan:
+def plan_of(transaction: Transaction, arrival: Arrival, so_far: SyncState, version: int) -> Plan:
     whose = ownership.read(transaction, arrival.sources.owner, arrival.claimed)
     dropped, gone = _dropped(transaction, arrival, whose, so_far)
     current = {
@@ -154,7 +154,7 @@ def plan_of(transaction: Transaction, arrival: Arrival, so_far: SyncSoFar, versi
     )
 
 
-def _to_be_decided(transaction: Transaction, arrival: Arrival, so_far: SyncSoFar) -> rows.Rows:
+def _to_be_decided(transaction: Transaction, arrival: Arrival, so_far: SyncState) -> rows.Rows:
     """What is as it was, and waits or has no approval: how far its source is trusted may have changed."""
     trust = arrival.trust
     looked_at = [name for name in arrival.ended if arrival.was_read(name) or trust[name] == "full"]
@@ -167,7 +167,7 @@ def _to_be_decided(transaction: Transaction, arrival: Arrival, so_far: SyncSoFar
 
 
 def _dropped(
-    transaction: Transaction, arrival: Arrival, whose: Ownership, so_far: SyncSoFar
+    transaction: Transaction, arrival: Arrival, whose: Ownership, so_far: SyncState
 ) -> tuple[rows.Rows, frozenset[Place]]:
     """What sources of which nothing more comes do not offer any more, and the entries that are gone."""
     ended = [name for name in arrival.ended if arrival.was_read(name)]

@@ -13,7 +13,7 @@ import msgspec
 from prowess.catalogue.arrival import Arrival
 from prowess.catalogue.merge import MergedCatalogue
 from prowess.catalogue.ownership import Ownership
-from prowess.catalogue.so_far import Place
+from prowess.catalogue.sync_state import Place
 from prowess.journal import canonical
 from prowess.store.database import Transaction
 from prowess.types import Problem

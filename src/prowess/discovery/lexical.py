@@ -211,10 +211,11 @@ class Lexical:
         return terms == wanted.terms and bool(same_length) and np.array_equal(self._row_weights[row], weights)
 
     def matched(self, row: int, terms: Sequence[str]) -> tuple[str, ...]:
-        """Which of these terms a row has, the rarest first."""
+        """Which of these terms a row has, the rarest first; what is as rare, by the alphabet."""
         held = set(self._row_terms[row].tolist())
         numbers = {self._numbers[term] for term in terms if term in self._numbers} & held
-        return tuple(self._vocabulary[n] for n in sorted(numbers, key=lambda n: (-self.rarity(n), n)))
+        ordered = sorted(numbers, key=lambda n: (-self.rarity(n), self._vocabulary[n]))
+        return tuple(self._vocabulary[n] for n in ordered)
 
     def rarity(self, number: int) -> float:
         """The weight of a term: the fewer capabilities have it, the more it tells them apart."""

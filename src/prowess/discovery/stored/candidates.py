@@ -62,7 +62,7 @@ class CandidateFinder:
 
         texts: the whole request and each of its needs, of which so many are asked for.
         """
-        terms = {term for text in texts for term in text.terms}
+        terms = list(dict.fromkeys(term for text in texts for term in text.terms))
         lists = self.lists.read(transaction, terms, self.held.groups, self.held.divisors)
         vectors = dict[int, Half]()
         named = tables.called(transaction, keys_in(request), MOST_CALLED)

@@ -59,11 +59,6 @@ class HeldIndex:
             self.change, self.version, self.encodings, self.encoding,
         ):  # fmt: skip
             return self
-        codes, since = self.codes, self.change
-        if chosen.encoding != self.encoding.encoding or (not codes.width and chosen.mean):
-            codes, since = Codes(len(chosen.centre)), 0
-        for batch in encodings.codes_since(transaction, chosen.encoding, since):
-            codes = codes.with_rows(batch.numbers, batch.codes, now.next)
         in_use, gone = _longer(self.in_use, now.next), _longer(self.gone, now.next)
         lengths = np.zeros(now.next, np.float32)
         lengths[: len(self.lengths)] = self.lengths
@@ -80,7 +75,7 @@ class HeldIndex:
             next=now.next,
             encodings=known,
             encoding=chosen,
-            codes=codes.with_room(now.next),
+            codes=self._codes(transaction, chosen, now.next),
             lengths=lengths,
             divisors=_divisors(lengths, mean_length),
             in_use=in_use,
@@ -89,6 +84,15 @@ class HeldIndex:
             population=population,
             mean_length=mean_length,
         )
+
+    def _codes(self, transaction: Transaction, chosen: Encoding, next: int) -> Codes:
+        """The codes of an encoding, of which what is held already is not read again."""
+        codes, since = self.codes, self.change
+        if chosen.encoding != self.encoding.encoding or (not codes.width and chosen.mean):
+            codes, since = Codes(len(chosen.centre)), 0
+        for batch in encodings.codes_since(transaction, chosen.encoding, since):
+            codes = codes.with_rows(batch.numbers, batch.codes, next)
+        return codes.with_room(next)
 
 
 def _chosen(known: Sequence[Encoding], models: Sequence[str], next: int) -> Encoding:

@@ -40,7 +40,7 @@ class PassedEntries:
 
 
 @dataclass(slots=True)
-class SyncSoFar:
+class SyncState:
     reads: frozenset[str]
     """The sources that are read in this sync, now or later."""
     most: int
